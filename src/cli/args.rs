@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+mod ab_test;
 mod bundle;
-mod campaign;
 mod failover;
 mod monitor;
 mod run;
@@ -21,13 +21,13 @@ use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+pub use ab_test::AbTestArgs;
 pub use bundle::{AuditArgs, BundleArgs, RerunArgs};
-pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
 pub use run::{ArrivalsArg, FreshArg, RunArgs};
 pub use shared::{
-    DataArgs, DressArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
+    BrandingArgs, DataArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
     SelectionArgs,
 };
 pub use site::{Compared, Named, SiteArgs};
@@ -96,7 +96,7 @@ pub enum Command {
     /// stand that say how results are shown and called.
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Calibrate: measure how much equal tests differ (A/A test)
+    /// Calibrate: measure how much repetitions differ (A/A test)
     ///
     /// It is 'run' in 5 blocks, each on fresh data, with the label calibration=yes. Later
     /// comparisons on this platform use the spread that it finds.
@@ -107,7 +107,7 @@ pub enum Command {
     /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
     /// test of its side's run.
     #[command(alias = "campaign")]
-    AbTest(Box<CampaignArgs>),
+    AbTest(Box<AbTestArgs>),
     /// Measure what each layer between client and database costs
     ///
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
@@ -421,8 +421,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
-    /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
+    pub dress: BrandingArgs,
+    /// Licenses and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
     /// may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
@@ -450,14 +450,14 @@ pub struct CompareArgs {
     pub confirm: bool,
     #[command(flatten)]
     pub limit: LimitArgs,
-    /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may
+    /// Licenses and prices of a platform (TOML, docs/price.md): ratios per price and license; may
     /// be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
+    pub dress: BrandingArgs,
 }
 
 /// Arguments of `capacity`.
@@ -466,8 +466,8 @@ pub struct CapacityArgs {
     /// Ids, names or 'last': the platforms
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// What is needed: WORKLOAD RATE UNIT, then parameters and a promise, as "TP-LIGHT 8000 tps
-    /// update_pct=20 p99<5ms"; several are needed at once
+    /// Required load: WORKLOAD RATE UNIT, then parameters and an SLO, as "TP-LIGHT 8000 tps
+    /// update_pct=20 p99<5ms"; may be repeated: the platform must carry all at the same time
     #[arg(
         long,
         alias = "need",
@@ -476,16 +476,17 @@ pub struct CapacityArgs {
         allow_hyphen_values = true
     )]
     pub requirement: Vec<String>,
-    /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
+    /// File (TOML) with requirements: each [[need]] has workload, rate and unit; params and promise
+    /// (the SLO) are optional; may be repeated
     #[arg(long, alias = "needs", value_name = "FILE")]
     pub requirements: Vec<PathBuf>,
-    /// Licences and prices of a platform (docs/price.md): which is the cheapest; may be repeated
+    /// Licenses and prices of a platform (docs/price.md): which is the cheapest; may be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
+    pub dress: BrandingArgs,
 }
 
 /// Arguments of `serve`.
@@ -509,12 +510,12 @@ pub struct WorkerArgs {
     /// The database of results of the run, postgres://user@host/database
     #[arg(value_name = "RESULTS")]
     pub results_url: PathBuf,
-    /// What this machine may open: each TARGET as 'run' has it. Whoever may write the results gives
-    /// jobs with SQL of theirs for these targets, and gets nothing sent anywhere else. A target's
-    /// password is looked for here as 'run' looks for it there
+    /// What this machine may open: each TARGET as 'run' has it. Users who may write the results
+    /// can run SQL of their own on these targets, and reach nothing else through it. The password of
+    /// a target is looked up on this host, as 'run' does
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
-    /// End after so long without work
+    /// End after this time without work
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub idle: Option<Seconds>,
 }
@@ -547,9 +548,9 @@ pub enum RoleArg {
     Reader,
     /// Also stores, changes and deletes runs
     Writer,
-    /// Also tells the load machines what to run: whoever has it commands the workers
+    /// Also assigns tests to the load generators: a user with this role controls the workers
     Conductor,
-    /// A load machine: sees and does what a conductor lays out, and no runs
+    /// A load generator: sees and does what a conductor assigns, and sees no runs
     Worker,
 }
 

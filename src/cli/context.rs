@@ -17,8 +17,8 @@ use super::args::{Color, Global};
 use super::paths;
 use crate::catalog::{Catalog, nearest};
 use crate::error::{Error, Kind, Result, quote};
-use crate::runner::Interrupt;
 use crate::store::{Place, Store};
+use crate::test_runner::Interrupt;
 
 /// The context of a command.
 pub struct Context {

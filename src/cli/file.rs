@@ -12,7 +12,7 @@ use crate::host::leads_where_others_want;
 use crate::store::files_of;
 
 /// Maximum size of a file written by hand, which has some hundred bytes; an endless one has more.
-const MOST_BYTES: u64 = 1_000_000;
+const MAX_BYTES: u64 = 1_000_000;
 
 /// Reads a file that people write by hand; `what` it is too large for is named: `for a price list`.
 ///
@@ -24,9 +24,9 @@ pub fn read_small(path: &Path, what: &str) -> Result<String> {
             .advise("name a text file")
     };
     let mut text = String::new();
-    match File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)) {
+    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)) {
         Err(error) => Err(unreadable(&error.to_string())),
-        Ok(count) if count as u64 > MOST_BYTES => {
+        Ok(count) if count as u64 > MAX_BYTES => {
             Err(unreadable(&format!("it is too large {what}")))
         }
         Ok(_) => Ok(text),

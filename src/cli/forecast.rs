@@ -8,6 +8,11 @@ use crate::model::{Plan, RunRecord, Target};
 
 /// `TARGET: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
 pub fn before(plan: &Plan, target: &Target) -> String {
+    format!("{}: {}", target.label(), extent(plan))
+}
+
+/// How many tests a plan has, how long they take and how much disk their data need.
+pub fn extent(plan: &Plan) -> String {
     let tests: u32 = plan.selections.iter().map(schedule::all_tests).sum();
     let mut workloads: Vec<&str> =
         plan.selections.iter().map(|selection| selection.workload.id.as_str()).collect();
@@ -18,8 +23,7 @@ pub fn before(plan: &Plan, target: &Target) -> String {
         bytes => format!("; the data set needs up to {} of disk", size(bytes as f64)),
     };
     format!(
-        "{}: up to {} of {}, {}{load}",
-        target.label(),
+        "up to {} of {}, {}{load}",
         counted(tests as usize, "test", "tests"),
         counted(workloads.len(), "workload", "workloads"),
         expected(plan),
@@ -32,10 +36,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// The time as far as it is known: fixed work takes as long as it takes.
 fn expected(plan: &Plan) -> String {
-    let timed = plan.selections.iter().filter_map(|selection| {
-        Some(f64::from(schedule::all_tests(selection)) * schedule::timed_s(selection)?)
-    });
-    let total = duration(timed.sum());
+    let total = duration(timed_s(plan));
     let is_timed = |selection| schedule::timed_s(selection).is_some();
     match plan.selections.iter().all(is_timed) {
         true => format!("about {total} after loading and checking"),
@@ -43,6 +44,14 @@ fn expected(plan: &Plan) -> String {
             format!("about {total} after loading and checking, and as long as fixed work takes")
         }
     }
+}
+
+/// Expected seconds of the tests of a plan whose length is known.
+pub fn timed_s(plan: &Plan) -> f64 {
+    let timed = plan.selections.iter().filter_map(|selection| {
+        Some(f64::from(schedule::all_tests(selection)) * schedule::timed_s(selection)?)
+    });
+    timed.sum()
 }
 
 /// Seconds as people say them: `100 s`, `18 min`, `2.3 h`.

@@ -8,13 +8,13 @@ use super::commands::serve::{may_listen, token};
 use crate::error::Result;
 use crate::monitor::open_metrics;
 use crate::serve::http::{self, PLAIN, response};
-use crate::serve::{Token, opened};
+use crate::serve::{Token, check_access};
 
 const OPTION: &str = "--metrics";
 /// Path of the metrics.
 const PATH: &str = "/metrics";
 /// At once: a monitoring system needs one.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 /// Serves what `text` gives at each request, from now on.
 ///
@@ -24,7 +24,7 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'sta
     let token = token(None)?;
     may_listen(OPTION, address, token.as_ref())?;
     let answer = move |request: &Request<Body>| answer(request, token.as_ref(), &text);
-    http::listen(OPTION, address, MOST_CLIENTS, answer)
+    http::listen(OPTION, address, MAX_CLIENTS, answer)
 }
 
 fn answer(
@@ -32,7 +32,7 @@ fn answer(
     token: Option<&Token>,
     text: &dyn Fn() -> String,
 ) -> Response<Body> {
-    opened(request, token).unwrap_or_else(|| match request.uri().path() {
+    check_access(request, token).unwrap_or_else(|| match request.uri().path() {
         PATH => response(StatusCode::OK, open_metrics::CONTENT_TYPE, text()),
         _ => response(StatusCode::NOT_FOUND, PLAIN, format!("see {PATH}\n")),
     })

@@ -72,7 +72,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
-        Command::AbTest(args) => commands::campaign::campaign(&context, &args),
+        Command::AbTest(args) => commands::ab_test::ab_test(&context, &args),
         Command::Layers(args) => commands::study::layers(&context, &args),
         Command::Interference(args) => commands::study::interference(&context, &args),
         Command::Sweep(args) => commands::study::sweep(&context, &args),
@@ -219,18 +219,29 @@ fn incomplete(rendered: &str) -> Error {
         .advise(format!("try '{command} --help'"))
 }
 
+/// clap's first line if required arguments lack; their names follow, one a line.
+const MISSING: &str = "the following required arguments were not provided:";
+
 /// clap's several lines as one: what happened; its tip, or where the help of the command is.
 fn usage_error(rendered: &str, command: &str) -> Error {
     let mut lines = rendered.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or("unusable").trim_start_matches("error: ").to_string();
     let rest: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
+    let help = format!("try '{command} --help'");
+    if what == MISSING {
+        let missing: Vec<&str> = rest.into_iter().filter(|line| !is_no_advice(line)).collect();
+        let verb = if missing.len() == 1 { "is" } else { "are" };
+        return Error::usage("arguments", format!("{} {verb} missing", missing.join(", ")))
+            .advise(help);
+    }
     // How to pass an option's name as a value helps nobody who mistyped an option.
     let mut tips = rest.iter().filter_map(|line| line.strip_prefix("tip: "));
     let advice = match tips.find(|tip| !tip.starts_with("to pass ")) {
-        Some(tip) => tip.to_string(),
-        None if rest.iter().all(|line| is_no_advice(line)) => {
-            format!("try '{command} --help'")
-        }
+        Some(tip) => match tip.strip_prefix("a similar argument exists: ") {
+            Some(near) => format!("did you mean {near}? See '{command} --help'"),
+            None => format!("{tip}; {help}"),
+        },
+        None if rest.iter().all(|line| is_no_advice(line)) => help,
         None => rest.into_iter().filter(|line| !is_no_advice(line)).collect::<Vec<_>>().join(" "),
     };
     Error::usage("arguments", what).advise(advice)
@@ -271,7 +282,15 @@ mod tests {
                 && line.contains("--jobs"),
             "{line}"
         );
+        assert!(line.ends_with("did you mean '--jobs'? See 'dbdyno run --help'"), "{line}");
         assert_eq!(line.lines().count(), 1);
+    }
+
+    #[test]
+    fn what_lacks_is_named() {
+        let rendered = Cli::try_parse_from(["dbdyno", "compare"]).unwrap_err().render().to_string();
+        let line = usage_error(&rendered, "dbdyno compare").to_string();
+        assert_eq!(line, "arguments: <RUN>... is missing; try 'dbdyno compare --help'");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::live_table::{number, shortened, time};
 use crate::analysis::cpu;
 use crate::error::visible;
 use crate::model::Status;
-use crate::monitor::against::Covered;
-use crate::monitor::observer::{Look, Statement};
+use crate::monitor::baseline::Covered;
+use crate::monitor::poller::{IntervalSample, Statement};
 use crate::monitor::rates::{CPU, Rate};
 
 /// Width of a full bar where there is room for it.
@@ -83,7 +83,7 @@ pub struct Course {
 
 impl Course {
     /// Adds a look and forgets those that are too old.
-    pub fn add(&mut self, look: &Look) {
+    pub fn add(&mut self, look: &IntervalSample) {
         self.looks.push_back((look.t_s, look.rates.clone()));
         let begin_s = look.t_s - COURSE_S;
         self.looks.retain(|(t_s, _)| *t_s > begin_s);
@@ -119,23 +119,23 @@ impl Course {
 }
 
 /// The resource that the load waits for, or that would limit it first, in a sentence.
-pub fn answer(look: &Look) -> Option<String> {
+pub fn answer(look: &IntervalSample) -> Option<String> {
     let busy_pct = look.rates.iter().find(|rate| rate.id == CPU).map(|rate| rate.now);
     let foreign_pct = cpu::foreign_pct(&look.grown).ok();
     if let (Some(busy_pct), Some(foreign_pct)) = (busy_pct, foreign_pct)
         && busy_pct >= BUSY_PCT
         && foreign_pct > busy_pct / 2.0
     {
-        return Some(format!("other programs hold the CPU: they use {foreign_pct:.0} % of it"));
+        return Some(format!("other processes use {foreign_pct:.0} % of the CPU"));
     }
     if let Some(busy_pct) = busy_pct.filter(|busy_pct| *busy_pct >= BUSY_PCT) {
-        return Some(format!("the processors are used up: {busy_pct:.0} % busy"));
+        return Some(format!("all CPUs are busy: {busy_pct:.0} %"));
     }
     limit(look)
 }
 
 /// Component that saturates first as the load grows; none if the load is compared with nothing.
-pub fn limit(look: &Look) -> Option<String> {
+pub fn limit(look: &IntervalSample) -> Option<String> {
     let Some(limit) = &look.limit else {
         let mut covered = look.rates.iter().filter_map(|rate| rate.against.as_ref());
         let is_doubtful =
@@ -153,9 +153,9 @@ pub fn limit(look: &Look) -> Option<String> {
 }
 
 /// Wait events of the sessions.
-pub fn waits(look: &Look) -> Option<String> {
+pub fn waits(look: &IntervalSample) -> Option<String> {
     let sessions = look.sessions?;
-    let wait = |wait: &crate::monitor::observer::Wait| {
+    let wait = |wait: &crate::monitor::poller::Wait| {
         let same = wait.event.is_empty() || wait.event == wait.class;
         let name = if same { wait.class.clone() } else { format!("{} {}", wait.class, wait.event) };
         format!("{} {:.0} %", visible(&name), wait.share * 100.0)
@@ -173,7 +173,7 @@ fn statement(statement: &Statement) -> String {
 }
 
 /// Cost of polling.
-pub fn cost(look: &Look) -> String {
+pub fn cost(look: &IntervalSample) -> String {
     let cpu = look
         .cost
         .own_cpu
@@ -182,7 +182,7 @@ pub fn cost(look: &Look) -> String {
 }
 
 /// Everything below the rates.
-fn notes(look: &Look) -> Vec<String> {
+fn notes(look: &IntervalSample) -> Vec<String> {
     let first = answer(look);
     let limit = limit(look).filter(|limit| first.as_ref() != Some(limit));
     let mut lines: Vec<String> = limit.into_iter().chain(waits(look)).collect();
@@ -194,7 +194,7 @@ fn notes(look: &Look) -> Vec<String> {
 
 /// All of it as text, for a single look: whose it is, the rates and the notes. The first look has
 /// no peak beside itself.
-pub fn whole(title: &Title, look: &Look) -> String {
+pub fn whole(title: &Title, look: &IntervalSample) -> String {
     let compared = title.against.is_some();
     let has_peak = look.rates.iter().any(|rate| rate.peak > rate.now);
     let columns = if compared { 5 } else { 3 };
@@ -211,7 +211,7 @@ pub fn whole(title: &Title, look: &Look) -> String {
 }
 
 /// The target, the time and the length of a look, and the run that it is compared with.
-fn head_line(title: &Title, look: &Look) -> String {
+fn head_line(title: &Title, look: &IntervalSample) -> String {
     let at = title.at.as_ref().map_or(String::new(), |at| format!(" at {at}"));
     let against =
         title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
@@ -220,7 +220,7 @@ fn head_line(title: &Title, look: &Look) -> String {
 }
 
 /// One line of an interval.
-pub fn line(look: &Look) -> String {
+pub fn line(look: &IntervalSample) -> String {
     let rate = |rate: &Rate| {
         let used =
             rate.against.as_ref().map_or(String::new(), |covered| format!(" ({})", share(covered)));
@@ -231,7 +231,7 @@ pub fn line(look: &Look) -> String {
 }
 
 /// Draws a look on the whole screen, with the course that led to it.
-pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &Look, course: &Course) {
+pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, course: &Course) {
     let outer = Block::bordered()
         .title(head(title, look, usize::from(frame.area().width.saturating_sub(2))))
         .title_bottom(format!(" {} ", title.keys));
@@ -256,7 +256,7 @@ pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &Look, course: &Course) 
 
 /// Title of the screen. Where it is too long the target is shortened: the run that the rates are
 /// shares of is not.
-fn head(title: &Title, look: &Look, width: usize) -> String {
+fn head(title: &Title, look: &IntervalSample, width: usize) -> String {
     let against =
         title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
     let after = format!(" after {}{against} ", time(look.t_s));
@@ -266,7 +266,7 @@ fn head(title: &Title, look: &Look, width: usize) -> String {
 
 /// The table of the rates; that of the limit stands out. Names and figures are whole; bars and
 /// courses share what is left of the width.
-fn rates(look: &Look, is_compared: bool, course: &Course, width: u16) -> Table<'static> {
+fn rates(look: &IntervalSample, is_compared: bool, course: &Course, width: u16) -> Table<'static> {
     let figures = if is_compared { &WIDTHS[..] } else { &WIDTHS[..2] };
     let names = look.rates.iter().map(|rate| cells(rate, is_compared)[0].chars().count());
     let name_width = names.max().unwrap_or(0) as u16;
@@ -312,8 +312,8 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::*;
-    use crate::monitor::against::Limit;
-    use crate::monitor::observer::{Cost, Wait};
+    use crate::monitor::baseline::Limit;
+    use crate::monitor::poller::{Cost, Wait};
 
     fn covered(used: f64, status: Status) -> Option<Covered> {
         Some(Covered {
@@ -326,7 +326,7 @@ mod tests {
         })
     }
 
-    fn look() -> Look {
+    fn look() -> IntervalSample {
         let rate = |title, now, against| Rate {
             id: "x",
             title,
@@ -335,7 +335,7 @@ mod tests {
             peak: 2.0 * now,
             against,
         };
-        Look {
+        IntervalSample {
             t_s: 65.0,
             interval_s: 1.0,
             rates: vec![
@@ -353,7 +353,7 @@ mod tests {
             }],
             cost: Cost { own_cpu: Some(0.002), queries_per_s: 9.0, reading_ms: 1.0 },
             missing: vec!["row locks".into()],
-            ..Look::default()
+            ..IntervalSample::default()
         }
     }
 
@@ -367,7 +367,7 @@ mod tests {
         let mut course = Course::default();
         let half = |rate: Rate| Rate { now: rate.now / 2.0, ..rate };
         let before = look().rates.into_iter().map(half).collect();
-        course.add(&Look { t_s: 35.0, rates: before, ..look() });
+        course.add(&IntervalSample { t_s: 35.0, rates: before, ..look() });
         course.add(&look());
         terminal.draw(|frame| draw(frame, &title(), &look(), &course)).unwrap();
         let cells = terminal.backend().buffer().content.chunks(usize::from(width));
@@ -414,21 +414,22 @@ mod tests {
             "{text}"
         );
         let first = look().rates.into_iter().map(|rate| Rate { peak: rate.now, ..rate });
-        let first = Look { rates: first.collect(), ..look() };
+        let first = IntervalSample { rates: first.collect(), ..look() };
         let text = whole(&Title { at: Some("noon".into()), ..title() }, &first);
         assert!(text.starts_with("any://db at noon, over") && !text.contains("peak"), "{text}");
-        let alone = Look {
+        let alone = IntervalSample {
             rates: look().rates.into_iter().map(|rate| Rate { against: None, ..rate }).collect(),
             ..look()
         };
         let text = whole(&Title { against: None, ..title() }, &alone);
         assert!(!text.contains("unknown") && !text.contains("measured"), "{text}");
-        let doubtful = Look { rates: look().rates.drain(1..).collect(), limit: None, ..look() };
+        let doubtful =
+            IntervalSample { rates: look().rates.drain(1..).collect(), limit: None, ..look() };
         assert_eq!(
             limit(&doubtful).as_deref(),
             Some("limit: unknown, no valid figure covers a rate")
         );
-        assert_eq!(limit(&Look { rates: Vec::new(), ..doubtful }), None);
+        assert_eq!(limit(&IntervalSample { rates: Vec::new(), ..doubtful }), None);
         let line = line(&look());
         assert!(
             line.starts_with("1:05  Commits 1,020 tps (26 %) | Reads 5.00 tps (50 % ?) | "),

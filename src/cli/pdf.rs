@@ -30,7 +30,7 @@ const FLAGS: [&str; 9] = [
     "--no-pdf-header-footer",
 ];
 /// A large page takes some seconds.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PRINT_TIMEOUT: Duration = Duration::from_secs(180);
 const PLACE: &str = "--format pdf";
 
 /// The browser that prints.
@@ -62,7 +62,7 @@ fn is_program(path: &Path) -> bool {
 /// # Errors
 /// If there is no browser, or it does not print.
 pub fn print(page: &[u8]) -> Result<Vec<u8>> {
-    print_by(&browser()?, page, PATIENCE)
+    print_by(&browser()?, page, PRINT_TIMEOUT)
 }
 
 fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> {
@@ -154,7 +154,7 @@ mod tests {
             kept.display()
         );
         assert_eq!(
-            print_by(&fake(directory.path(), &script), b"<p>", PATIENCE).unwrap(),
+            print_by(&fake(directory.path(), &script), b"<p>", PRINT_TIMEOUT).unwrap(),
             b"%PDF-1"
         );
         let told = fs::read_to_string(kept).unwrap();
@@ -168,8 +168,8 @@ mod tests {
         let said = |script: &str, patience| {
             print_by(&fake(directory.path(), script), b"<p>", patience).unwrap_err().to_string()
         };
-        assert!(said("exit 7", PATIENCE).contains("it wrote no PDF (exit status: 7)"));
-        assert!(said("echo text > $out", PATIENCE).contains("it wrote no PDF"));
+        assert!(said("exit 7", PRINT_TIMEOUT).contains("it wrote no PDF (exit status: 7)"));
+        assert!(said("echo text > $out", PRINT_TIMEOUT).contains("it wrote no PDF"));
         let late = said("exec sleep 100000", Duration::from_millis(20));
         assert!(late.contains("it took longer than 0.02 s"), "{late}");
     }

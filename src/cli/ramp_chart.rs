@@ -5,7 +5,7 @@ use crate::error::visible;
 use crate::model::{Selection, Status, TestResult};
 
 /// Numbers of jobs that are shown: the last ones.
-const MOST_BARS: usize = 8;
+const MAX_BARS: usize = 8;
 /// Columns beside a bar: jobs before it, ops per second behind it.
 const BESIDE: usize = 32;
 /// Length of a bar at most.
@@ -15,7 +15,7 @@ const LONGEST: usize = 60;
 #[derive(Debug, Default)]
 pub struct RampChart {
     name: String,
-    /// Jobs, ops per second and verdict, in the order measured; of equal tests the last.
+    /// Jobs, ops per second and verdict, in the order measured; of repetitions the last.
     done: Vec<(u32, f64, Status)>,
     running: Option<(u32, Option<f64>)>,
 }
@@ -64,7 +64,7 @@ impl RampChart {
             format!("{jobs:>6} |{bar} {}{mark}", number(ops))
         };
         let head = shortened(&format!("{}, ops/s by jobs", visible(&self.name)), width);
-        let left_out = bars.len().saturating_sub(MOST_BARS);
+        let left_out = bars.len().saturating_sub(MAX_BARS);
         std::iter::once(head).chain(bars[left_out..].iter().map(line)).collect()
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let mut chart = RampChart::default();
         (1..=20).for_each(|jobs| chart.done(&at(jobs, 1e12 * f64::from(jobs))));
         let lines = chart.lines(60);
-        assert_eq!(lines.len(), MOST_BARS + 1);
+        assert_eq!(lines.len(), MAX_BARS + 1);
         assert!(
             lines[1].starts_with("    13 |") && lines.iter().all(|line| line.chars().count() <= 60),
             "{lines:#?}"

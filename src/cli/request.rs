@@ -12,9 +12,9 @@ use crate::campaign::{Fresh, HostUrls, Keep, Request, Via};
 use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, Work};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target, Transport, Wire};
+use crate::model::{Arrivals, Drive, MIN_KNOWN_S, Plan, Scale, Target, Transport, Wire};
 use crate::plan;
-use crate::server::MOST_NODES;
+use crate::server::MAX_NODES;
 
 /// Suite if neither a suite nor a workload is named.
 const DEFAULT_SUITE: &str = "quick";
@@ -22,28 +22,28 @@ const DEFAULT_SUITE: &str = "quick";
 const DEFAULT_PROFILE: &str = "XS";
 
 /// Smallest nominal size: both tables have the least number of rows that they can have.
-const LEAST_GB: f64 = 0.01;
+const MIN_GB: f64 = 0.01;
 
 /// A shorter window holds too little to be a measurement, in s.
-const SHORTEST_WINDOW_S: f64 = 0.1;
+const MIN_WINDOW_S: f64 = 0.1;
 
 /// Largest nominal size: the row function ends at 2^31 rows.
-const MOST_GB: f64 = 2100.0;
+const MAX_GB: f64 = 2100.0;
 
 /// Longest way from one node of a private cluster to another, in s.
-const MOST_LINK_DELAY_S: f64 = 0.25;
+const MAX_LINK_DELAY_S: f64 = 0.25;
 
 /// A longer run is a typing error.
-const MOST_TIME_SCALE: f64 = 1000.0;
+const MAX_TIME_SCALE: f64 = 1000.0;
 /// With a shorter one every window and all fixed work is as short as it can be.
-const LEAST_TIME_SCALE: f64 = 0.000_001;
+const MIN_TIME_SCALE: f64 = 0.000_001;
 
 /// The request of a command that touches a target.
 ///
 /// # Errors
 /// Unknown engine, suite or profile; an impossible size.
 pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
-    let place = target::Where {
+    let place = target::TargetLocation {
         data_dir: paths::data_dir(args.place.data.data_dir.as_ref()),
         server_bin: args.place.server_bin.clone(),
         port: args.place.port,
@@ -271,9 +271,9 @@ fn key_seed_of_its_own() -> u32 {
 fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
     let Target::Private { cluster: Some(cluster), .. } = target else { return Ok(numbers) };
     cluster.nodes = numbers.iter().copied().max().unwrap_or(cluster.nodes);
-    if cluster.nodes > MOST_NODES {
+    if cluster.nodes > MAX_NODES {
         let what = format!("{} nodes are too many for a private cluster", cluster.nodes);
-        return Err(Error::usage("--nodes", what).advise(format!("give {MOST_NODES} or fewer")));
+        return Err(Error::usage("--nodes", what).advise(format!("give {MAX_NODES} or fewer")));
     }
     Ok(if numbers.len() > 1 { numbers } else { Vec::new() })
 }
@@ -285,7 +285,7 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
 pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
     let refused =
         |what: String, advice: &str| Err(Error::usage("--network-delay", what).advise(advice));
-    if delay_s > MOST_LINK_DELAY_S {
+    if delay_s > MAX_LINK_DELAY_S {
         return refused(
             format!("{delay_s:?} s is too long: nodes take each other for dead"),
             "give 250ms or less",
@@ -346,12 +346,11 @@ pub fn check_fit(catalog: &Catalog, request: &Request, plan: &Plan) -> Result<()
 /// The factor of `--time-scale`.
 fn time_scale(args: &RunArgs) -> Result<f64> {
     let scale = args.time_scale.unwrap_or(1.0);
-    if (LEAST_TIME_SCALE..=MOST_TIME_SCALE).contains(&scale) {
+    if (MIN_TIME_SCALE..=MAX_TIME_SCALE).contains(&scale) {
         return Ok(scale);
     }
-    Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor")).advise(format!(
-        "give a number between {LEAST_TIME_SCALE} and {MOST_TIME_SCALE}, e.g. 0.1"
-    )))
+    Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor"))
+        .advise(format!("give a number between {MIN_TIME_SCALE} and {MAX_TIME_SCALE}, e.g. 0.1")))
 }
 
 /// Refuses a window in which nothing can be measured.
@@ -359,7 +358,7 @@ fn time_scale(args: &RunArgs) -> Result<f64> {
 /// # Errors
 /// Says what is possible.
 pub fn check_duration(duration_s: f64) -> Result<()> {
-    if duration_s >= SHORTEST_WINDOW_S {
+    if duration_s >= MIN_WINDOW_S {
         return Ok(());
     }
     Err(Error::usage("--duration", format!("{duration_s:?} s is too short to measure anything"))
@@ -377,11 +376,11 @@ fn check_think(think_s: f64) -> Result<()> {
 
 /// Refuses a longest window in which nothing can become known.
 fn check_max_duration(max_duration_s: f64) -> Result<()> {
-    if max_duration_s >= LEAST_KNOWN_S {
+    if max_duration_s >= MIN_KNOWN_S {
         return Ok(());
     }
     Err(Error::usage("--max-duration", format!("{max_duration_s:?} s is too short to know a mean"))
-        .advise(format!("give {LEAST_KNOWN_S}s or more")))
+        .advise(format!("give {MIN_KNOWN_S}s or more")))
 }
 
 /// Refuses a name by which the run could not be asked for: those mean other runs.
@@ -450,11 +449,11 @@ fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
 /// # Errors
 /// Says what is possible.
 pub fn check_size(size_gb: f64) -> Result<()> {
-    if (LEAST_GB..=MOST_GB).contains(&size_gb) {
+    if (MIN_GB..=MAX_GB).contains(&size_gb) {
         return Ok(());
     }
     Err(Error::usage("--size", format!("{size_gb:?} GB is not a valid size"))
-        .advise(format!("give GB between {LEAST_GB} and {MOST_GB}")))
+        .advise(format!("give GB between {MIN_GB} and {MAX_GB}")))
 }
 
 fn arrivals(arg: ArrivalsArg) -> Arrivals {

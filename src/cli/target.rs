@@ -9,7 +9,7 @@ use crate::model::{Capabilities, ClusterSpec, Target};
 use crate::server::{self, ClusterKind};
 
 /// Target location by the arguments.
-pub struct Where {
+pub struct TargetLocation {
     pub data_dir: PathBuf,
     pub server_bin: Option<PathBuf>,
     pub port: Option<u16>,
@@ -67,7 +67,7 @@ fn url(scheme: &str) -> String {
 ///
 /// # Errors
 /// Unknown engine or URL scheme, naming what exists; a URL that carries a password.
-pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> {
+pub fn parse(text: &str, place: TargetLocation) -> Result<(Target, &'static dyn Engine)> {
     if let Some((scheme, rest)) = text.split_once("://") {
         return existing(text, scheme, rest);
     }
@@ -87,7 +87,7 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
         .advise("run 'dbdyno overhead'"));
     }
     let name = engine.name().to_string();
-    let Where { data_dir, server_bin, port, .. } = place;
+    let TargetLocation { data_dir, server_bin, port, .. } = place;
     let can = engine.capabilities();
     let target = match can.private_server {
         true => Target::Private { engine: name, data_dir, server_bin, port, cluster: None },
@@ -101,7 +101,10 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
 }
 
 /// A cluster of private servers, which have sockets only.
-fn private_cluster(kind: &ClusterKind, place: Where) -> Result<(Target, &'static dyn Engine)> {
+fn private_cluster(
+    kind: &ClusterKind,
+    place: TargetLocation,
+) -> Result<(Target, &'static dyn Engine)> {
     let engine = crate::engine::find(kind.engine).ok_or_else(|| unknown(kind.name))?;
     if place.port.is_some() {
         return Err(Error::usage(
@@ -110,7 +113,7 @@ fn private_cluster(kind: &ClusterKind, place: Where) -> Result<(Target, &'static
         )
         .advise("leave it out"));
     }
-    let Where { data_dir, server_bin, .. } = place;
+    let TargetLocation { data_dir, server_bin, .. } = place;
     let cluster =
         Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES, link_delay: None });
     Ok((
@@ -266,7 +269,7 @@ mod tests {
     fn read(text: &str) -> Result<Target> {
         parse(
             text,
-            Where {
+            TargetLocation {
                 data_dir: "/data".into(),
                 server_bin: None,
                 port: None,

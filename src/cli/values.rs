@@ -8,7 +8,7 @@ use crate::error::quote;
 use crate::probe::exporter_url;
 
 /// No test takes a year: more is a typing error.
-const MOST_S: f64 = 365.0 * 86_400.0;
+const MAX_S: f64 = 365.0 * 86_400.0;
 
 /// A duration in seconds: `10s`, `500ms`, `2m`, `1m30s`, or a plain number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ impl FromStr for Seconds {
         let spelled =
             || text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64());
         let seconds =
-            text.parse().ok().or_else(spelled).filter(|seconds| (0.0..=MOST_S).contains(seconds));
+            text.parse().ok().or_else(spelled).filter(|seconds| (0.0..=MAX_S).contains(seconds));
         seconds.map(Seconds).ok_or_else(|| {
             format!("{} is not a valid duration; write 10s, 500ms or 2m", quote(text))
         })
@@ -65,7 +65,7 @@ impl FromStr for Percent {
 pub struct Nodes(pub Vec<u32>);
 
 /// More nodes are a typing error.
-const MOST_NODES: u32 = 100;
+const MAX_NODES: u32 = 100;
 
 impl FromStr for Nodes {
     type Err = String;
@@ -73,7 +73,7 @@ impl FromStr for Nodes {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |word: &str| {
             let number =
-                word.trim().parse::<u32>().ok().filter(|number| (1..=MOST_NODES).contains(number));
+                word.trim().parse::<u32>().ok().filter(|number| (1..=MAX_NODES).contains(number));
             number.ok_or_else(|| {
                 format!("{} is not a valid number of nodes; write 3 or 1,2,4 or 1..3", quote(word))
             })

@@ -13,8 +13,8 @@ use super::stored::{self, Chosen};
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::model::{RunKind, RunRecord};
+use crate::report::anonymized::{letter, publishable};
 use crate::report::format::html::{board as markup, content};
-use crate::report::publish::{letter, publishable};
 use crate::report::{Document, Input, Language, RunTests, board};
 use crate::store::Store;
 
@@ -31,7 +31,7 @@ pub struct Shown<'a> {
 }
 
 /// A history of fewer runs is a single figure.
-const FEWEST_RUNS: u64 = 2;
+const MIN_RUNS: u64 = 2;
 /// Files that pages use.
 const OWN: [&str; 5] = ["report.css", "site.css", "report.js", "platforms.js", "icon.svg"];
 
@@ -100,7 +100,7 @@ fn parts(store: &Store, shown: &Shown<'_>) -> Result<Vec<Part>> {
         parts.push(Part::Run(run));
     }
     parts.extend(shown.compared.iter().map(|runs| Part::Compared(runs.clone())));
-    let histories = history::all(store)?.into_iter().filter(|(_, runs)| *runs >= FEWEST_RUNS);
+    let histories = history::all(store)?.into_iter().filter(|(_, runs)| *runs >= MIN_RUNS);
     parts.extend(histories.map(|(query, _)| Part::History(query)));
     parts.extend([Part::Catalogue, Part::Histories, Part::Runs, Part::Platforms]);
     // Equal histories would be one file.

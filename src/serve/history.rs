@@ -20,9 +20,9 @@ use crate::report::format::html::content;
 use crate::store::{Measured, Store};
 
 /// The newest runs that a history is made of.
-const MOST_RUNS: u32 = 200;
+const MAX_RUNS: u32 = 200;
 /// Histories to choose from.
-const MOST_LISTED: usize = 2_000;
+const MAX_LISTED: usize = 2_000;
 
 /// A test that stands for its repetitions in a run.
 #[derive(Debug, Clone)]
@@ -110,9 +110,10 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
     let entries = entries(site.store, workload, jobs)?;
     let Some(newest) = newest(&entries, query) else {
-        return Err(Refused::missing(
-            site.phrase("No measured run has this workload with these parameters at so many jobs."),
-        ));
+        return Err(Refused::missing(site.phrase(
+            "No measured run has this workload with these parameters at this number of \
+                         jobs.",
+        )));
     };
     let history = History::of(&entries, newest);
     let links = html! {
@@ -124,11 +125,11 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     };
     let document = series::document(site.language(), &history, site.catalog.effects());
     let runs: BTreeSet<i64> = entries.iter().map(|entry| entry.run.id).collect();
-    let is_cut = runs.len() >= MOST_RUNS as usize;
+    let is_cut = runs.len() >= MAX_RUNS as usize;
     let cut = is_cut.then(|| {
         site.language().say(
             "Older runs than the newest {runs} are left out.",
-            &[("runs", &MOST_RUNS.to_string())],
+            &[("runs", &MAX_RUNS.to_string())],
         )
     });
     let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
@@ -140,7 +141,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     // A figure is told by all tests of its run together, as on the run's own page.
     let mut tests: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
-    for (run, test) in store.tests_beside(workload, jobs, MOST_RUNS)? {
+    for (run, test) in store.tests_beside(workload, jobs, MAX_RUNS)? {
         tests.entry(run).or_default().push(test);
     }
     let mut entries = Vec::new();
@@ -204,7 +205,7 @@ fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
 
 /// Every history that there is, as it is asked for, with the number of its runs.
 pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
-    let measured = store.measured(MOST_LISTED)?;
+    let measured = store.measured(MAX_LISTED)?;
     Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
 }
 
@@ -232,7 +233,7 @@ fn asking<'a>(
 
 /// The histories that there are.
 fn index(site: &Pages<'_>) -> Answer {
-    let measured = site.store.measured(MOST_LISTED)?;
+    let measured = site.store.measured(MAX_LISTED)?;
     let heads = [
         "Workload",
         "Engine",
@@ -289,7 +290,7 @@ fn line(site: &Pages<'_>, point: &Measured) -> Markup {
 /// Width and height of a course, in pixels.
 const COURSE: (f64, f64) = (120.0, 24.0);
 /// The least range that fills the height, of the logarithm: noise is no mountain.
-const LEAST_RANGE: f64 = 0.1;
+const MIN_RANGE: f64 = 0.1;
 
 /// The values of the runs as a line; a dash with fewer than two.
 fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
@@ -300,7 +301,7 @@ fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
     let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (middle, range) = ((low + high) / 2.0, (high - low).max(LEAST_RANGE));
+    let (middle, range) = ((low + high) / 2.0, (high - low).max(MIN_RANGE));
     let (width, height) = COURSE;
     let place = |(at, log): (usize, &f64)| {
         let x = 2.0 + (width - 4.0) * at as f64 / (logs.len() - 1) as f64;

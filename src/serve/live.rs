@@ -30,8 +30,8 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
             h1 { (visible(&title)) } "\n"
             p.answer role="status" data-progress="" { (progress(language, run, tests.len())) } "\n"
             p.about { (site.phrase("A test is shown once it is measured, judged and stored. \
-                                    Reading this page takes a little of the machine that is \
-                                    measured.")) } "\n"
+                                    Viewing this page uses a little CPU on the machine under \
+                                    test.")) } "\n"
             (table(&site.look, run, &tests)) "\n"
             @if !tests.is_empty() { p { a href={ "/run/" (run.id) "?now=1" } { (site.phrase("The page of what is stored so far")) } } }
         } }

@@ -1,8 +1,8 @@
 //! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It
 //! reads the results file and nothing else, and writes nothing.
 
+mod access;
 mod address;
-mod door;
 pub mod files;
 mod history;
 pub mod http;
@@ -25,12 +25,12 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::report::Language;
 use crate::store::{Place, Store};
+pub use access::{Token, check_access};
 use address::Links;
-pub use door::{Token, opened};
 use pages::{Look, Pages, Refused};
 
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
-const MOST_CLIENTS: usize = 256;
+const MAX_CLIENTS: usize = 256;
 
 /// Content of the site.
 pub struct Site {
@@ -60,7 +60,7 @@ impl Site {
 
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        door::guarded(door::opened(request, self.token.as_ref()).unwrap_or_else(|| {
+        access::guarded(access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
         }))
@@ -93,5 +93,5 @@ fn broken() -> Response<Body> {
 /// # Errors
 /// Nobody can listen there.
 pub fn listen(site: Site, address: SocketAddr) -> Result<()> {
-    http::listen("--listen", address, MOST_CLIENTS, move |request| site.answer(request))
+    http::listen("--listen", address, MAX_CLIENTS, move |request| site.answer(request))
 }

@@ -25,9 +25,9 @@ const HTML: &str = "text/html; charset=utf-8";
 const POLICY_OF_FILES: &str =
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'";
 /// Tests with a line; a page of more is slow to open.
-const MOST_LINES: usize = 2_000;
+const MAX_LINES: usize = 2_000;
 /// More runs are not readable beside one another.
-const MOST_COMPARED: usize = 12;
+const MAX_COMPARED: usize = 12;
 /// A dial.
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><path d=\"M2 \
                     12a6 6 0 1 1 12 0M8 12l3-5\" fill=\"none\" stroke=\"#0b5fa5\" \
@@ -239,8 +239,8 @@ impl Pages<'_> {
         if query.get("base") == Some("oldest") {
             runs.sort_by_key(|run| run.parse::<i64>().unwrap_or(i64::MAX));
         }
-        if runs.len() < 2 || runs.len() > MOST_COMPARED {
-            let most = MOST_COMPARED.to_string();
+        if runs.len() < 2 || runs.len() > MAX_COMPARED {
+            let most = MAX_COMPARED.to_string();
             return Err(Refused::wrong(
                 self.language().say("Tick 2 to {most} runs.", &[("most", &most)]),
             ));
@@ -301,11 +301,11 @@ pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup 
                 thead { tr { @for (head, place) in heads.iter().zip(0..) {
                     th scope="col" class=[[0, 3, 4].contains(&place).then_some("number")] { (language.phrase(head)) }
                 } } }
-                tbody { @for test in tests.iter().take(MOST_LINES) { (row(look, run, test)) "\n" } }
+                tbody { @for test in tests.iter().take(MAX_LINES) { (row(look, run, test)) "\n" } }
             }
         }
-        @if tests.len() > MOST_LINES {
-            p.about { (language.say("left_out_lines", &[("most", &MOST_LINES.to_string())])) }
+        @if tests.len() > MAX_LINES {
+            p.about { (language.say("left_out_lines", &[("most", &MAX_LINES.to_string())])) }
         }
     }
 }

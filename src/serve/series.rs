@@ -59,8 +59,8 @@ fn scope(language: Language, history: &History<'_>, accepted: usize) -> String {
         ("accepted", &accepted.to_string()),
         ("all", &history.entries.len().to_string()),
     ];
-    let text = "{engine} on {platform}, {drive} drive, in {unit} ({better}). Accepted figures of \
-                the same work: {accepted} of {all}; only these are looked through for changes.";
+    let text = "{engine} on {platform}, {drive} drive, in {unit} ({better}). Valid figures of the \
+                same work: {accepted} of {all}; only these are searched for changes.";
     language.say(text, &values)
 }
 
@@ -142,7 +142,7 @@ fn changed(
 ) -> Vec<Block> {
     if found.is_empty() {
         let text = match accepted.len() < FEWEST {
-            true => "Too few accepted figures to tell a change from chance.",
+            true => "Too few valid figures to tell a change from chance.",
             false => "No change found (p < 0.001).",
         };
         return vec![Block::Paragraph(language.phrase(text))];
@@ -192,7 +192,7 @@ fn sentence(language: Language, history: &History<'_>, change: &Change, run: &Ru
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     language.say(
-        "From {run} on: {way}, x{ratio}, from {before} to {after} {unit} in the mean (p {p}).",
+        "From {run} on: {way}, x{ratio}, from {before} to {after} {unit} on average (p {p}).",
         &values,
     )
 }
@@ -295,11 +295,11 @@ fn run_name(language: Language, run: &RunRecord) -> String {
 fn method(language: Language) -> String {
     language.phrase(
         "Changes are found by E-divisive means with Student's t test over windows of 50 figures, \
-         as Hunter and Apache Otava do it; one is told if chance alone makes one as clear in fewer \
-         than 5 % of such series: for all places together, and with what neighbouring figures have \
-         in common. Beside a change stands what differs between the disclosures of the accepted \
-         runs before and after it, as far as it touches the workload: it may be the cause, and \
-         need not be.",
+         as Hunter and Apache Otava do it; one is reported if chance alone makes one as clear in \
+         fewer than 5 % of such series: for all places together, and with what adjacent figures \
+         have in common. With a change the page shows what differs between the disclosures of the \
+         valid runs before and after it, as far as it touches the workload: it may be the cause, \
+         and need not be.",
     )
 }
 
@@ -319,7 +319,7 @@ mod tests {
             run.disclosure.set("settings", "fsync", if number < 6 { "off" } else { "on" });
             let test = Test::from(TestResult { seq: 3, ..at(4, value) });
             let test = match number {
-                3 => crate::analysis::errata::fixture::judged(test, Status::Conditional),
+                3 => crate::analysis::published_checks::fixture::judged(test, Status::Conditional),
                 _ => test,
             };
             let ends = Some([value / 1.01, value * 1.01]);

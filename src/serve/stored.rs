@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
 use crate::model::{RunKind, RunRecord};
-use crate::report::trials::{CAMPAIGN, SIDE};
+use crate::report::ab_test::{CAMPAIGN, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
 
@@ -58,7 +58,7 @@ pub fn input(
 }
 
 /// Calibrations of a platform that are read, at most: one may have found nothing.
-const MOST_CALIBRATIONS: usize = 3;
+const MAX_CALIBRATIONS: usize = 3;
 
 /// Of each run the newest calibration of its platform that found something, oldest first: of others
 /// no test is read.
@@ -71,7 +71,7 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
             .iter()
             .rev()
             .filter(|known| known.id != run.id && noise::is_same_platform(known, run));
-        for calibration in of_platform.take(MOST_CALIBRATIONS) {
+        for calibration in of_platform.take(MAX_CALIBRATIONS) {
             let found = match read.entry(calibration.id) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {

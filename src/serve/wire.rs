@@ -11,8 +11,8 @@ use oxhttp::model::{Body, HeaderMap, HeaderName, HeaderValue, Method, Request, R
 use oxhttp::model::{StatusCode, Uri};
 
 /// The head of a request has fewer bytes and headers.
-const LONGEST_HEAD_BYTES: usize = 8 * 1024;
-const MOST_HEADERS: usize = 100;
+const MAX_HEAD_BYTES: usize = 8 * 1024;
+const MAX_HEADERS: usize = 100;
 /// Maximum time for which data behind a client's head are read: closed with bytes unread, a
 /// connection may lose the answer on its way.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ pub(super) fn request(from: &mut impl Read) -> Result<Request<Body>, NoRequest> 
             },
         };
         head.extend_from_slice(&buffer[..count]);
-        if head.len() > LONGEST_HEAD_BYTES {
+        if head.len() > MAX_HEAD_BYTES {
             return Err(MALFORMED);
         }
         if let Some(request) = parsed(&head)? {
@@ -91,7 +91,7 @@ pub(super) fn request(from: &mut impl Read) -> Result<Request<Body>, NoRequest> 
 
 /// The request of a head; none if it is not complete yet.
 fn parsed(head: &[u8]) -> Result<Option<Request<Body>>, NoRequest> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(head) {
         Ok(status) if status.is_partial() => return Ok(None),
@@ -180,9 +180,9 @@ mod tests {
             assert_eq!(asked(malformed), Err(MALFORMED), "{malformed:?}");
         }
         assert_eq!(asked("GET / HTTP/1.1\r\nHost: a\r\n"), Err(NoRequest::Gone));
-        let long = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(2 * LONGEST_HEAD_BYTES));
-        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(MOST_HEADERS + 1));
-        let whole = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(LONGEST_HEAD_BYTES));
+        let long = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(2 * MAX_HEAD_BYTES));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(MAX_HEADERS + 1));
+        let whole = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(MAX_HEAD_BYTES));
         for large in [long, many, whole] {
             assert_eq!(asked(&large), Err(MALFORMED));
         }

@@ -2,9 +2,9 @@
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::compare::CompareReport;
 use dbdyno::report::format::junit::Junit;
-use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, Report, RunTests};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -86,11 +86,14 @@ fn assert_stored(desk: &Desk, document: &Value) {
             "{runs}"
         );
     }
+    let title = "A/B test: A = spin-A (null, op=spin 1000), B = spin-B (null, op=spin 20000)";
+    let page = desk.run("report ab-test spin-A --format markdown").ok().stdout;
+    assert!(page.contains(title), "{page}");
     desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
         .ok();
     desk.run("report ab-test").fails(2, &["is not a side of an A/B test"]);
     desk.run("report ab-test spin-A other")
-        .fails(2, &["'other'", "is not the other side of that campaign"]);
+        .fails(2, &["'other'", "is not the other side of that A/B test"]);
     desk.run("results delete spin-B").ok();
     desk.run("report ab-test spin-A").fails(2, &["has lost the other side"]);
 }
@@ -175,7 +178,7 @@ fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
             "ab-test {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}"
         );
         if is_one {
-            desk.run(&line).fails(2, &["--duet", "one processor"]);
+            desk.run(&line).fails(2, &["--duet", "only one CPU"]);
             continue;
         }
         let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
@@ -372,6 +375,11 @@ fn the_report_of_a_campaign_is_as_people_have_read_it() {
     let document = TrialsReport.build(&input());
     let mut found = vec![golden("campaign.xml", &rendered(&Junit, &document, Options::default()))];
     for (name, ending) in [("text", "txt"), ("json", "json"), ("csv", "csv")] {
+        let language = match format(name).is_for_programs() {
+            true => Language::Programs,
+            false => Language::English,
+        };
+        let document = TrialsReport.build(&Input { language, ..input() });
         let text = rendered(format(name), &document, Options::plain(120));
         found.push(golden(&format!("campaign.{ending}"), &text));
     }

@@ -46,8 +46,12 @@ fn slower(change: impl Fn(TestResult) -> TestResult) -> Vec<TestResult> {
 #[test]
 fn the_answer_in_every_form_is_as_it_was_read() {
     let mut differences = Vec::new();
-    let document = CapacityReport.build(&two_platforms());
     for format in FORMATS.iter().filter(|format| format.is_text() || format.name() == "html") {
+        let language = match format.is_for_programs() {
+            true => Language::Programs,
+            false => Language::English,
+        };
+        let document = CapacityReport.build(&Input { language, ..two_platforms() });
         let text = without_assets(&rendered(*format, &document, Options::plain(120)));
         differences.extend(golden(&format!("capacity.{}", format.name()), &text).err());
     }
@@ -162,7 +166,7 @@ fn a_bad_need_is_one_line() {
             "TP-LIGHT 9 tps updte_pct=4",
             &["TP-LIGHT has no parameter 'updte_pct'", "did you mean update_pct?"],
         ),
-        ("TP-LIGHT 9 tps p98<5ms", &["not a valid promise"]),
+        ("TP-LIGHT 9 tps p98<5ms", &["not a valid SLO"]),
         ("\u{1b}[2J 9 tps", &["unknown workload"]),
     ] {
         let done = capacity(&desk, &[need], "").fails(2, words);

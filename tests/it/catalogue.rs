@@ -22,20 +22,20 @@ fn catalog() -> Catalog {
 fn engines() -> [(&'static str, Capabilities); 3] {
     let sqlite = Capabilities {
         orgs: &["rowid", "iot"],
-        lacking_orgs: &[("heap-list", "there are no partitions")],
+        unsupported_orgs: &[("heap-list", "there are no partitions")],
         ..Capabilities::LEAST
     };
     let postgres = Capabilities {
         placeholder: Placeholder::Dollar,
         orgs: &["heap", "heap-list", "range-list", "range-hash"],
-        lacking_orgs: &[("iot", "there are only heaps")],
+        unsupported_orgs: &[("iot", "there are only heaps")],
         ..Capabilities::SERVER
     };
     let mariadb = Capabilities {
         commits_in_routine: false,
         placeholder: Placeholder::Question,
         orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list"],
-        lacking_orgs: &[("hash", "there are no hash clusters")],
+        unsupported_orgs: &[("hash", "there are no hash clusters")],
         ..postgres
     };
     [("postgres", postgres), ("sqlite", sqlite), ("mariadb", mariadb)]

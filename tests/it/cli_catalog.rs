@@ -249,8 +249,8 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
     let told = |workload: &str| {
         desk.run(&format!("check {}", line.replace("OWN-REGION", workload))).ok().stdout
     };
-    assert!(!told("OWN-REGION").contains("licence:"), "no test has such a parameter");
-    assert!(told("SRV-QUERY1").contains("licence: org=default needs the option Rows"));
+    assert!(!told("OWN-REGION").contains("license:"), "no test has such a parameter");
+    assert!(told("SRV-QUERY1").contains("license: org=default needs the option Rows"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     assert!(cut["elapsed_s"].as_f64().unwrap() > 4.9 && is_short(&cut), "{cut:#}");
     assert_ne!(cut["verdict"]["status"], "valid");
     let sheet = desk.run("report datasheet last").ok().stdout;
-    assert!(sheet.contains("until known to +-0.01 %, at most 5 s"), "{sheet}");
+    assert!(sheet.contains("until accurate to +-0.01 %, at most 5 s"), "{sheet}");
 }
 
 #[test]

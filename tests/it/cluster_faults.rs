@@ -83,7 +83,7 @@ fn links_that_nobody_can_have_are_refused() {
 }
 
 /// Tests of writers that are to collide, at most.
-const MOST_TRIES: u32 = 10;
+const MAX_TRIES: u32 = 10;
 
 /// Sends a signal to a server's process; one that has ended meanwhile needs none.
 fn tell(pid: u32, signal: Signal) {
@@ -278,8 +278,8 @@ fn writers_that_collide_on_galera_and_those_that_are_held_up_are_told() {
     };
     // In a short window two writers may miss one another.
     assert!(
-        (0..MOST_TRIES).any(|_| collisions().is_some_and(|count| count > 0)),
-        "no collision in {MOST_TRIES} tests"
+        (0..MAX_TRIES).any(|_| collisions().is_some_and(|count| count > 0)),
+        "no collision in {MAX_TRIES} tests"
     );
 
     // A node that tells the others to wait as soon as one transaction waits to be applied.

@@ -254,8 +254,10 @@ fn a_killed_run_leaves_an_orphan_that_the_next_start_removes() {
         let data = desk.data().display().to_string();
         assert!(!processes(&data).is_empty(), "the server lives on");
         assert_eq!(last(&desk)["status"], "failed", "its process is gone");
-        let next = desk.run(&format!("run {engine} {TINY} --format json --quiet")).ok();
+        let next = desk.run(&format!("run {engine} {TINY} --format json")).ok();
         assert_eq!(next.json()["loads"][0]["loaded"], true);
+        let removed = "removed the private server that a run which did not end properly left in";
+        assert!(next.stderr.contains(removed), "{}", next.stderr);
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
         assert_eq!(processes(&data), Vec::<String>::new());
     }

@@ -144,7 +144,7 @@ fn what_a_test_leaves_is_done_after_it_and_counted_into_what_lasts() {
             );
         }
         let page = desk.run("report test last:1").ok().stdout;
-        assert!(page.contains("Burst and sustained"), "{page}");
+        assert!(page.contains("Burst and sustained rate"), "{page}");
         assert!(desk.run("report kpm --format csv").ok().stdout.contains("Sustained,Pay-back [s]"));
     }
 }

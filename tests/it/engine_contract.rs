@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder,
-    Pacer, RowLoad, Slice, SliceReport, Version,
+    self, Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer,
+    RowLoad, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
@@ -347,7 +347,7 @@ pub fn run(
 ) -> Result<(), EngineError> {
     let facts = Facts::from([("rows".into(), 16_000.0)]);
     database.run_job(
-        &JobOrder {
+        &JobSpec {
             job,
             jobs: 2,
             code,
@@ -384,7 +384,7 @@ fn a_session_answers_with_binds_and_names_its_version() {
 #[test]
 fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
     on_every_engine(|subject, database| {
-        let (mut session, engine) = (database.looking_session().unwrap(), subject.engine);
+        let (mut session, engine) = (database.polling_session().unwrap(), subject.engine);
         let mut alike = |sql: &str| {
             for _ in 0..3 {
                 let again = session.query_again(sql).unwrap();
@@ -746,7 +746,7 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
         });
         let facts = Facts::from([("rows".into(), 16_000.0)]);
         let code = client(subject.lookup, Commit::None);
-        let order = JobOrder {
+        let order = JobSpec {
             job: 1,
             jobs: 1,
             code: &code,

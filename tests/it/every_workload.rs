@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dbdyno::campaign::{self, Campaign, Event, Keep};
+use dbdyno::campaign::{self, Event, Keep, RunContext};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
 use dbdyno::model::{Drive, End, Plan, Reason, Selection, Status, Target, TestResult, Window};
 use dbdyno::plan::{self, Request};
-use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
+use dbdyno::test_runner::Interrupt;
 
 use crate::skipped::skipped;
 use crate::support::{DISTURBED, directory, lacks_library, servers, turn};
@@ -289,7 +289,7 @@ fn planned(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<
     plan::build(catalog, &request(engine, drive, wish.to_string())).map_err(|error| {
         let text = error.to_string();
         let stated = text.contains(&format!(" cannot run on {engine}: "))
-            && !text.contains("the catalogue has no");
+            && !text.contains("the catalog has no");
         assert!(stated, "{wish} on {engine}: {text}");
     })
 }
@@ -408,7 +408,7 @@ fn run(
         command: "every workload".into(),
     };
     let interrupt = Interrupt::new();
-    let campaign = Campaign {
+    let campaign = RunContext {
         catalog,
         request: &request,
         plan,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained,
-    ForecastOutcome, IoKind, IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult,
-    Moment, PartFigures, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus,
-    SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult,
+    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, ExperimentResult,
+    ForecastOutcome, IoKind, IoTimes, JobResult, Kpm, KpmValue, LatencySummary, LoadResult,
+    PartResult, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus, SamplerCost,
+    Sentence, SeriesPoint, ServerLog, Snapshot, SnapshotPoint, Status, Tally, Test, TestResult,
     Verdict, Waits,
 };
 use dbdyno::store::Store;
@@ -155,9 +155,9 @@ fn make_time(test: &mut TestResult) {
 
 fn make_conditional(test: &mut TestResult) {
     let steal =
-        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");
     let unchecked = Sentence::new("contract not checked, {name} is not known here ({because})")
-        .with("because", Sentence::new("commits were not waited for"));
+        .with("because", Sentence::new("commits did not wait for the log flush"));
     test.verdict = Verdict::from_reasons(vec![
         Reason::new(Status::Conditional, ReasonCode::Steal, steal.with("share", 0.041)),
         Reason::new(Status::Valid, ReasonCode::Unchecked, unchecked.with("name", "wal_syncs")),
@@ -223,7 +223,7 @@ pub fn test(
         latency_stride: 16,
         instrument_us_per_op: None,
         node_figures: Vec::new(),
-        job_figures: vec![JobFigures {
+        job_figures: vec![JobResult {
             job: 1,
             part: 0,
             tally: tally.clone(),
@@ -295,8 +295,8 @@ fn part(
     jobs: u32,
     tally: &Tally,
     ops_per_s: f64,
-) -> PartFigures {
-    PartFigures {
+) -> PartResult {
+    PartResult {
         workload: id.into(),
         params,
         chosen: BTreeMap::new(),
@@ -409,8 +409,8 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
         .into()
 }
 
-fn explained() -> Explained {
-    let relaxed = Explained {
+fn explained() -> ExperimentResult {
+    let relaxed = ExperimentResult {
         cause: "log-sync".into(),
         change: "commits that do not wait for the log".into(),
         changed: [("synchronous_commit".to_string(), "off".to_string())].into(),
@@ -429,7 +429,7 @@ fn explained() -> Explained {
         missing: None,
         further: Vec::new(),
     };
-    let in_memory = Explained {
+    let in_memory = ExperimentResult {
         change: "the log on memory".into(),
         changed: [("log".to_string(), "tmpfs".to_string())].into(),
         blocks: Vec::new(),
@@ -437,7 +437,7 @@ fn explained() -> Explained {
         missing: Some("a database that is kept could lose its log".into()),
         ..relaxed.clone()
     };
-    Explained { further: vec![in_memory], ..relaxed }
+    ExperimentResult { further: vec![in_memory], ..relaxed }
 }
 
 fn server_log() -> ServerLog {
@@ -450,12 +450,12 @@ fn server_log() -> ServerLog {
 
 fn snapshots() -> Vec<Snapshot> {
     let moments = [
-        (Moment::Begin, -0.01),
-        (Moment::WindowOpen, 2.0),
-        (Moment::WindowClose, 12.0),
-        (Moment::End, 12.2),
+        (SnapshotPoint::Begin, -0.01),
+        (SnapshotPoint::WindowOpen, 2.0),
+        (SnapshotPoint::WindowClose, 12.0),
+        (SnapshotPoint::End, 12.2),
     ];
-    let snapshot = |(moment, t_s): (Moment, f64)| Snapshot {
+    let snapshot = |(moment, t_s): (SnapshotPoint, f64)| Snapshot {
         moment,
         t_s,
         counters: counters(&[("commits", 1000.0 + t_s), ("wal_bytes", 0.1)]),

@@ -13,9 +13,9 @@ use dbdyno::analysis::price::PriceList;
 use dbdyno::catalog::{Catalog, Group};
 use dbdyno::error::{acts, visible};
 use dbdyno::model::{RunRecord, RunStatus, Test, TestResult};
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::document::Code;
 use dbdyno::report::format::junit::Junit;
-use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
     Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, Report,
     RunTests, Statements, Subject, compare,

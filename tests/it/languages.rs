@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::catalog::Catalog;
-use dbdyno::report::trials::TrialsReport;
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::{
     FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare,
 };

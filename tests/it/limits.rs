@@ -611,11 +611,11 @@ fn a_ramp_says_where_its_limit_begins_and_a_page_what_to_try() {
     let first = found.first().map_or("not found", |limit| limit["cause"].as_str().unwrap());
     let page = bench.desk.run("report test last:2").ok().stdout;
     assert!(
-        page.contains("\nLimiter\n") && (page.contains("Next experiment") || found.is_empty()),
+        page.contains("\nBottlenecks\n") && (page.contains("Next experiment") || found.is_empty()),
         "{page}"
     );
     let page = bench.desk.run("report test last:2 --language de").ok().stdout;
     assert!(page.contains("\nGrenze\n") && page.contains("Amdahls Gesetz"), "{page}");
     let scaling = bench.desk.run("report scaling --format markdown").ok().stdout;
-    assert!(scaling.contains("| Limit |") && scaling.contains(first), "{scaling}");
+    assert!(scaling.contains("| Bottleneck |") && scaling.contains(first), "{scaling}");
 }

@@ -9,6 +9,7 @@
 
 mod architecture;
 mod beside;
+mod branding;
 mod browser;
 mod bundles;
 mod campaigns;
@@ -33,7 +34,6 @@ mod connections;
 mod crash;
 mod dataset;
 mod docs;
-mod dress;
 mod duckdb;
 mod durability;
 mod engine_contract;

@@ -85,7 +85,8 @@ fn by_workload(document: &Value) -> BTreeMap<String, Vec<&Value>> {
 /// True if a test's verdict says that commits did not wait for the log flush.
 fn not_waited_for(test: &Value) -> bool {
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    reasons.iter().any(|reason| reason.to_string().contains("commits were not waited for"))
+    let text = "commits did not wait for the log flush";
+    reasons.iter().any(|reason| reason.to_string().contains(text))
 }
 
 #[test]
@@ -154,6 +155,26 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
     desk.run(&format!("clean {url}")).ok();
     assert_eq!(server.databases(), Vec::<String>::new());
     assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
+}
+
+#[test]
+fn a_database_in_the_url_is_said_not_to_be_used() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("guest", "all");
+    server.admin.execute("create database app").unwrap();
+    server.admin.execute("grant select on app.* to guest@'127.0.0.1'").unwrap();
+    let unused = "database 'app' of the URL is not used: tables are made in database dbdyno";
+    let plain = server.url("guest");
+    for (url, is_said) in [(format!("{plain}/app"), true), (format!("{plain}/dbdyno"), false)] {
+        let run = with_password(&desk, &format!("run {plain} {ARGS}"), SECRET).ok();
+        assert!(!run.stderr.contains("of the URL"), "{}", run.stderr);
+        let run = with_password(&desk, &format!("run {url} {ARGS}"), SECRET).ok();
+        assert_eq!(run.stderr.contains(unused), is_said, "{}", run.stderr);
+        let checked =
+            with_password(&desk, &format!("check {url} --size 0.01 --workload SRV-QUERY1"), SECRET)
+                .ok();
+        assert_eq!(checked.stdout.contains(unused), is_said, "{}", checked.stdout);
+    }
 }
 
 /// Looks one row up, again and again, until it is ended.

@@ -31,7 +31,7 @@ struct Relay {
 }
 
 /// Connections that a relay cuts.
-const MOST_CUT: u64 = 10;
+const MAX_CUT: u64 = 10;
 
 /// Bytes that all connections of a relay have moved.
 type Moved = Arc<AtomicU64>;
@@ -72,7 +72,7 @@ impl Relay {
             until("it is idle", || moved.load(Relaxed).saturating_sub(last.load(Relaxed)) > most);
             // Where others move that much in no time a new connection would be cut before it is
             // used.
-            if cut.fetch_add(1, Relaxed) >= MOST_CUT {
+            if cut.fetch_add(1, Relaxed) >= MAX_CUT {
                 return;
             }
             let _ = client.shutdown(Shutdown::Both);

@@ -81,7 +81,7 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
     assert!(kept.zip(broken).is_none_or(|(kept, broken)| kept < broken), "{promise}");
     let says =
         |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
-    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not tell"), "{promise}");
+    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not show"), "{promise}");
 }
 
 #[test]
@@ -107,10 +107,13 @@ fn what_no_rate_can_be_is_one_line() {
         ("--rate 0", ["'0' is not a valid rate", "100,200,400"]),
         ("--rate auto", ["--rate auto: what must be kept is not said", "--slo"]),
         ("--rate 100 --slo p99<5ms", ["no rate is looked for", "--rate auto"]),
-        ("--rate auto --slo p98<5ms", ["'p98<5ms' is not a valid promise", "p99<5ms"]),
-        ("--rate 100 --drive database", ["the database drive has no open loop", "--drive client"]),
+        ("--rate auto --slo p98<5ms", ["'p98<5ms' is not a valid SLO", "p99<5ms"]),
+        (
+            "--rate 100 --drive database",
+            ["the in-database drive has no open loop", "--drive client"],
+        ),
         ("--rate 100 --ops 5", ["--rate", "--ops"]),
-        ("--slo p99<5ms", ["--rate", "required"]),
+        ("--slo p99<5ms", ["--rate", "is missing"]),
     ] {
         desk.run(&format!("run --workload TP-LOOKUP {options}")).fails(2, &words);
     }
@@ -260,7 +263,7 @@ fn what_no_load_over_time_can_be_is_one_line() {
         (vec!["--rate-profile", "hold 5 1s", "--think", "5ms"], ["--rate-profile", "--think"]),
         (
             vec!["--rate-profile", "hold 5 1s", "--drive", "database"],
-            ["the database drive has no open loop", "--drive client"],
+            ["the in-database drive has no open loop", "--drive client"],
         ),
         (vec!["--think", "0s"], ["is not a possible think time", "50ms"]),
         (vec!["--think", "5ms", "--drive", "database"], ["no think time", "--drive client"]),

@@ -238,7 +238,7 @@ fn a_damaged_spool_is_one_line_that_says_where() {
             text.replacen("begin blocks", &format!("{echo}begin blocks"), 1),
             "the client reports 'ORA-00942",
         ),
-        ("two", format!("{text}{}", text.replace("pack 5d", "pack 6d")), "the spools of two packs"),
+        ("two", format!("{text}{}", text.replace("pack 5d", "pack 6d")), "of two script packs"),
         ("comma", text.replacen("total_s 11.", "total_s 11,", 1), "a decimal point, no comma"),
     ] {
         let file = desk.path(&format!("{name}.spool"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobSpec, Pacer,
     RowLoad, Slice, SliceReport,
 };
 use dbdyno::model::rows::RowFunction;
@@ -193,7 +193,7 @@ fn run<F: FnMut(u32)>(
 ) -> Result<(), EngineError> {
     let facts = Facts::new();
     database.run_job(
-        &JobOrder {
+        &JobSpec {
             job: 1,
             jobs: 1,
             code,

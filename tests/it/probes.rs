@@ -24,7 +24,7 @@ impl Neighbours {
             (0..std::thread::available_parallelism().unwrap().get()).map(start).collect(),
         );
         let works = |child: &Child| cpu_s(child.id()).is_some_and(|s| s > 0.05);
-        until("the neighbours work", || neighbours.0.iter().all(works));
+        until("the neighbors work", || neighbours.0.iter().all(works));
         neighbours
     }
 }
@@ -69,7 +69,10 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
         let foreign = reasons.iter().find(|reason| reason["code"] == "foreign-load");
         let foreign = foreign.unwrap_or_else(|| panic!("{target}: {reasons:#?}"));
         assert_eq!(foreign["status"], "conditional");
-        assert!(foreign["text"].as_str().unwrap().starts_with("other programs used "), "{foreign}");
+        assert!(
+            foreign["text"].as_str().unwrap().starts_with("other processes used "),
+            "{foreign}"
+        );
     }
     // The host of a virtual machine may have slowed one of them down indeed.
     assert!(called_slow.contains(&false), "to wait for a processor does not make it slow");
@@ -146,9 +149,9 @@ pub fn noises(target: &str) -> Vec<String> {
 fn causes_of_noise_are_named_with_what_to_do() {
     let _neighbours = Neighbours::at_work();
     // Tests beside this one may use more for a while.
-    until("the neighbours are named first", || {
+    until("the neighbors are named first", || {
         let found = noises("sqlite");
-        found[0].starts_with("other programs use ")
+        found[0].starts_with("other processes use ")
             && found[0].contains("sh")
             && found[0].contains("; stop them")
     });

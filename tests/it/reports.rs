@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use dbdyno::catalog::{Catalog, Form, Group};
 use dbdyno::report::document::Code;
 use dbdyno::report::{
-    Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Statements,
-    Subject, run_json,
+    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests,
+    Statements, Subject, run_json,
 };
 
 use serde_json::json;
@@ -116,8 +116,11 @@ pub fn without_assets(page: &str) -> String {
 fn every_report_in_every_form_is_as_it_was_read() {
     let mut differences = Vec::new();
     for report in REPORTS {
-        let document = report.build(&input_for(report.subject()));
         for format in FORMATS.iter().filter(|format| has_golden(*report, **format)) {
+            let language =
+                if format.is_for_programs() { Language::Programs } else { Language::English };
+            let input = Input { language, ..input_for(report.subject()) };
+            let document = report.build(&input);
             let name = format!("{}.{}", report.name(), format.name());
             let text = without_assets(&rendered(*format, &document, Options::plain(120)));
             differences.extend(golden(&name, &text).err());

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dbdyno::analysis::{self, JudgeContext, unsteady};
+use dbdyno::analysis::{self, JudgeContext, cpu_speed};
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobSpec, Pacer,
     RowLoad, Rows, Session, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
     Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts,
-    JobCode, JobFigures, Kpm, KpmValue, LatencySummary, Loop, Moment, Offer, PartPlan, Ramp,
-    RateProfile, Reason, ReasonCode, Selection, Status, Tally, Target, TestResult, TestSpec,
-    Verdict, Window, Workload,
+    JobCode, JobResult, Kpm, KpmValue, LatencySummary, Loop, OfferedLoad, PartPlan, Ramp,
+    RateProfile, Reason, ReasonCode, Selection, SnapshotPoint, Status, Tally, Target, TestResult,
+    TestSpec, Verdict, Window, Workload,
 };
-use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
-use dbdyno::runner::{
+use dbdyno::probe::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample, ProbeSet};
+use dbdyno::stats::LatencyHistogram;
+use dbdyno::test_runner::{
     CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test,
 };
-use dbdyno::stats::LatencyHistogram;
 
 use crate::support::{in_a_calm_moment, until};
 
@@ -176,7 +176,15 @@ fn fixed_work_is_done_exactly_and_counted_exactly() {
 fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
     let result = in_a_calm_moment(|| measured(run(ONE_MS, seconds(0.4, 0.6), 1)));
     let moments: Vec<_> = result.snapshots.iter().map(|snapshot| snapshot.moment).collect();
-    assert_eq!(moments, [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End]);
+    assert_eq!(
+        moments,
+        [
+            SnapshotPoint::Begin,
+            SnapshotPoint::WindowOpen,
+            SnapshotPoint::WindowClose,
+            SnapshotPoint::End
+        ]
+    );
     let at = |index: usize| result.snapshots[index].t_s;
     assert!(at(1) >= 0.4 && at(2) >= 1.0 && at(2) <= at(3), "{:?}", result.snapshots);
     assert!(
@@ -201,7 +209,7 @@ fn an_op_longer_than_the_window_is_measured_to_its_end() {
     let result = measured(run("spin 400000000", seconds(0.0, 0.1), 2));
     assert!(result.window.ops >= 2, "{:?}", result.window);
     assert!(result.ops_per_s <= 2.0 / 0.4 * 1.01, "{}", result.ops_per_s);
-    let whole = |job: &JobFigures| job.elapsed_s >= 0.4 * job.tally.ops as f64;
+    let whole = |job: &JobResult| job.elapsed_s >= 0.4 * job.tally.ops as f64;
     assert!(
         result.job_figures.iter().all(whole),
         "no part of an op is cut off: {:?}",
@@ -224,7 +232,7 @@ impl Database for Metronome {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         self.inner.session()
     }
-    fn run_job(&self, _: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, _: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let latency = LatencyHistogram::new();
         let began = pacer.ready().then(Instant::now);
         let mut done_s = 0.0;
@@ -401,7 +409,7 @@ impl Database for Diary {
         let (inner, lines) = (self.inner.session()?, self.lines.clone());
         Ok(Box::new(DiarySession { inner, lines, refused: self.refused }))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let (lines, number) = (self.lines.clone(), job.job);
         if let Some((_, line)) = self.slow_job.filter(|(slow, _)| *slow == number) {
             until(line, || lines.have(line));
@@ -539,10 +547,13 @@ fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
 fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let mut looks = 0;
     let mut probes = ProbeSet::default();
-    probes.push(Box::new(Watch::of(move || {
+    probes.push(Box::new(CpuSpeedProbe::of(move || {
         looks += 1;
         let speed = if looks < 2 { 1.0 } else { 0.62 };
-        Round { pace: Some(Pace { work_s: 1e-4 / speed, speed }), ..Round::default() }
+        CpuSpeedSample {
+            pace: Some(CpuSpeed { work_s: 1e-4 / speed, speed }),
+            ..CpuSpeedSample::default()
+        }
     })));
     let mut read = |_| (probes.read().counters, 0.0);
     let selection = selection(ONE_MS, seconds(0.0, 4.0));
@@ -559,11 +570,10 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let reason = reasons.iter().find(|reason| reason.code == ReasonCode::PlatformUnsteady);
     let text = &reason.unwrap_or_else(|| panic!("{reasons:?} {:#?}", result.series)).text;
     assert!(
-        text.starts_with("the processor gave 0.620 to ")
-            && text.ends_with("seconds less than 0.85"),
+        text.starts_with("CPU speed was 0.620 to ") && text.contains(", and below 0.85 in "),
         "{text}"
     );
-    let marks: Vec<bool> = result.series.iter().filter_map(unsteady::is_slow).collect();
+    let marks: Vec<bool> = result.series.iter().filter_map(cpu_speed::is_slow).collect();
     assert!(marks.is_sorted() && marks.last() == Some(&true), "{marks:?}");
 }
 
@@ -575,7 +585,7 @@ fn run_offered(
     per_s: f64,
     arrivals: Arrivals,
 ) -> TestResult {
-    let offer = Some(Offer { per_s, arrivals, promise: None });
+    let offer = Some(OfferedLoad { per_s, arrivals, promise: None });
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection(statement, window), jobs, 1) })
 }
 
@@ -584,7 +594,7 @@ fn run_profile(statement: &str, profile: &str, jobs: u32) -> TestResult {
     let profile: RateProfile = profile.parse().unwrap();
     let window = seconds(0.5, profile.length_s());
     let per_s = profile.mean_per_s();
-    let offer = Some(Offer { per_s, arrivals: Arrivals::Poisson, promise: None });
+    let offer = Some(OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: None });
     let looping = Loop::Profile(profile, Arrivals::Poisson);
     let selection = Selection { looping, ..selection(statement, window) };
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection, jobs, 1) })
@@ -663,7 +673,7 @@ fn an_open_loop_keeps_the_mix_of_its_parts() {
     let mut selection = selection("spin 1000", seconds(0.0, 1.0));
     let part = selection.parts[0].clone();
     selection.parts.push(PartPlan { setup: Vec::new(), teardown: Vec::new(), ..part });
-    let offer = Some(Offer { per_s: 1000.0, arrivals: Arrivals::Uniform, promise: None });
+    let offer = Some(OfferedLoad { per_s: 1000.0, arrivals: Arrivals::Uniform, promise: None });
     let spec = TestSpec { offer, mix: vec![30.0, 10.0], ..TestSpec::closed(&selection, 3, 1) };
     let offered = [1, 2, 3].map(|job| spec.offered_per_s(job).unwrap());
     assert_eq!(offered, [375.0, 250.0, 375.0], "two jobs of the first part, one of the second");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{RunRecord, Test};
-use dbdyno::report::trials::{CAMPAIGN, SIDE};
+use dbdyno::report::ab_test::{CAMPAIGN, SIDE};
 use dbdyno::report::{REPORTS, Subject};
 use dbdyno::serve::stored::{self, Chosen};
 use dbdyno::store::{Reads, Store};

@@ -150,11 +150,11 @@ fn every_page_is_there_and_names_are_text() {
         ),
         (
             "/history?workload=SRV-QUERY1&jobs=2",
-            vec!["10 of 10", "night 6", "worse, x0.800", "16MB", "128MB"],
+            vec!["10 of 10", "night 6", "worse, 0.800×", "16MB", "128MB"],
         ),
         (
             "/history?workload=SRV-QUERY1&jobs=4",
-            vec!["0 of 10", "not valid", "Too few accepted figures"],
+            vec!["0 of 10", "not valid", "Too few valid figures"],
         ),
     ];
     for (path, parts) in parts {
@@ -255,7 +255,7 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
         "/history?workload=SRV-QUERY1&jobs=2",
         &format!("Authorization: Bearer {SECRET}\r\n"),
     );
-    assert!(head.starts_with("HTTP/1.1 200") && body.contains("schlechter, x0,800"), "{body}");
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("schlechter, 0,800×"), "{body}");
 }
 
 #[test]

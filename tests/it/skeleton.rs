@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::client_loop::{self, ClientSession};
 use dbdyno::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer,
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer,
     RowLoad, Rows, Session, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::{RowFunction, table_rows};
@@ -41,7 +41,7 @@ impl Engine for Skeleton {
         Capabilities {
             product: "Skeleton",
             orgs: &["heap"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             ..Capabilities::LEAST
         }
     }
@@ -75,7 +75,7 @@ impl Database for SkeletonDatabase {
     }
     /// The loop is shared: it asks for the session after it knows the statements. An engine with
     /// stored routines matches `job.code` first, and calls its slices by `engine::slices`.
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         client_loop::drive(job, pacer, |statements| {
             SkeletonJob::prepare(self.tables.clone(), statements)
         })
@@ -290,7 +290,7 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
     let load = RowLoad { table: "small", rows, ids: 1..count + 1, note: None, in_database: None };
     database.load_rows(&load, &mut |_| true).unwrap();
     let facts = Facts::from([("small_rows".to_string(), count as f64)]);
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code: &part.code,

@@ -9,7 +9,7 @@ use crate::skipped::skipped;
 use crate::support::{directory, until};
 
 /// The smallest size of a file system: 0 would mean no limit.
-const LEAST_BYTES: u64 = 4096;
+const MIN_BYTES: u64 = 4096;
 
 /// A mounted file system of some megabytes; unmounted when dropped.
 pub struct SmallDisk {
@@ -42,7 +42,7 @@ impl SmallDisk {
             let system = rustix::fs::statvfs(&self.path).unwrap();
             let used = (system.f_blocks - system.f_bfree) * system.f_frsize;
             // Fails if more has been written meanwhile.
-            self.resize((used + left_bytes).max(LEAST_BYTES))
+            self.resize((used + left_bytes).max(MIN_BYTES))
         });
     }
 

@@ -8,11 +8,12 @@ use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, Database};
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{
-    Arrivals, AskedRamp, Counters, Drive, Facts, Offer, Selection, Target, TestResult, TestSpec,
+    Arrivals, AskedRamp, Counters, Drive, Facts, OfferedLoad, Selection, Target, TestResult,
+    TestSpec,
 };
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 use dbdyno::server::{self, PrivateServer};
+use dbdyno::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 use procfs::process::all_processes;
 use rustix::process::Signal;
 
@@ -61,7 +62,7 @@ impl Stand {
     }
 
     /// A test in whose window the server stands still; gives the least time that it did, in us.
-    fn stalled(&self, drive: Drive, offer: Option<Offer>) -> (TestResult, f64) {
+    fn stalled(&self, drive: Drive, offer: Option<OfferedLoad>) -> (TestResult, f64) {
         let rows = table_rows("small", SIZE_GB);
         let facts = Facts::from([("small_rows".to_string(), rows as f64)]);
         let context = TestContext {
@@ -138,7 +139,7 @@ fn a_server_that_stands_still_shows_in_max_and_in_the_series_of_both_drives() {
 
 /// Ops that were due meanwhile answer late: evenly from the whole stall down to nothing.
 fn assert_open_loop(stand: &Stand) {
-    let offer = Offer { per_s: RATE, arrivals: Arrivals::Uniform, promise: None };
+    let offer = OfferedLoad { per_s: RATE, arrivals: Arrivals::Uniform, promise: None };
     let (result, stalled_us) = in_a_calm_moment(|| stand.stalled(Drive::Client, Some(offer)));
     let response = &result.open.as_ref().unwrap().response;
     let (max_us, mean_us) = (result.latency.max_us.unwrap(), result.latency.p50_us.unwrap());

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dbdyno::model::{
-    Beside, Drive, LatencySummary, PartFigures, Reason, ReasonCode, Status, TestResult, Verdict,
+    BackgroundResult, Drive, LatencySummary, PartResult, Reason, ReasonCode, Status, TestResult,
+    Verdict,
 };
 use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
@@ -298,9 +299,9 @@ pub fn interference_input() -> Input {
     }
 }
 
-fn beside_it(kind: &TestResult, ops_per_s: f64) -> Beside {
-    Beside {
-        part: PartFigures {
+fn beside_it(kind: &TestResult, ops_per_s: f64) -> BackgroundResult {
+    BackgroundResult {
+        part: PartResult {
             workload: kind.workload.clone(),
             params: kind.params.clone(),
             chosen: kind.chosen.clone(),

@@ -182,9 +182,9 @@ fn mutant(desk: &Desk, from: &str, to: &str) -> String {
 fn the_contract_finds_a_fixed_effort_an_unused_index_and_too_few_rows() {
     let Some(lease) = lease("postgres") else { return };
     // Each with what the claim that is meant for it says.
-    let recall = "ops found fewer of the true neighbours than the parameter recall asks for";
+    let recall = "ops found fewer of the true neighbors than the parameter recall asks for";
     let unused = "ops went through the whole table: the index was not used";
-    let too_few = "an op did not give as many neighbours as were asked for";
+    let too_few = "an op did not give as many neighbors as were asked for";
     let too_much = "ops read many more rows than those among which enough pass the filter";
     let scans = ("'enable_seqscan'", "'enable_indexscan'");
     let wide = WITHIN_SHARE.replace("{{near}}", "40 * {{near}}");

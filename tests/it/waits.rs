@@ -221,7 +221,7 @@ fn page_of_a_test(desk: &Desk, engine: &str) -> u64 {
         "Top events",
         "Statements",
         "Input and output",
-        "The server's log",
+        "Server log",
         "Second by second",
     ];
     let places: Vec<_> = sections.iter().map(|title| page.find(&format!("\n{title}\n"))).collect();

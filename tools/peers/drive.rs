@@ -7,7 +7,9 @@ use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestResult, TestSpec};
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test};
+use dbdyno::test_runner::{
+    CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test,
+};
 
 use super::failed;
 use super::interrupt::interrupt;

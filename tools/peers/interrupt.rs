@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use dbdyno::error::Result;
-use dbdyno::runner::Interrupt;
+use dbdyno::test_runner::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::failed;

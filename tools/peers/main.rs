@@ -43,7 +43,7 @@ use pairs::{Outcome, Precision, Rules};
 /// Workloads with the peers' statements, laid over the catalogue.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/catalog"));
 /// A load takes much longer than a lookup's half.
-const MOST_LOADS: usize = 3;
+const MAX_LOADS: usize = 3;
 
 /// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with bare loops over
 /// the C interfaces of SQLite and DuckDB.
@@ -204,7 +204,7 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         if args.wants(What::Duckdb) {
             let rules = args.rules(args.pairs, None);
             lookup::duckdb(&lab, &rules, args.seconds, &mut measured.outcomes)?;
-            let rules = args.rules(args.pairs.min(MOST_LOADS), None);
+            let rules = args.rules(args.pairs.min(MAX_LOADS), None);
             measured.outcomes.push(load::duckdb(&lab, &rules, args.load_gb)?);
         }
         lab.close()?;
@@ -249,7 +249,7 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     }
     // Last: it drops the rows of the lookups.
     if args.wants(What::Load) {
-        let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
+        let rules = args.rules(args.pairs.min(MAX_LOADS), lab.server_pid());
         outcomes.push(load::compare(lab, &rules, args.load_gb)?);
     }
     Ok(())
@@ -288,7 +288,7 @@ fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()>
         sysbench::lookups(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::MariadbLoad) {
-        let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
+        let rules = args.rules(args.pairs.min(MAX_LOADS), lab.server_pid());
         sysbench::load(lab, &rules, args.load_gb, outcomes)?;
     }
     Ok(())

@@ -11,10 +11,10 @@ use dbdyno::campaign::sampler::Sampler;
 use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
-use dbdyno::monitor::observer::{GLANCE, Observer};
+use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
-use dbdyno::runner::SessionSource;
+use dbdyno::test_runner::SessionSource;
 
 use crate::drive;
 use crate::failed;
@@ -82,7 +82,7 @@ pub fn monitor(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
-    let mut observer = Observer::open(&lab.catalog, &request(lab)?)?;
+    let mut observer = Poller::open(&lab.catalog, &request(lab)?)?;
     for &jobs in jobs {
         let comparison = Comparison {
             name: format!("lookup beside a monitor against without, jobs {jobs}"),
@@ -98,7 +98,7 @@ pub fn monitor(
     Ok(())
 }
 
-fn watched(lab: &Lab, observer: &mut Observer, selection: &Selection, jobs: u32) -> Result<Done> {
+fn watched(lab: &Lab, observer: &mut Poller, selection: &Selection, jobs: u32) -> Result<Done> {
     let (running, ended) = channel();
     std::thread::scope(|scope| {
         let monitor = scope.spawn(move || observe(observer, &ended));
@@ -110,11 +110,11 @@ fn watched(lab: &Lab, observer: &mut Observer, selection: &Selection, jobs: u32)
 }
 
 /// Glances and looks as `dbdyno monitor` does, until the sender is dropped.
-fn observe(observer: &mut Observer, ended: &Receiver<()>) -> Result<()> {
+fn observe(observer: &mut Poller, ended: &Receiver<()>) -> Result<()> {
     let mut due = Instant::now() + INTERVAL;
     loop {
         observer.glance();
-        if ended.recv_timeout(GLANCE) != Err(RecvTimeoutError::Timeout) {
+        if ended.recv_timeout(SAMPLE_INTERVAL) != Err(RecvTimeoutError::Timeout) {
             return Ok(());
         }
         if Instant::now() >= due {

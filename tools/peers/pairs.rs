@@ -10,7 +10,7 @@ use super::machine::{Meter, Usage};
 const TRIES_PER_PAIR: usize = 3;
 
 /// A ratio by processor time is looked at for its precision after so many pairs.
-const LEAST_PAIRS: usize = 8;
+const MIN_PAIRS: usize = 8;
 
 /// Required precision of a ratio.
 #[derive(Debug, Clone, Copy)]
@@ -182,7 +182,7 @@ pub fn interleave_until(
         let estimate = by_processor(&by_clock).estimate();
         let is_known = estimate.is_some_and(|one| one.half_width <= precision.half_width);
         let pairs = by_clock.pairs.len();
-        if pairs >= precision.most_pairs || pairs >= LEAST_PAIRS && is_known {
+        if pairs >= precision.most_pairs || pairs >= MIN_PAIRS && is_known {
             break;
         }
         add_pair(rules, &mut comparison, number, &mut by_clock)?;

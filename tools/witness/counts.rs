@@ -127,7 +127,7 @@ fn on_postgres(
         report.add("blocks", blocks, who, seen.blocks as f64, CATALOGUE);
     }
     if let (Some(read), Some(calls)) = (result.counters.get("physical_reads"), &calls)
-        && read >= LEAST_READS
+        && read >= MIN_READS
     {
         let system = count(calls, "pread64", "/base/");
         let bound = reads(read, READ_OF_CATALOGUE);
@@ -138,7 +138,7 @@ fn on_postgres(
 }
 
 /// Fewer reads say nothing: the table was in the cache.
-const LEAST_READS: f64 = 1000.0;
+const MIN_READS: f64 = 1000.0;
 const SEGMENTS: Bound =
     Bound::Within(10.0, "who fills a segment of the log, of 16 MB, syncs it before the next one");
 const CATALOGUE: Bound = Bound::Within(
@@ -213,7 +213,7 @@ fn on_mariadb(
         }
     }
     if let (Some(read), Some(calls)) = (result.counters.get("physical_reads"), &calls)
-        && read >= LEAST_READS
+        && read >= MIN_READS
     {
         let system = count(calls, "pread64", ".ibd");
         report.add("blocks read", read, strace::NAME, system as f64, reads(read, READ_AHEAD));

@@ -27,7 +27,7 @@ const SHARES: [(&str, u64); 3] = [("hottest key", 1), ("hottest 10", 10), ("hott
 /// Distance that chance explains: once in a million.
 const DEVIATIONS: f64 = 5.0;
 /// Ranks with fewer draws than this are counted together in a test of a law.
-const LEAST_EXPECTED: f64 = 10.0;
+const MIN_EXPECTED: f64 = 10.0;
 const TWO_LAWS: &str = "the closed form differs from Zipf's law by a part that is known, and two \
                         samples by chance: five standard deviations are allowed";
 const CHANCE: &str =
@@ -101,7 +101,7 @@ fn chi_square(report: &mut Report<'_>, counts: &[u64], law: &[f64], witness: &'s
     };
     for (seen, part) in counts.iter().zip(law) {
         rest = (rest.0 + *seen as f64, rest.1 + part * draws);
-        if rest.1 >= LEAST_EXPECTED {
+        if rest.1 >= MIN_EXPECTED {
             add(rest.0, rest.1);
             rest = (0.0, 0.0);
         }

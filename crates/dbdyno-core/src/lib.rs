@@ -6,6 +6,8 @@
 //! turns a selection of it into a closed plan, which holds every statement that will run.
 //! [`stats`] has the estimators, [`analysis`] the verdict on a test and the answers from many.
 
+#![deny(missing_docs)]
+
 pub mod analysis;
 pub mod catalog;
 pub mod error;

@@ -4,13 +4,15 @@
 //! on the way. [`runner`] does one test, [`dataset`] loads what it works on, [`server`] keeps
 //! private servers, [`store`] the results. [`fit`] answers every "does it fit" before.
 
+#![deny(missing_docs)]
+
 pub mod campaign;
 pub mod dataset;
 pub mod export;
 pub mod fit;
 pub mod import;
 pub mod monitor;
-pub mod runner;
 pub mod server;
 pub mod store;
+pub mod test_runner;
 pub mod workers;

@@ -8,7 +8,9 @@ use dbdyno_core::model::{RunRecord, Test};
 /// A test that a sentence is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct About<'a> {
+    /// Run that the test belongs to.
     pub run: &'a RunRecord,
+    /// Test with its result and verdict.
     pub test: &'a Test,
 }
 
@@ -73,9 +75,9 @@ pub fn ranges(numbers: &[i64]) -> String {
 /// The short form of METHODOLOGY.md.
 const METHOD: &[&str] = &[
     "A test runs one workload with a fixed number of jobs. All jobs start at one gate; the warm-up \
-     is dropped, and the window is cut while they run on. A job's rate is what it counted divided \
-     by its own time; throughput is the sum over the jobs. The loop is closed: service time, not \
-     response time under an arrival rate. MB = 10^6 bytes.",
+     does not count, and the measurement window ends while they still run. A job's rate is what it \
+     counted divided by its own time; throughput is the sum over the jobs. The loop is closed: \
+     service time, not response time under an arrival rate. MB = 10^6 bytes.",
     "Speed is the metric at one job, throughput the best at any number of jobs. Percentiles need \
      ten ops beyond them, else they are not printed. Intervals are 95 %: of the repetitions, of a \
      single test from its seconds. CPU % is the host's.",
@@ -84,11 +86,19 @@ const METHOD: &[&str] = &[
      reason is given. invalid (!): it must not be used. A dash with a number is unknown, the \
      footnote says why; unknown is never 0.",
     "In the charts a filled mark is a valid figure. Of a hollow one nothing is said: a triangle is \
-     conditional, half a disc is conditional because of what others did, and a circle lacks an \
-     interval that a comparison needs. A cross is invalid. Colours and dashes tell series apart. \
-     The thin dotted curves are the Universal Scalability Law fitted to the ops per second (N. J. \
-     Gunther, 2007), from four numbers of jobs on.",
+     conditional, half a disc is conditional because other processes disturbed it, and a circle \
+     lacks an interval that a comparison needs. A cross is invalid. Colors and dashes tell series \
+     apart. The thin dotted curves are the Universal Scalability Law fitted to the ops per second \
+     (N. J. Gunther, 2007), from four numbers of jobs on.",
 ];
+
+/// Headings by which a reader of the publications knows the columns of the KPM report.
+const PUBLISHED_HEADINGS: &str = "Publications have other headings: Log reads are logical reads, \
+                                  BuCache read is the buffer cache hit, 2nd cache read the OS \
+                                  cache hit, FlCache read the hit of a flash cache, IO time the \
+                                  read or write time, LogFile sync and LogFile write the log sync \
+                                  and log write time; kBpt is kB of log per transaction, dbpt and \
+                                  dbps are database blocks per transaction and per second.";
 
 /// Above the legend of units.
 const UNITS: &str = "Units of the figures:";
@@ -101,6 +111,7 @@ pub fn method(input: &Input) -> Section {
     if !units.is_empty() {
         blocks.push(Block::Paragraph(input.language.phrase(UNITS)));
         blocks.push(Block::Facts(units));
+        blocks.push(Block::Paragraph(input.language.phrase(PUBLISHED_HEADINGS)));
     }
     blocks.push(Block::Facts(commands(input)));
     Section::new(input.language, "Method", blocks)

@@ -3,7 +3,7 @@
 
 use super::document::{Axis, Chart, Scale, Series};
 use super::ramp_charts::{
-    MOST_CURVES, Place, Ramp, measured_service, measured_throughput, scale_of,
+    MAX_CURVES, Place, Ramp, measured_service, measured_throughput, scale_of,
 };
 use super::ramps::{Identity, identities, system};
 use super::{Input, Language, RunTests};
@@ -50,7 +50,7 @@ const AXES: [Over; 3] = [
         figure: ramp::throughput,
         is_over_jobs: true,
         is_over_runs: false,
-        about: "The best at any number of jobs on so many nodes.",
+        about: "The best at any number of jobs on this many nodes.",
     },
     Over {
         name: "Size of the data",
@@ -89,7 +89,7 @@ fn of_axis(input: &Input, group: &str, over: &Over) -> Vec<Chart> {
         a[0].1.workload() == b[0].1.workload() && a[0].1.kpm().unit == b[0].1.kpm().unit
     };
     let each = lines.chunk_by(is_of_one).flat_map(|lines| match lines.len() {
-        0..=MOST_CURVES => pair(input, over, lines),
+        0..=MAX_CURVES => pair(input, over, lines),
         _ => lines.iter().flat_map(|line| pair(input, over, std::slice::from_ref(line))).collect(),
     });
     each.collect()

@@ -14,7 +14,7 @@ use dbdyno_core::stats::LatencyHistogram;
 /// Limits of a wait for a commit, in ms, as publications print them.
 const WAITS_MS: [f64; 3] = [1.0, 2.0, 4.0];
 /// A share below this is not worth a part of a bar.
-const LEAST_SHARE: f64 = 0.05;
+const MIN_SHARE: f64 = 0.05;
 
 /// The time of one op in one job, of each workload on each platform; none with a single run.
 pub(super) fn one_job(input: &Input) -> Option<Bars> {
@@ -157,7 +157,7 @@ pub(super) fn tiers(input: &Input) -> Option<Bars> {
 
 /// Some read was not served by the first tier.
 fn leaves_the_cache(row: &BarRow) -> bool {
-    row.parts.iter().skip(1).any(|part| part.value > LEAST_SHARE)
+    row.parts.iter().skip(1).any(|part| part.value > MIN_SHARE)
 }
 
 /// Times of ops that commit, of workloads whose ops commit once: a wait for the log is most of it.

@@ -35,7 +35,7 @@ pub fn all(input: &Input) -> Vec<Beside> {
 }
 
 /// More runs beside publications than these are left to `compare`.
-const MOST_BESIDE: usize = 12;
+const MAX_BESIDE: usize = 12;
 
 /// The pairs that a report of these runs shows beside publications: each run of ours beside each
 /// published one, also the one that a single run is shown against. Nothing where all are measured,
@@ -45,7 +45,7 @@ pub(super) fn shown(input: &Input) -> Vec<Beside> {
     let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
     let count = input.runs.iter().chain(reference).filter(is_published).count();
     let ours = input.runs.iter().filter(|data| !is_published(data)).count();
-    if count * ours > MOST_BESIDE { Vec::new() } else { all(input) }
+    if count * ours > MAX_BESIDE { Vec::new() } else { all(input) }
 }
 
 /// A run with the name that reports give it.

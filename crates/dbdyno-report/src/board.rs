@@ -13,31 +13,37 @@ use super::{Input, Language, RunTests, datasheet};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
-    Known, METRICS, Metric, is_lower_bound, lowering, side_by_side, work,
+    METRICS, Metric, ValidValue, is_lower_bound, lowering, side_by_side, work,
 };
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::model::{Better, RunKind, Status};
 
 /// Platforms that are ticked where the reader has chosen none.
-const MOST_TICKED: usize = 6;
+const MAX_TICKED: usize = 6;
 
 /// Runs as platforms to choose from, and their figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Board {
+    /// Runs to choose from; rows have one figure for each of them, in this order.
     pub platforms: Vec<Platform>,
+    /// Metrics, each with a row per workload.
     pub parts: Vec<Part>,
 }
 
 /// A run as one of the platforms to choose from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Platform {
+    /// Number of the run in the results file.
     pub run: i64,
+    /// Name that is unique among the runs, see [`Input::platforms`].
     pub name: String,
     /// Product, processors and cores, as far as they are disclosed.
     pub what: String,
+    /// Registry name of the engine.
     pub engine: String,
     /// Data, memory and the like, as far as they are disclosed.
     pub facts: Vec<(String, String)>,
+    /// Day on which the run started, as the language writes dates.
     pub day: String,
     /// Tests that are valid, conditional and invalid.
     pub verdicts: [usize; 3],
@@ -50,16 +56,22 @@ pub struct Platform {
 pub struct Part {
     /// `speed` or `throughput`.
     pub metric: &'static str,
+    /// Heading of the metric, in the language of the page.
     pub title: String,
+    /// Workloads that have the metric on at least one platform.
     pub rows: Vec<Row>,
 }
 
 /// The figures of one workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
+    /// Identifier of the group of the workload as in the catalog: `SRV`.
     pub group: String,
+    /// Workload with the parameters that tell it from others.
     pub label: String,
+    /// Unit of every figure of the row.
     pub unit: String,
+    /// Direction in which figures of the row are better.
     pub better: Better,
     /// Per platform; none where it has no such figure.
     pub figures: Vec<Option<Shown>>,
@@ -72,10 +84,13 @@ pub struct Shown {
     pub test: u32,
     /// As the language writes it.
     pub text: String,
+    /// Figure in the unit of its row, for the order and length of bars.
     pub value: f64,
     /// Jobs and interval.
     pub how: String,
+    /// Sign of the verdict.
     pub mark: Mark,
+    /// Verdict as a word of the language.
     pub verdict: String,
     /// True if sentences, ranks and colours may rest on it.
     pub is_accepted: bool,
@@ -125,7 +140,7 @@ fn usual(runs: &[RunTests]) -> BTreeSet<usize> {
     let is_measured = |at: &&usize| runs[**at].run.kind != RunKind::Published;
     let measured = newest.iter().filter(is_measured).count();
     let kept = if measured > 1 { measured } else { newest.len() };
-    newest.into_iter().take(kept.min(MOST_TICKED)).collect()
+    newest.into_iter().take(kept.min(MAX_TICKED)).collect()
 }
 
 fn platform(input: &Input, data: &RunTests, name: String) -> Platform {
@@ -177,7 +192,7 @@ fn part(input: &Input, metric: &Metric) -> Part {
 
 fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
     let language = input.language;
-    let known = Known::of(figure);
+    let known = ValidValue::of(figure);
     let verdict = figure.verdict();
     Shown {
         test: figure.test.seq(),
@@ -213,8 +228,8 @@ fn how(language: Language, figure: &Figure<'_>) -> String {
 mod tests {
     use super::*;
     use dbdyno_core::analysis::compare::fixture::run;
-    use dbdyno_core::analysis::errata::fixture::judged;
     use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::analysis::published_checks::fixture::judged;
     use dbdyno_core::model::{Test, TestResult};
 
     fn data(name: &str, id: i64, tests: Vec<Test>) -> RunTests {

@@ -15,14 +15,14 @@ use dbdyno_core::model::{Drive, Sentence, Status};
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "A need fits if a valid figure reaches it with the low end of its 95 % \
-                           interval; published figures, which have none, count as printed. Used is \
-                           the rate needed over the most valid throughput that keeps the promise, \
-                           and components use what they used there, in proportion (utilisation \
-                           law). Without an open loop (--rate) a promise is judged by the times of \
-                           ops at that number of jobs, without waits for a session. Several needs \
-                           fit together if their shares add up to at most 100 %; what they take \
-                           from one another in caches is not covered.";
+const HOW_TO_READ: &str = "A requirement fits if a valid figure reaches it with the low end of its \
+                           95 % interval; published figures, which have none, count as printed. \
+                           Used is the required rate over the highest valid throughput that meets \
+                           the SLO, and components use what they used there, in proportion \
+                           (utilization law). Without an open loop (--rate) an SLO is judged by \
+                           the service time at that number of jobs, without waits for a session. \
+                           Several requirements fit together if their shares add up to at most 100 \
+                           %; how they slow each other down in shared caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
 /// Report of `capacity`. It is not among the reports, since it has needs.
@@ -34,7 +34,7 @@ impl Report for CapacityReport {
     }
 
     fn title(&self) -> &'static str {
-        "whether platforms do what is needed"
+        "whether platforms carry the required load"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -81,7 +81,7 @@ pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>>
 }
 
 /// Needs whose measured figures stand in the answer; those of all stand below the table.
-const MOST_TOLD: usize = 3;
+const MAX_TOLD: usize = 3;
 
 /// The answer of a platform in a few sentences.
 fn told(language: Language, platform: &Platform<'_>) -> String {
@@ -108,7 +108,7 @@ fn told(language: Language, platform: &Platform<'_>) -> String {
             language.sentence_grouped(answer.why.as_ref()?)
         ))
     });
-    sentences.chain(why).chain(measured.take(MOST_TOLD)).collect::<Vec<_>>().join(" ")
+    sentences.chain(why).chain(measured.take(MAX_TOLD)).collect::<Vec<_>>().join(" ")
 }
 
 /// Yes, no, so many times by a figure with a doubt, or not covered.
@@ -190,7 +190,7 @@ fn chosen<'a>(
         (!without.is_empty() && some_known)
             .then(|| language.say(key, &[("names", &language.list(&without))]))
     };
-    let none = (fitting == 0).then(|| language.phrase("No platform is known to do it."));
+    let none = (fitting == 0).then(|| language.phrase("No platform is known to carry it."));
     let all = [
         none,
         named("capacity_smallest", cores),
@@ -378,8 +378,8 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
     let named = |text: String| format!("{label}: {text}");
     let why = answer.why.as_ref().map(|why| language.sentence_grouped(why));
     let timed = answer.at.filter(|_| answer.need.promise.is_some()).map(|at| match at.is_open {
-        true => language.phrase("times of the answers of an open loop"),
-        false => language.phrase("times of ops of a closed loop"),
+        true => language.phrase("response times of an open loop"),
+        false => language.phrase("service times of a closed loop"),
     });
     let drive = answer.most.map(|most| language.phrase(drive(&most)));
     let left_out =
@@ -426,7 +426,8 @@ fn component_rows(table: &mut Table, platform: &Platform<'_>, used: &Use) {
         row(answer.need.label(), share.clone());
     }
     if platform.answers.len() > 1 {
-        let total = used.total.ok_or_else(|| Sentence::new("it is not known of every need"));
+        let total =
+            used.total.ok_or_else(|| Sentence::new("it is not known for every requirement"));
         row(language.phrase("all"), total);
     }
 }

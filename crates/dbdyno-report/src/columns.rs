@@ -7,11 +7,12 @@ use super::bars;
 use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
-use dbdyno_core::analysis::interval::Known;
+use dbdyno_core::analysis::interval::IntervalOrReason;
 use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
 
 /// Source of a row of a table of tests.
 pub struct Line<'a> {
+    /// Run of the test.
     pub run: &'a RunRecord,
     /// Of repetitions the one that stands for them.
     pub test: &'a Test,
@@ -20,9 +21,12 @@ pub struct Line<'a> {
     /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
     pub figure: Option<Figure<'a>>,
     /// Interval of the KPM, or the reason why it has none, and the verdict on it.
-    pub known: Known,
+    pub known: IntervalOrReason,
+    /// Verdict on the row, with its reasons.
     pub verdict: Verdict,
+    /// Figures that are computed from the test's counters.
     pub derived: Derived,
+    /// Language of the texts in its cells.
     pub language: Language,
 }
 
@@ -53,11 +57,13 @@ pub enum Source {
 /// A declared column.
 #[derive(Clone, Copy)]
 pub struct Definition {
+    /// English head of the column, which the language translates.
     pub name: &'static str,
     /// Empty for text and counts; ignored for the KPM.
     pub unit: &'static str,
     /// See `Column::priority`.
     pub priority: u8,
+    /// Origin of the column's cells.
     pub source: Source,
 }
 

@@ -342,7 +342,7 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
         Column::new("Service time", "x", 5),
         Column::new("per job", "x", 7),
         Column::new("per core", "x", 7),
-        Column::new("per licence", "x", 7),
+        Column::new("per license", "x", 7),
         Column::new("per price", "x", 3),
         // The figures are marked, too.
         Column::new("Verdict", "", 2),
@@ -475,7 +475,7 @@ pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: b
         ]
     };
     table.rows = comparison.equal_jobs.iter().map(cells).collect();
-    let used = "used: throughput / the best throughput of the same ramp (effective utilisation)";
+    let used = "used: throughput / the best throughput of the same ramp (effective utilization)";
     table.remarks.push(language.phrase(used));
     table
 }

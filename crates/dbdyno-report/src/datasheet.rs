@@ -256,7 +256,7 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         None => length,
         Some(precision) => {
             let texts = [("precision", precision.as_str()), ("length", &length)];
-            language.say("until known to +-{precision}, at most {length}", &texts)
+            language.say("until accurate to +-{precision}, at most {length}", &texts)
         }
     };
     let times = most.to_string();

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dress::Brand;
+use super::branding::Brand;
 use super::picture::{Head, Page};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;
@@ -19,7 +19,9 @@ pub use table::{Cell, Column, Digits, Table};
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
+    /// Heading of the whole document, in its language.
     pub title: String,
+    /// Contents in reading order; pages with a design of their own show [`Document::page`].
     pub sections: Vec<Section>,
     /// Of its sentences.
     pub language: Language,
@@ -41,6 +43,7 @@ pub struct Document {
 /// A suite of checks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checks {
+    /// Name of the suite for the build server.
     pub name: String,
     /// Name and outcome.
     pub cases: Vec<(String, Outcome)>,
@@ -49,6 +52,7 @@ pub struct Checks {
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
+    /// The check holds.
     Passed,
     /// Description of the failure, and the figures.
     Failed(&'static str, String),
@@ -59,23 +63,30 @@ pub enum Outcome {
 /// A part of a report under a heading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Section {
+    /// Heading, in the language of the document.
     pub title: String,
+    /// Contents in reading order.
     pub blocks: Vec<Block>,
 }
 
 /// A piece of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
+    /// Running text.
     Paragraph(String),
     /// Names and values, in order.
     Facts(Vec<(String, String)>),
+    /// Rows and columns, with footnotes.
     Table(Table),
+    /// Curves over an axis.
     Chart(Chart),
     /// A chart whose points stand in a table beside it: texts leave it out.
     Drawing(Chart),
+    /// Figures of several platforms, colored by row.
     Heatmap(Heatmap),
     /// Bars whose figures stand in tables elsewhere: only pages draw them.
     Bars(Bars),
+    /// SQL or a plan, line by line.
     Code(Code),
 }
 
@@ -84,6 +95,7 @@ pub enum Block {
 pub struct Code {
     /// Caption of one line; may be empty.
     pub caption: String,
+    /// Lines of the text, separated by line feeds.
     pub text: String,
 }
 
@@ -95,9 +107,13 @@ pub struct Chart {
     pub name: String,
     /// Of its words; its numbers are written so.
     pub language: Language,
+    /// Heading above the drawing, in its language.
     pub title: String,
+    /// Horizontal axis.
     pub x: Axis,
+    /// Vertical axis.
     pub y: Axis,
+    /// Curves in the order of the legend.
     pub series: Vec<Series>,
     /// Levels drawn behind the curves of a drawing; a table beside it has their figures.
     pub levels: Vec<Level>,
@@ -113,22 +129,29 @@ impl Chart {
     }
 }
 
-/// A level that curves come to between two places of x: what a cache serves.
+/// A level of curves between two places of x: the plateau of a cache.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Level {
+    /// Name of the cache and its figure, in the language of the chart.
     pub name: String,
+    /// Height, in the unit of the vertical axis.
     pub y: f64,
+    /// Its begin, in the unit of the horizontal axis.
     pub from: f64,
+    /// Its end, in the unit of the horizontal axis.
     pub to: f64,
-    /// What ends it, at `to`: the size of the cache; none of the last.
+    /// Label of its end: the size of the cache; none of the last.
     pub end: Option<String>,
 }
 
 /// An axis of a chart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Axis {
+    /// Name of the quantity, in the language of the chart.
     pub name: String,
+    /// Unit of the numbers; none for counts and ratios.
     pub unit: Option<String>,
+    /// Division of the axis.
     pub scale: Scale,
 }
 
@@ -136,21 +159,26 @@ pub struct Axis {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
+    /// Equal distances for equal differences.
     #[default]
     Linear,
+    /// Equal distances for each doubling.
     Log2,
+    /// Equal distances for each power of ten.
     Log10,
 }
 
 /// One curve.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
+    /// Name in the legend.
     pub name: String,
     /// Number of the platform, from 0: decides the colour.
     pub platform: usize,
     /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the
     /// style of the line.
     pub variant: usize,
+    /// Origin of its points, which decides how they are drawn.
     pub role: Role,
     /// In ascending order of x.
     pub points: Vec<Point>,
@@ -159,6 +187,7 @@ pub struct Series {
 /// Origin of the points of a curve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
+    /// Results of tests: marks, joined by a line.
     #[default]
     Measured,
     /// A fitted law: a thin line without marks.
@@ -170,10 +199,13 @@ pub enum Role {
 /// One point of a curve, in the units of the axes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Point {
+    /// Place on the horizontal axis.
     pub x: f64,
+    /// Place on the vertical axis.
     pub y: f64,
     /// Ends of the 95 % confidence interval of `y`, if it is known.
     pub low: Option<f64>,
+    /// Upper end of that interval.
     pub high: Option<f64>,
     /// Label that is shown on demand, e.g. `0.42 ms`.
     pub label: Option<String>,
@@ -192,6 +224,7 @@ pub struct Bars {
     pub language: Language,
     /// Meanings of the colors of parts; empty where each row has one part.
     pub legend: Vec<String>,
+    /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
 }
 
@@ -200,11 +233,13 @@ pub struct Bars {
 pub struct BarRow {
     /// Rows of one group follow one another and have one scale.
     pub group: String,
+    /// Name of the bar.
     pub label: String,
     /// From the left; none where the figure may not be drawn.
     pub parts: Vec<BarPart>,
     /// The value of the whole width.
     pub full: f64,
+    /// Figure with its unit in words, next to the bar.
     pub shown: String,
     /// The verdict on the figure; none of what nobody measured.
     pub verdict: Option<Status>,
@@ -215,6 +250,7 @@ pub struct BarRow {
 /// A part of a bar.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BarPart {
+    /// Length of the part, on the scale of [`BarRow::full`].
     pub value: f64,
     /// Its number in the legend, or of the platform, from 0: decides the colour.
     pub color: usize,
@@ -236,9 +272,12 @@ pub struct Heatmap {
     /// The platforms.
     #[serde(rename = "platforms")]
     pub columns: Vec<String>,
+    /// Metrics of workloads, one in each row.
     pub rows: Vec<HeatRow>,
+    /// Reasons for unknown cells; a cell names its footnote by index.
     #[serde(skip)]
     pub footnotes: Vec<String>,
+    /// Sentences below the table: the reasons of verdicts.
     #[serde(skip)]
     pub remarks: Vec<String>,
 }
@@ -246,8 +285,11 @@ pub struct Heatmap {
 /// One row of a heatmap: one metric of one workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeatRow {
+    /// Workload, with its parameters where they distinguish rows.
     pub label: String,
+    /// Unit of every figure of the row.
     pub unit: String,
+    /// Direction in which figures of the row are better.
     pub better: Better,
     /// As many as the heatmap has columns.
     pub cells: Vec<HeatCell>,
@@ -265,6 +307,7 @@ pub struct HeatCell {
     pub jobs: Option<u32>,
     /// Ends of its 95 % confidence interval, in the unit of the row; none if it was not measured.
     pub low: Option<f64>,
+    /// Upper end of that interval.
     pub high: Option<f64>,
     /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure
     /// that supports a statement.

@@ -21,13 +21,13 @@ const HOW_TO_READ: &str = "Clients commit one row after another and note each as
                            refused or unanswered; when a session breaks they try the nodes in \
                            turn. Times are those of clients, since the failure: the first error or \
                            timeout; the first commit sent afterwards and acknowledged, of any \
-                           client and of one that was on the failed node; the begin of the first \
+                           client and of one that was on the failed node; the start of the first \
                            second with 90 % of the throughput before (its median second), after \
                            the longest time without a commit. Promoted is when the command that \
                            promotes came back: the node may take commits before that. Each is the \
                            mean over the repetitions with its 95 % interval (Student's t). Lost \
-                           are acknowledged commits that the node which takes writes at the end \
-                           does not hold.";
+                           are acknowledged commits that the writable node does not hold at the \
+                           end.";
 const INDICATIVE: &str = "indicative: fewer than 3 repetitions";
 const NO_TESTS: &str = "In these runs no node failed: 'dbdyno failover' measures that.";
 const NEVER: &str = "it did not happen while the load ran";
@@ -101,14 +101,14 @@ impl<'a> Repetition<'a> {
 type Time = (&'static str, &'static str, fn(&FailoverTimes) -> Option<f64>);
 
 /// The one that is no moment.
-const LONGEST_GAP: &str = "longest_gap_s";
+const MAX_GAP: &str = "longest_gap_s";
 
 const TIMES: [Time; 5] = [
     ("detected_s", "First error that a client saw", |times| times.detected_s),
     ("first_commit_s", "First commit, of any client", |times| times.first_commit_s),
     ("first_moved_s", "First commit, of a client of the failed node", |times| times.first_moved_s),
     ("regained_s", "90 % of the throughput before", |times| times.regained_s),
-    (LONGEST_GAP, "Longest time without a commit", |times| times.longest_gap_s),
+    (MAX_GAP, "Longest time without a commit", |times| times.longest_gap_s),
 ];
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
@@ -158,7 +158,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
 fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Chart> {
     let first = all.first()?;
     let fails_at_s = first.failover.failed_at_s;
-    let times = TIMES.iter().filter(|(id, ..)| *id != LONGEST_GAP);
+    let times = TIMES.iter().filter(|(id, ..)| *id != MAX_GAP);
     let known = times.filter_map(|(_, name, time)| Some((*name, time(&first.failover.times)?)));
     let mut marks: Vec<(&str, f64)> = std::iter::once(("the failure", 0.0)).chain(known).collect();
     marks.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -279,7 +279,11 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
         fact("Clients wait for an answer", seconds(failover.timeout_s)),
         fact(
             "Unanswered commits",
-            yes(failover.resends, "are sent again", "stay in doubt and are not sent again"),
+            yes(
+                failover.resends,
+                "are sent again",
+                "are of unknown outcome and are not sent again",
+            ),
         ),
         fact("Refused commits", language.phrase("are sent again, with the same number")),
         fact("Takes over", takes_over(language, failover)),
@@ -292,13 +296,13 @@ fn how(failover: &Failover) -> &'static str {
         How::Kill => "its processes were killed (SIGKILL)",
         How::Freeze => "its processes were stopped (SIGSTOP)",
         How::Cut => "it was cut off from the other nodes and from clients",
-        How::Command => "a command of the user's did it; times count from its begin",
+        How::Command => "by a command of the user; times count from its start",
     }
 }
 
 fn takes_over(language: Language, failover: &Failover) -> String {
     language.phrase(match &failover.promotion {
-        None => "the cluster by itself",
+        None => "the cluster itself",
         Some(promotion) if promotion.by_command => {
             "a node that a command of the user's chooses, \
                                                     run at the first error of a client"
@@ -431,7 +435,7 @@ fn survivors(language: Language, all: &[Repetition<'_>]) -> Table {
             };
             let counts = [count(node.commits), count(node.lost), count(node.differing)];
             let state = match (node.is_judge, node.is_member) {
-                (true, _) => "takes writes: compared with the ledger",
+                (true, _) => "writable: compared with the ledger",
                 (_, true) => "member",
                 (_, false) => "follows the failed node",
             };

@@ -53,14 +53,14 @@ fn about(metric: &Metric) -> (&'static str, &'static str) {
 }
 
 /// Reading instructions above every heatmap.
-const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colour, 0 has almost \
-                           none; in between the colour is the share of the best (best / figure \
+const HOW_TO_READ: &str = "The best valid figure of a row has the strongest color, 0 has almost \
+                           none; in between the color is the share of the best (best / figure \
                            where lower is better). * the best of the row; ~ does not differ from \
                            the best beyond the noise of both (95 % intervals of the repetitions, \
-                           else of the seconds). Conditional and invalid figures have no colour \
-                           and are never the best; a row with fewer than two valid figures, or \
-                           with a measured one that has no interval, or with a lower bound beyond \
-                           the best, has no best.";
+                           else of the seconds). Conditional and invalid figures have no color and \
+                           are never the best; a row with fewer than two valid figures, or with a \
+                           measured one that has no interval, or with a lower bound beyond the \
+                           best, has no best.";
 
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {
@@ -197,11 +197,11 @@ fn doubts(
 }
 
 /// More sentences than these are told by kind, each with one example; the cells' notes have all.
-const MOST_SENTENCES: usize = 10;
+const MAX_SENTENCES: usize = 10;
 
 fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
     let sentences = lowered::remarks(language, reasons);
-    if sentences.len() <= MOST_SENTENCES {
+    if sentences.len() <= MAX_SENTENCES {
         return sentences;
     }
     let mut kinds: Vec<(&Lowered, usize)> = Vec::new();

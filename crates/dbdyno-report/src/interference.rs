@@ -10,21 +10,21 @@ use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::model::{Better, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "Each workload is measured alone and beside each other one, with as many \
-                           jobs each, once per block in random order. A cell is the rate of the \
-                           workload of its row beside that of its column over its rate alone in \
-                           the same block: the median over the blocks with its 95 % interval. 1 = \
-                           it does not feel the other. The consolidation factor of a pair is the \
-                           sum of both: 1 = nothing is gained by sharing the server, 2 = neither \
-                           feels the other.";
+const HOW_TO_READ: &str = "Each workload is measured alone and with each other one in the \
+                           background, with as many jobs each, once per block in random order. A \
+                           cell is the rate of the workload of its row with that of its column in \
+                           the background, over its rate alone in the same block: the median over \
+                           the blocks with its 95 % interval. 1 = it does not feel the other. The \
+                           consolidation factor of a pair is the sum of both: 1 = nothing is \
+                           gained by sharing the server, 2 = neither feels the other.";
 const NO_TESTS: &str =
-    "No test of these runs ran beside another workload: 'dbdyno interference' measures that.";
+    "No test of these runs had a background workload: 'dbdyno interference' measures that.";
 const RATIO: Digits = Digits::Significant(3);
 
 /// The interference report.
@@ -123,7 +123,7 @@ fn heatmap(language: Language, study: &Interference) -> Heatmap {
         row_title: language.phrase("Workload"),
         columns: labels
             .iter()
-            .map(|label| language.say("beside {workload}", &[("workload", label)]))
+            .map(|label| language.say("with {workload} in the background", &[("workload", label)]))
             .collect(),
         ..Heatmap::default()
     };
@@ -149,7 +149,7 @@ fn cell(map: &mut Heatmap, study: &Interference, of: usize, beside: usize) -> He
     }
 }
 
-fn known_cell(study: &Interference, cell: &Slowdown, ratio: Known) -> HeatCell {
+fn known_cell(study: &Interference, cell: &Slowdown, ratio: MedianInterval) -> HeatCell {
     HeatCell {
         cell: Cell::Number { value: ratio.value, digits: RATIO, verdict: Some(cell.verdict) },
         verdict: Some(cell.verdict),

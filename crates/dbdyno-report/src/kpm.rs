@@ -6,11 +6,11 @@ use super::kpm_columns::{
     self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
     durability,
 };
-use super::{Input, Language, Report, RunTests, lasting, page, spread, stores};
+use super::{Input, Language, Report, RunTests, page, row_vs_column, spread, sustained};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::catalog::Form;
-use dbdyno_core::model::{LatencySummary, PartFigures, Sentence, Test, params};
+use dbdyno_core::model::{LatencySummary, PartResult, Sentence, Test, params};
 
 /// `report kpm`.
 pub struct KpmReport;
@@ -33,7 +33,7 @@ const NAMES: &[(Form, &str, &str)] = &[
     (Form::Connections, "qps", "Queries"),
     (Form::Queries, "qps", "Queries"),
     (Form::Queries, "MB/s", "Scan rate"),
-    (Form::Queries, "dbps", "Log reads"),
+    (Form::Queries, "dbps", "Logical reads"),
     (Form::Queries, "rows/s", "Rows"),
 ];
 
@@ -66,7 +66,7 @@ impl Report for KpmReport {
 pub(super) fn tables(input: &Input) -> Vec<Section> {
     let groups = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
     let spreads = input.runs.iter().filter_map(|data| spread_section(input, data));
-    groups.chain(stores::section(input)).chain(spreads).collect()
+    groups.chain(row_vs_column::section(input)).chain(spreads).collect()
 }
 
 /// The parts of the spread of a run's repetitions; none without any.
@@ -109,7 +109,7 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     if lines.iter().any(|line| durability(line).is_some()) {
         columns.insert(columns.len() - 2, DURABILITY);
     }
-    if lines.iter().any(|line| lasting::of(line.test).is_some()) {
+    if lines.iter().any(|line| sustained::of(line.test).is_some()) {
         let before_end = columns.len() - 2;
         columns.splice(before_end..before_end, LASTING);
     }
@@ -173,7 +173,7 @@ pub(super) fn parts_table(language: Language, name: &str, lines: &[Line<'_>]) ->
     Some(table)
 }
 
-fn row(line: &Line<'_>, part: &PartFigures, table: &mut Table) -> Vec<Cell> {
+fn row(line: &Line<'_>, part: &PartResult, table: &mut Table) -> Vec<Cell> {
     let status = line.test.status();
     let mut row = vec![
         Cell::text(line.run.id.to_string()),
@@ -189,7 +189,7 @@ fn row(line: &Line<'_>, part: &PartFigures, table: &mut Table) -> Vec<Cell> {
 }
 
 /// In the order of the columns, from ops on.
-fn figures(test: &Test, part: &PartFigures) -> [Result<f64, Sentence>; 7] {
+fn figures(test: &Test, part: &PartResult) -> [Result<f64, Sentence>; 7] {
     let LatencySummary { mean_us, p50_us, p95_us, p99_us, max_us, .. } = part.latency;
     let percentile = |us| percentile_ms(test, us);
     [
@@ -204,7 +204,7 @@ fn figures(test: &Test, part: &PartFigures) -> [Result<f64, Sentence>; 7] {
 }
 
 /// Rows per op of the window at the rate of the ops.
-fn rows_per_s(part: &PartFigures) -> Result<f64, Sentence> {
+fn rows_per_s(part: &PartResult) -> Result<f64, Sentence> {
     match part.tally.ops {
         0 => Err("no op was completed in the window".into()),
         ops => Ok(part.tally.rows as f64 / ops as f64 * part.ops_per_s),
@@ -238,7 +238,7 @@ mod tests {
         for (form, unit) in [(None, "tps"), (Some(Form::Transactions), "rows/s")] {
             assert!(has(form, unit, "Upd [%]") && has(form, unit, "REDO data"), "{form:?} {unit}");
         }
-        assert!(has(None, "tps", "Transactions total") && has(None, "qps", "Log reads per op"));
+        assert!(has(None, "tps", "Transactions total") && has(None, "qps", "Logical reads per op"));
         assert!(has(Some(Form::Reads), "tps", "From device") && !has(None, "iops", "From device"));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
-use super::lasting;
+use super::sustained;
 use dbdyno_core::model::{Durability, Sentence, params};
 
 /// Percent with one decimal.
@@ -105,12 +105,12 @@ pub const DURABILITY: Definition = plain("Durability", 2, |line| match durabilit
 });
 /// The KPM less the time of the pay-back, and that time, where tests are known to last or not.
 pub const LASTING: [Definition; 2] = [
-    plain("Sustained", 3, lasting::cell),
+    plain("Sustained", 3, sustained::cell),
     Definition {
         name: "Pay-back",
         unit: "s",
         priority: 4,
-        source: Source::Plain(lasting::pay_back_cell),
+        source: Source::Plain(sustained::pay_back_cell),
     },
 ];
 /// Number of repetitions of a test, where some were repeated: figures are those of the median one.

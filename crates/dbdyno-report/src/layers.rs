@@ -10,7 +10,7 @@ use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
-use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::model::Status;
 
 /// Version of the JSON structure.
@@ -19,7 +19,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 const HOW_TO_READ: &str = "The same lookup goes by several ways; each block has every way once, in \
                            random order. A layer is the difference of two ways' mean service times \
                            within a block: the median over the blocks, with the 95 % interval of \
-                           each layer by itself. A layer whose interval holds 0 has no figure. \
+                           each layer on its own. A layer whose interval holds 0 has no figure. \
                            Times inside the database hold the routine's own loop; invalid tests \
                            are left out.";
 const NO_TESTS: &str =
@@ -160,7 +160,7 @@ fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
 #[derive(Serialize)]
 struct Way {
     way: String,
-    us: Option<Known>,
+    us: Option<MedianInterval>,
     median_us: Option<f64>,
     blocks: usize,
     left_out: usize,

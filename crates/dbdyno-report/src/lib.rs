@@ -3,55 +3,58 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in
 //! [`REPORTS`].
 
+#![deny(missing_docs)]
+
+pub mod ab_test;
 pub mod about;
+pub mod anonymized;
 pub mod audit;
 mod axis_charts;
 mod bars;
 pub mod beside;
 pub mod board;
+pub mod branding;
 pub mod capacity;
 pub mod catalogue;
 pub mod columns;
 pub mod compare;
 pub mod datasheet;
 pub mod document;
-pub mod dress;
 pub mod failover;
 pub mod format;
 pub mod heatmap;
 pub mod interference;
 pub mod kpm;
 pub mod kpm_columns;
-mod lasting;
 pub mod layers;
 mod limits;
+mod load_generators;
 mod lowered;
-mod machines;
 pub mod nodes;
 mod open_loop;
 pub mod page;
+#[doc(hidden)]
 pub mod picture;
 pub mod platform;
-pub mod points;
 pub mod price;
 mod profiles;
-pub mod publish;
-pub mod ramp_charts;
+pub mod published;
+mod ramp_charts;
 mod ramps;
 pub mod recall;
+mod row_vs_column;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
 mod spread;
-mod stores;
 mod study;
 pub mod summary;
+mod sustained;
 pub mod sweep;
 mod test_charts;
 pub mod test_page;
 mod test_waits;
 pub mod texts;
-pub mod trials;
 pub mod units;
 pub mod workbook;
 
@@ -72,7 +75,9 @@ pub use texts::Language;
 /// A run with its tests, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunTests {
+    /// Disclosure, plan and loads of the run.
     pub run: RunRecord,
+    /// Its tests, each with its result and verdict.
     pub tests: Vec<Test>,
 }
 
@@ -110,6 +115,7 @@ impl RunTests {
 /// Input of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Input {
+    /// Runs that the report is about; a comparison takes the first as its base.
     pub runs: Vec<RunTests>,
     /// Groups in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<Group>,
@@ -153,10 +159,13 @@ pub struct Input {
 /// The SQL of a workload on one engine and drive, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statements {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Registry name of the engine.
     pub engine: String,
     /// `database` or `client`; empty if the engine cannot run the workload at all.
     pub drive: String,
+    /// Statements with their captions, or the reason why the workload has none there.
     pub sql: Result<Vec<Code>, String>,
 }
 
@@ -209,6 +218,7 @@ impl Input {
 /// Subject of a report, and thus the parts of its [`Input`] that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
+    /// Whole runs.
     Runs,
     /// Single tests, which must be named: `RUN:SEQ`.
     Tests,
@@ -262,16 +272,16 @@ pub const REPORTS: &[&dyn Report] = &[
     &recall::RecallReport,
     &failover::FailoverReport,
     &platform::PlatformReport,
-    &points::PointsReport,
+    &published::PointsReport,
     &price::PriceReport,
     &audit::AuditReport,
     &summary::Summary,
     &workbook::FullWorkbook,
     &page::Page,
-    &publish::PublishReport,
+    &anonymized::PublishReport,
     &test_page::TestPage,
     &catalogue::CatalogueReport,
 ];
 
 /// Reports of runs that were measured together, of which no other run has one.
-pub const OF_CAMPAIGNS: &[&dyn Report] = &[&trials::TrialsReport];
+pub const OF_CAMPAIGNS: &[&dyn Report] = &[&ab_test::TrialsReport];

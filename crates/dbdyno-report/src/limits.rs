@@ -2,7 +2,7 @@
 
 use super::document::{Block, Digits};
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::limiter::{Limiter, limiters};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, limiters};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Status, Test};
 
@@ -71,7 +71,7 @@ fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
 fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
     let best = ramp::throughput(tests).filter(|best| best.status() < Status::Invalid)?;
     let measured = best.test.measured()?;
-    let is_named = |limiter: &Limiter| limiter.share.is_some_and(|share| share >= NAMED_SHARE);
+    let is_named = |limiter: &Bottleneck| limiter.share.is_some_and(|share| share >= NAMED_SHARE);
     let found = limiters(measured).into_iter().find(is_named);
     let mark = if best.status() == Status::Valid { "" } else { "?" };
     let share = found.as_ref().and_then(|limiter| limiter.share).map(|share| {
@@ -88,7 +88,7 @@ fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dbdyno_core::analysis::limiter::Cause;
+    use dbdyno_core::analysis::bottleneck::Cause;
 
     #[test]
     fn every_cause_has_a_name_in_every_language() {

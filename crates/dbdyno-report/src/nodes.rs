@@ -11,7 +11,7 @@ use dbdyno_core::model::{RunRecord, Status, Test};
 /// `report nodes`.
 pub struct NodesReport;
 
-const HOW_TO_READ: &str = "Scaling is the best throughput on so many nodes over that of as many \
+const HOW_TO_READ: &str = "Scaling is the best throughput on this many nodes over that of as many \
                            single nodes of the same cluster, with its 95 % interval. The cluster \
                            tax is the mean service time of a transaction over that on one node \
                            with as many jobs per node.";
@@ -142,7 +142,7 @@ pub fn of_test(language: Language, test: &Test) -> Table {
             "not a node of Galera",
         );
         let busy = cpu::busy_pct(&node.window_counters).ok();
-        let busy = known(busy, "nobody tells of the node's own machine (--host-metrics)");
+        let busy = known(busy, "the node's host is not observed (--host-metrics)");
         let state = if node.lost {
             "lost"
         } else if node.missing {

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
 use super::{Language, RunTests, test_charts};
-use dbdyno_core::analysis::promise::{self, Answer};
-use dbdyno_core::analysis::trials::Counted;
+use dbdyno_core::analysis::ab_test::Counted;
+use dbdyno_core::analysis::slo_search::{self, Answer};
 use dbdyno_core::model::{
-    OpenLoop, PhaseFigures, PhaseKind, ReasonCode, Status, Test, TestResult, params,
+    OpenLoop, PhaseKind, PhaseResult, ReasonCode, Status, Test, TestResult, params,
     without_schedule,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
     let mut blocks = vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)];
     blocks.extend(phases(language, &data.tests.iter().collect::<Vec<_>>()));
     blocks.extend(data.tests.iter().flat_map(|test| drawings(language, test)));
-    let answers = promise::answers(&data.tests);
+    let answers = slo_search::answers(&data.tests);
     blocks.extend(answers.iter().map(|answer| Block::Paragraph(sentence(language, answer))));
     Some(blocks)
 }
@@ -51,11 +51,11 @@ fn drawings(language: Language, test: &Test) -> Vec<Block> {
     test_charts::over_time(language, &subject, test).into_iter().map(Block::Drawing).collect()
 }
 
-const PHASES: &str = "Load over time: each phase by itself. Response times are those of the ops \
-                      that were due in the phase, from when they were due, whenever they ended. \
-                      Recovery is the time from the end of the phase until no more ops wait than \
-                      there are jobs, or than are due in 0.25 s, which is its resolution; 0 = at \
-                      once.";
+const PHASES: &str = "Load over time: each phase is reported separately. Response times are those \
+                      of the ops scheduled in the phase, from their scheduled start, whenever they \
+                      ended. Recovery is the time from the end of the phase until no more ops wait \
+                      than there are jobs, or than are scheduled in 0.25 s, which is its \
+                      resolution; 0 = at once.";
 
 /// A line for each phase of loads over time.
 pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
@@ -93,12 +93,7 @@ pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
 }
 
 /// Note on ops that the response times of a phase leave out.
-fn undone(
-    language: Language,
-    test: &Test,
-    number: usize,
-    figures: &PhaseFigures,
-) -> Option<String> {
+fn undone(language: Language, test: &Test, number: usize, figures: &PhaseResult) -> Option<String> {
     let undone = language.number(figures.undone()?.round(), RATE);
     let due = language.number(figures.due.round(), RATE);
     let (test, number) = (test.seq().to_string(), number.to_string());
@@ -111,7 +106,7 @@ fn undone(
 }
 
 /// The verdict on a phase: that of the test but for what other phases did.
-fn phase_status(result: &TestResult, figures: &PhaseFigures) -> Status {
+fn phase_status(result: &TestResult, figures: &PhaseResult) -> Status {
     let is_late = figures.is_overloaded() && figures.phase.kind != PhaseKind::Spike;
     let own = match is_late || figures.undone().is_some() {
         true => Status::Conditional,
@@ -125,7 +120,7 @@ fn phase_row(
     table: &mut Table,
     test: &Test,
     result: &TestResult,
-    figures: &PhaseFigures,
+    figures: &PhaseResult,
 ) -> Vec<Cell> {
     let status = phase_status(result, figures);
     let response = &figures.response;
@@ -210,7 +205,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
     let (kept, broken, trials) =
         (number(answer.kept), number(answer.broken), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
-    let settled = promise::SETTLED.to_string();
+    let settled = slo_search::SETTLED.to_string();
     let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
     let values = [
         ("label", label.as_str()),
@@ -291,29 +286,29 @@ fn counted(language: Language, counted: &[Counted]) -> String {
 fn form(answer: &Answer<'_>) -> &'static str {
     match (answer.kept, answer.broken) {
         (Some(_), Some(_)) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of \
-             {kept_times} trials) and broken at {broken} ops/s ({broken_times} of {broken_times}); \
-             the highest rate that most trials keep lies between them."
+            "{label} with {jobs}: {promise} is met at {kept} ops/s (in {kept_times} of \
+             {kept_times} trials) and missed at {broken} ops/s ({broken_times} of {broken_times}); \
+             the highest rate at which most trials meet it is between them."
         }
         (Some(_), None) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to \
-             break it."
+            "{label} with {jobs}: {promise} is met at {kept} ops/s; no higher rate was found that \
+             misses it."
         }
         (None, Some(_)) => {
-            "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found \
-             to keep it."
+            "{label} with {jobs}: {promise} is missed at {broken} ops/s; no lower rate was found \
+             that meets it."
         }
         (None, None) if answer.is_contradictory => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they \
-             contradict one another."
+            "{label} with {jobs}: {trials} trials do not show up to which rate {promise} is met: \
+             they contradict each other."
         }
         (None, None) if answer.unknown > 0 => {
-            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is \
-             kept."
+            "{label} with {jobs}: {unknown} of {trials} trials do not show whether {promise} is \
+             met."
         }
         (None, None) => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: of no rate \
-             are there {settled} that agree."
+            "{label} with {jobs}: {trials} trials do not show up to which rate {promise} is met: \
+             at no rate do {settled} of them agree."
         }
     }
 }
@@ -338,7 +333,7 @@ pub(super) struct Kept<'a> {
 
 /// The answers of a run.
 pub(super) fn kept(tests: &[Test]) -> Vec<Kept<'_>> {
-    promise::answers(tests).into_iter().map(Kept::of).collect()
+    slo_search::answers(tests).into_iter().map(Kept::of).collect()
 }
 
 impl<'a> Kept<'a> {

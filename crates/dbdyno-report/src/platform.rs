@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report, page};
-use dbdyno_core::analysis::errata;
+use dbdyno_core::analysis::published_checks;
 use dbdyno_core::model::{Reason, RunRecord, STATED};
 
 /// `report platform`.
@@ -173,7 +173,7 @@ fn own_table(
 fn contradictions(input: &Input) -> Option<Section> {
     let language = input.language;
     let found = input.runs.iter().zip(input.platforms()).flat_map(|(data, name)| {
-        let found = errata::of_platform(&data.run, &data.tests);
+        let found = published_checks::of_platform(&data.run, &data.tests);
         let said = |slip: &Reason| {
             format!("{}: {}.", language.verdict(slip.status), language.reason(slip))
         };

@@ -20,7 +20,7 @@ impl Report for PriceReport {
     }
 
     fn title(&self) -> &'static str {
-        "licences, cost, and throughput per licence, core and price, from the files given with \
+        "licenses, cost, and throughput per license, core and price, from the files given with \
          --price"
     }
 
@@ -37,7 +37,7 @@ impl Report for PriceReport {
 }
 
 /// Above the figures per KPM.
-const HOW_TO_READ: &str = "Licences are cores x core factor, rounded up. Cost per unit is the cost \
+const HOW_TO_READ: &str = "Licenses are cores x core factor, rounded up. Cost per unit is the cost \
                            of the platform / its best valid throughput: the price of one unit of \
                            the KPM. Verdicts are those of the throughput, and an invalid one has \
                            no price; prices are as the files give them.";
@@ -285,7 +285,7 @@ fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table 
         ];
         table.rows.push(row(language, name, price, all));
     }
-    table.remarks = vec![language.phrase("the count of 'all' is the number of licences")];
+    table.remarks = vec![language.phrase("the count of 'all' is the number of licenses")];
     table
 }
 
@@ -306,7 +306,7 @@ fn values(input: &Input) -> Table {
         Column::new("Platform", "", 0),
         Column::new("Throughput", "", 0),
         Column::new("Unit", "", 0),
-        Column::new("per licence", "", 2),
+        Column::new("per license", "", 2),
         Column::new("per core", "", 3),
         Column::new("Cost per unit", "", 0),
         Column::new("Currency", "", 1),
@@ -432,8 +432,8 @@ mod tests {
 
     #[test]
     fn the_cheaper_platform_per_unit_is_named_from_valid_throughputs_alone() {
-        use dbdyno_core::analysis::errata::fixture::judged;
         use dbdyno_core::analysis::fixture::at;
+        use dbdyno_core::analysis::published_checks::fixture::judged;
         let data = |name: &str, id: i64, rate: f64, status: Status| {
             let mut record = run(name);
             (record.id, record.name) = (id, Some(name.into()));

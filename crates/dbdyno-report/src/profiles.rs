@@ -106,12 +106,13 @@ fn whole(count: u64) -> Cell {
 
 fn how_timed(language: Language, waits: &Waits) -> String {
     let number = |value: f64| language.number(value, Digits::Significant(3));
-    let text = "I/Os of the device, whoever asked for them. Each counts with the mean service time \
-                of its slice, not with its own: slices are {period} ms of the window, joined until \
-                they hold {least} ms of service time. Without so much in all: none.";
+    let text = "I/Os of the device, of all processes. Each counts with the mean service time of \
+                its slice, not with its own: slices are {period} ms of the window, joined until \
+                they hold {least} ms of service time. With less than that in all there is no \
+                percentile.";
     language.say(
         text,
-        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())],
+        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::MIN_MS.to_string())],
     )
 }
 

@@ -12,9 +12,9 @@ use dbdyno_core::stats::median;
 use dbdyno_core::stats::scaling::{Fit, Law};
 
 /// More measured curves of one workload than these are shown in a chart per choice of parameters.
-pub(super) const MOST_CURVES: usize = 8;
+pub(super) const MAX_CURVES: usize = 8;
 /// A law must explain this share of the variance to be drawn.
-const LEAST_EXPLAINED: f64 = 0.8;
+const MIN_EXPLAINED: f64 = 0.8;
 /// Points of a fitted curve.
 const FITTED_POINTS: u32 = 32;
 const BAND: &str =
@@ -107,7 +107,7 @@ fn workload(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
     let count = rows.iter().flat_map(|row| &row.runs).filter(|tests| is_ramp(tests)).count();
     match count {
         0 => Vec::new(),
-        1..=MOST_CURVES => pair(input, rows),
+        1..=MAX_CURVES => pair(input, rows),
         _ => rows.iter().flat_map(|row| pair(input, std::slice::from_ref(row))).collect(),
     }
 }
@@ -268,7 +268,7 @@ fn subject_of(language: Language, ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String
 
 /// A law that explains less than this is none: throughput goes up and down for another reason.
 fn explains(fit: &Fit) -> bool {
-    fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED)
+    fit.r_squared.is_some_and(|share| share >= MIN_EXPLAINED)
 }
 
 fn not_fitted(language: Language, fit: &Fit, subject: &str) -> String {
@@ -298,7 +298,7 @@ fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
         ("peak", &peak),
         ("explained", &explained),
     ];
-    language.say("{subject}: contention {alpha} %, crosstalk {beta} %, {peak}{explained}.", &values)
+    language.say("{subject}: contention {alpha} %, coherency {beta} %, {peak}{explained}.", &values)
 }
 
 fn peak(language: Language, fit: &Fit) -> String {
@@ -308,7 +308,7 @@ fn peak(language: Language, fit: &Fit) -> String {
         _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];
-            language.say("peak beyond what was measured (at {jobs} jobs, a forecast)", &values)
+            language.say("peak beyond what was measured (predicted at {jobs} jobs)", &values)
         }
         Some(peak) => {
             language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))])

@@ -70,7 +70,7 @@ fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
 }
 
 /// More variants than styles of line cannot be told apart: then each run is a platform of its own.
-const MOST_VARIANTS: usize = 4;
+const MAX_VARIANTS: usize = 4;
 
 /// Numbers of a run's platform and variant, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Identity {
 /// platform.
 pub fn identities(input: &Input) -> Vec<Identity> {
     let found = numbered(input.runs.iter().map(|data| system(&data.run)));
-    if found.iter().all(|identity| identity.variant < MOST_VARIANTS) {
+    if found.iter().all(|identity| identity.variant < MAX_VARIANTS) {
         return found;
     }
     (0..input.runs.len()).map(|platform| Identity { platform, variant: 0 }).collect()

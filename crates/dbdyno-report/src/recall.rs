@@ -15,13 +15,13 @@ use dbdyno_core::model::Sentence;
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "Recall is the share of the true neighbours that ops found; it is \
-                           counted in the same ops whose throughput is shown. More effort finds \
-                           more and takes longer, so that a throughput means something only at its \
-                           recall: engines are compared at an equal one. The best at a recall is \
-                           the fastest valid figure that reaches it, at any number of jobs.";
+const HOW_TO_READ: &str = "Recall is the share of the true neighbors that ops found; it is counted \
+                           in the same ops whose throughput is shown. More effort finds more and \
+                           takes longer, so that a throughput means something only at its recall: \
+                           engines are compared at an equal one. The best at a recall is the \
+                           fastest valid figure that reaches it, at any number of jobs.";
 const NO_TESTS: &str =
-    "No test of these runs counts the neighbours that it found: the suite 'vector' does.";
+    "No test of these runs counts the neighbors that it found: the suite 'vector' does.";
 
 /// The recall report.
 pub struct RecallReport;

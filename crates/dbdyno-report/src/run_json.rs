@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
-use dbdyno_core::analysis::limiter::{Limiter, experiment, limiters};
-use dbdyno_core::analysis::{derive, interval, unsteady};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment, limiters};
+use dbdyno_core::analysis::{cpu_speed, derive, interval};
 use dbdyno_core::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
-    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, PhaseFigures, Precision,
-    Profile, Provenance, Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint,
-    ServerLog, Status, Verdict, Waits,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue,
+    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartResult, PhaseResult, Precision, Profile,
+    Provenance, Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status,
+    SustainedRate, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -163,7 +163,7 @@ struct Test<'a> {
     due: Option<f64>,
     /// Of a rate that changes: each phase.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    phases: &'a [PhaseFigures],
+    phases: &'a [PhaseResult],
     #[serde(skip_serializing_if = "Option::is_none")]
     beside: Option<BesideIt<'a>>,
     errors: u64,
@@ -181,7 +181,7 @@ struct Test<'a> {
     counters: Counters,
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    node_figures: &'a [model::NodeFigures],
+    node_figures: &'a [model::NodeResult],
     /// Resources that our own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<model::DriverFigures>,
@@ -197,7 +197,7 @@ struct Test<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sustained: Option<Lasting>,
+    sustained: Option<SustainedRate>,
     /// Of a measured test: the causes that limit it, the one with most of the time first.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
@@ -231,8 +231,8 @@ struct BesideIt<'a> {
 }
 
 impl<'a> BesideIt<'a> {
-    fn of(beside: &'a model::Beside) -> Self {
-        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } =
+    fn of(beside: &'a model::BackgroundResult) -> Self {
+        let model::PartResult { workload, params, jobs, tally, ops_per_s, latency, .. } =
             &beside.part;
         BesideIt {
             workload,
@@ -344,8 +344,8 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn of(worker: &'a model::WorkerFigures) -> Self {
-        let model::WorkerFigures {
+    fn of(worker: &'a model::WorkerResult) -> Self {
+        let model::WorkerResult {
             name,
             jobs,
             ops,
@@ -392,8 +392,8 @@ struct Tried<'a> {
 }
 
 impl<'a> Tried<'a> {
-    fn of(explained: &'a model::Explained) -> Self {
-        let model::Explained {
+    fn of(explained: &'a model::ExperimentResult) -> Self {
+        let model::ExperimentResult {
             forecast,
             bound,
             forecast_low,
@@ -439,7 +439,7 @@ struct Limit {
 }
 
 fn limits(result: &model::TestResult) -> Vec<Limit> {
-    let limit = |limiter: &Limiter| {
+    let limit = |limiter: &Bottleneck| {
         let next = experiment(result, limiter);
         Limit {
             cause: limiter.cause.code(),
@@ -537,7 +537,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(test: &model::Test, part: &'a PartFigures) -> Part<'a> {
+    fn of(test: &model::Test, part: &'a PartResult) -> Part<'a> {
         Part {
             workload: &part.workload,
             params: &part.params,
@@ -567,7 +567,7 @@ struct Second<'a> {
 impl<'a> Second<'a> {
     fn of(point: &'a SeriesPoint) -> Second<'a> {
         let ops_per_s = (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
-        let cpu_speed = unsteady::speed(&point.metrics).ok();
-        Second { point, ops_per_s, cpu_speed, cpu_slow: unsteady::is_slow(point) }
+        let cpu_speed = cpu_speed::speed(&point.metrics).ok();
+        Second { point, ops_per_s, cpu_speed, cpu_slow: cpu_speed::is_slow(point) }
     }
 }

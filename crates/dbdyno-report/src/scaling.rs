@@ -6,8 +6,8 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
 };
 use super::{Input, Language, Report, RunTests, page};
+use dbdyno_core::analysis::bottleneck::{begins_at, limiters};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::{begins_at, limiters};
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
 use dbdyno_core::model::{Status, Test};
 use dbdyno_core::stats::law_ranges::JobsRange;
@@ -20,11 +20,11 @@ pub struct ScalingReport;
 const CURVE_POINTS: u32 = 40;
 
 const HOW_TO_READ: &str = "Best is the best valid throughput of a ramp. Used is the throughput of \
-                           a step over the best (effective utilisation), efficiency the throughput \
+                           a step over the best (effective utilization), efficiency the throughput \
                            over jobs times that of one job. The law X(N) = gamma N / (1 + alpha \
                            (N-1) + beta N (N-1)) is the Universal Scalability Law (Gunther 2007) \
                            fitted to the valid figures of the KPM, with 95 % intervals: alpha is \
-                           contention, beta crosstalk. The knee is where perfect scaling would \
+                           contention, beta coherency. The knee is where perfect scaling would \
                            reach the law's largest throughput; beyond it jobs mostly wait.";
 
 impl Report for ScalingReport {
@@ -33,7 +33,7 @@ impl Report for ScalingReport {
     }
 
     fn title(&self) -> &'static str {
-        "ramps: best jobs, knee, scalability law with intervals, effective utilisation beside CPU \
+        "ramps: best jobs, knee, scalability law with intervals, effective utilization beside CPU \
          busy"
     }
 
@@ -148,11 +148,12 @@ fn peak_remark(fit: &Fit) -> Option<&'static str> {
         return Some("throughput does not grow beyond the first job");
     }
     fit.peak_is_forecast
-        .then_some("the peak lies beyond the jobs that were run: a forecast, not a finding")
+        .then_some("the peak is beyond the measured numbers of jobs: a prediction, not a finding")
 }
 
 fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
-    const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or no law fits";
+    const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or the law does not \
+                          fit";
     const NONE: &str = "the fitted law has none: throughput grows with every job";
     const AT_THE_EDGE: &str = "a peak at the first job has no interval";
     const OPEN: &str = "the figures leave any number of jobs possible";

@@ -7,9 +7,9 @@ use dbdyno_core::analysis::spread::{self, Level, Spread};
 use dbdyno_core::analysis::{interval, ramp};
 use dbdyno_core::model::Test;
 
-const ABOUT: &str = "Equal tests, and what makes them differ: each column is a standard deviation \
-                     as a share of the figure, without what the columns before it explain. A \
-                     further test falls within the last column in 19 of 20 cases.";
+const ABOUT: &str = "Variance components of repetitions: each column is a standard deviation as a \
+                     share of the figure, without what the columns before it explain. Another \
+                     repetition falls within the last column in 19 of 20 cases.";
 const NOT_REPEATED: &str = "not repeated";
 const ALIKE: &str = "the seconds of the window are too few or resemble one another";
 const INDICATIVE: &str = "indicative: fewer than three repetitions";

@@ -2,7 +2,7 @@
 
 use super::Language;
 use super::document::{Cell, Digits, Table};
-use dbdyno_core::analysis::study::Known;
+use dbdyno_core::analysis::study::MedianInterval;
 use dbdyno_core::model::{ReasonCode, Sentence, Status};
 
 /// Answer of a study of which no figure is valid with an interval; none without figures.
@@ -15,7 +15,7 @@ pub(super) fn undecided(language: Language, figures: usize) -> String {
 /// A figure over blocks: with its ends where there are enough blocks for an interval, else its
 /// median.
 pub(super) struct OfBlocks<'a> {
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a MedianInterval>,
     pub median: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use super::format::json;
 use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Sentence, Status};
@@ -216,8 +216,13 @@ fn point(step: &Step) -> Option<Point> {
     })
 }
 
-fn ends(table: &mut Table, known: Option<&Known>, why: &str, verdict: Status) -> [Cell; 3] {
-    let end = |of: fn(&Known) -> f64| known.map(of).ok_or_else(|| Sentence::new(why));
+fn ends(
+    table: &mut Table,
+    known: Option<&MedianInterval>,
+    why: &str,
+    verdict: Status,
+) -> [Cell; 3] {
+    let end = |of: fn(&MedianInterval) -> f64| known.map(of).ok_or_else(|| Sentence::new(why));
     let values = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
     values.map(|value| table.figure(value, FIGURE, verdict))
 }
@@ -252,7 +257,7 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
 /// The tier of the plateau at this place, from 0.
 fn tier_name(at: usize, tier: Tier) -> &'static str {
     match (at, tier) {
-        (1.., Tier::BufferCache) => "the database's cache, beyond the processor's",
+        (1.., Tier::BufferCache) => "the database's cache, beyond the CPU's",
         (_, tier) => tier.name(),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Language;
 use super::document::{Axis, Chart, Digits, Point, Role, Scale, Series};
-use dbdyno_core::analysis::{cpu, unsteady};
-use dbdyno_core::model::{Moment, Named, SeriesPoint, Test, TestResult};
+use dbdyno_core::analysis::{cpu, cpu_speed};
+use dbdyno_core::model::{Named, SeriesPoint, SnapshotPoint, Test, TestResult};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::summary::enough_samples;
 
@@ -171,7 +171,7 @@ const SPEED: Track = Track {
     title: "CPU speed",
     axis: "CPU time",
     unit: "%",
-    value: |point| unsteady::speed(&point.metrics).ok().map(|speed| speed * 100.0),
+    value: |point| cpu_speed::speed(&point.metrics).ok().map(|speed| speed * 100.0),
 };
 
 /// Writes of a log-structured tree into its files: from memory, and again by merges.
@@ -228,7 +228,8 @@ pub fn over_time(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
 
 /// The chart with the name of each phase at its begin, and all of them below it.
 fn with_phases(mut chart: Chart, result: &TestResult) -> Chart {
-    let opened = result.snapshots.iter().find(|snapshot| snapshot.moment == Moment::WindowOpen);
+    let opened =
+        result.snapshots.iter().find(|snapshot| snapshot.moment == SnapshotPoint::WindowOpen);
     let open_s = opened.map_or(0.0, |snapshot| snapshot.t_s);
     let phases = result.open.iter().flat_map(|open| &open.phases);
     let mut told = Vec::new();
@@ -305,7 +306,7 @@ pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option
 
 fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     let point = |point: &SeriesPoint| {
-        let slow = || (unsteady::is_slow(point) == Some(true)).then_some("the processor was slow");
+        let slow = || (cpu_speed::is_slow(point) == Some(true)).then_some("the CPU was slow");
         let label = (!point.in_window).then_some("outside the window").or_else(slow);
         let label = label.map(|label| language.phrase(label));
         Some(Point { x: point.t_s, y: (track.value)(point)?, label, ..Point::default() })

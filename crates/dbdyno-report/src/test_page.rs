@@ -9,12 +9,12 @@ use super::page;
 use super::picture::{Head, Said};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
-use super::{lasting, machines, nodes, open_loop};
+use super::{load_generators, nodes, open_loop, sustained};
+use dbdyno_core::analysis::bottleneck::limiters;
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
-use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
-    Claim, Drive, Kpm, KpmValue, LatencySummary, Moment, RunRecord, Sentence, Status, Test,
+    Claim, Drive, Kpm, KpmValue, LatencySummary, RunRecord, Sentence, SnapshotPoint, Status, Test,
     TestResult, params,
 };
 
@@ -135,12 +135,12 @@ fn sections_of(language: Language, run: &RunRecord, test: &Test, several: bool) 
         part("The server's log", measured(&test_waits::log)),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
         part("Distribution of service times", distribution.into_iter().map(Block::Chart).collect()),
-        part("Burst and sustained", lasting::blocks(language, &subject, test)),
+        part("Burst and sustained", sustained::blocks(language, &subject, test)),
         part("Metrics", table(metrics(language, test))),
         part("Contract and cross-check", claims(language, run, test)),
         part("Parts", parts(language, run, test)),
         part("Nodes", table(nodes::of_test(language, test))),
-        part("Load machines", table(machines::of_test(language, test))),
+        part("Load machines", table(load_generators::of_test(language, test))),
         part("Jobs", table(job_figures(language, test))),
         part("Counters", table(counters(language, test))),
         part("Snapshots", table(snapshots(language, test))),
@@ -278,7 +278,7 @@ fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {
 fn verdict(language: Language, test: &Test) -> Vec<Block> {
     let mut blocks = vec![Block::Table(reasons(language, test))];
     if !test.verdict().reasons.is_empty() {
-        let text = "'dbdyno show reason CODE' tells the cause of a reason and what to do.";
+        let text = "'dbdyno show reason CODE' shows the cause of a reason and what to do.";
         blocks.push(Block::Paragraph(language.phrase(text)));
     }
     blocks
@@ -453,11 +453,11 @@ fn snapshots(language: Language, test: &Test) -> Table {
     );
     for snapshot in test.snapshots() {
         let moment = match snapshot.moment {
-            Moment::Begin => "begin",
-            Moment::WindowOpen => "window opens",
-            Moment::WindowClose => "window closes",
-            Moment::End => "end",
-            Moment::Paid => "paid back",
+            SnapshotPoint::Begin => "begin",
+            SnapshotPoint::WindowOpen => "window opens",
+            SnapshotPoint::WindowClose => "window closes",
+            SnapshotPoint::End => "end",
+            SnapshotPoint::CaughtUp => "paid back",
         };
         let (at, cost) = (table.unjudged(Ok(snapshot.t_s)), table.unjudged(Ok(snapshot.cost_ms)));
         let count = u32::try_from(snapshot.counters.0.len()).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use dbdyno_core::analysis::limiter::{experiment, limiters, told};
+use dbdyno_core::analysis::bottleneck::{experiment, limiters, told};
 use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use dbdyno_core::model::{
     Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,
@@ -69,8 +69,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
         ))
     });
     if found.is_empty() {
-        let none =
-            "No cause takes a tenth of the jobs' time, as far as it can be measured: not found.";
+        let none = "No bottleneck was found: no cause takes 10 % of the session time, as far as it can be \
+             measured.";
         return vec![Block::Paragraph(language.phrase(none))];
     }
     let heads = [
@@ -92,9 +92,9 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             next.gain.map_or(Cell::Empty, |gain| gain_cell(language, gain - 1.0, next.bound)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time. With I/O its part of the \
-               kernel's work goes, too, and more that no counter tells. Of I/O, one-thread and \
-               client it ends where the processors are used up.";
+    let how = "The expected gain is Amdahl's law applied to the share of the time. Less I/O also \
+               saves its part of the kernel's work, and more that no counter shows. The gain from \
+               I/O, one-thread and client ends where all CPUs are busy.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }
@@ -108,8 +108,8 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
         let differs = |seconds: &f64| waits.processors.is_none() && *seconds > 0.0;
         if let Some(waited) = time_model::waiting_for_processor_s(result).filter(differs) {
             let text =
-                "Of the time at work the processors account for all but {seconds} s, in which \
-                 sessions waited for one.";
+                "The CPUs account for the time at work except {seconds} s, in which sessions were \
+                 in the run queue.";
             table.remarks.push(language.say(text, &[("seconds", &language.number(waited, RATE))]));
         }
         Block::Table(table)
@@ -131,14 +131,14 @@ fn not_sampled(language: Language, result: &TestResult) -> String {
             waits.missing.iter().map(|line| language.phrase(line)).collect::<Vec<_>>().join("; ")
         }
         None => language.phrase(
-            "Sessions were not sampled: the engine has none to look at, or it was switched off \
-             (--no-sampler).",
+            "Sessions were not sampled: this engine has no sessions to sample, or sampling was \
+             switched off (--no-sampler).",
         ),
     }
 }
 
 /// Parts that are more than their whole by less than this share of it are rounded.
-const LEAST_TOLD: f64 = 0.0005;
+const MIN_TOLD: f64 = 0.0005;
 
 fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Table {
     let mut table = table(language, name, &[(whole, ""), ("Seconds", "s"), ("Share", "%")]);
@@ -148,7 +148,7 @@ fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Tab
         vec![Cell::text(language.phrase(title)), seconds, percent(share)]
     };
     let shares: f64 = parts.iter().map(|part| part.share).sum();
-    if shares > 1.0 + LEAST_TOLD {
+    if shares > 1.0 + MIN_TOLD {
         let percent = language.number(100.0 * (shares - 1.0), Digits::Decimals(1));
         let said = "Together {percent} % more than the window has: they are counted by clocks that \
                     differ so much.";
@@ -169,12 +169,12 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
     let mut jobs = event_table(language, "events of jobs", &of_jobs, waits, result.window_s);
     let exact = match waits.processors {
         Some(_) => {
-            "Time on processors and waiting for one is the kernel's account of each session; the \
-             waits that samples saw share the rest."
+            "Time on CPU and in the run queue is the kernel's account of each session; the rest is \
+             divided among the sampled waits."
         }
         None => {
-            "Time on processors is an estimate, too: the kernel's account of the sessions cannot \
-             be had here."
+            "Time on CPU is an estimate, too: the kernel's account of the sessions is not \
+             available here."
         }
     };
     jobs.remarks = vec![how_sampled(language, waits), language.phrase(exact)];
@@ -204,7 +204,7 @@ fn how_sampled(language: Language, waits: &Waits) -> String {
         ("server", &server),
     ];
     let text = "Estimates by sampling: {samples} samples (due: {due}, every {period} ms), each of \
-                which stands for an equal part of the window. Cost: {own} % of a processor here, \
+                which stands for an equal part of the window. Cost: {own} % of a CPU here, \
                 {server} % in the database.";
     language.say(text, &values)
 }

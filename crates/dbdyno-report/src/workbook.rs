@@ -39,7 +39,7 @@ impl Report for FullWorkbook {
 
 /// Rows of the table; the rest is in the results file ('results export'). A workbook of this size
 /// opens in seconds.
-const MOST_ROWS: usize = 20_000;
+const MAX_ROWS: usize = 20_000;
 
 /// Name, unit, priority (see `Column`).
 const COLUMNS: &[(&str, &str, u8)] = &[
@@ -66,11 +66,11 @@ fn series(input: &Input) -> Option<Section> {
             .tests()
             .flat_map(|(run, test)| test.series().iter().map(move |point| (run, test, point)))
     };
-    for (run, test, point) in points().take(MOST_ROWS) {
+    for (run, test, point) in points().take(MAX_ROWS) {
         let row = row(&mut table, run, test, point);
         table.rows.push(row);
     }
-    let left_out = points().count().saturating_sub(MOST_ROWS);
+    let left_out = points().count().saturating_sub(MAX_ROWS);
     if left_out > 0 {
         table.remarks.push(language.count("rows_left_out", left_out, &[]));
     }

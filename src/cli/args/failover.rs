@@ -12,8 +12,7 @@ pub enum HowArg {
     Kill,
     /// Its processes are stopped (SIGSTOP) and no longer answer
     Freeze,
-    /// It is cut off from the other nodes, which get a network of their own for that, and from
-    /// clients
+    /// The node is cut off from the other nodes and from clients (dbdyno emulates their network)
     #[value(alias = "cut")]
     Partition,
 }
@@ -26,45 +25,45 @@ pub struct FailoverArgs {
     /// Nodes of a private cluster [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=9))]
     pub nodes: Option<u32>,
-    /// Delay between the nodes of a private cluster, which get a network of their own: 500us
+    /// Emulate a network with this one-way delay between nodes: 500us (private clusters only)
     #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true)]
     pub network_delay: Option<Seconds>,
     /// How a node of a private cluster fails [default: kill]
     #[arg(long, alias = "how", value_enum)]
     pub fault: Option<HowArg>,
-    /// The node that fails, by its name [default: the first one that takes writes]
+    /// The node that fails, by its name [default: the first writable node]
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
-    /// Clients, each with one session, on the nodes that take writes in turn
+    /// Number of clients, each with one session; they are spread over the writable nodes
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: u32,
     /// Length of the load before the failure
     #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
     pub before: Seconds,
-    /// Longest load after it; it ends 3 s after throughput was regained
+    /// Longest load after the failure; it ends 3 s after throughput has recovered
     #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     pub after: Seconds,
-    /// Clients give up on an answer after so long: a silent node is not noticed sooner
+    /// Client timeout: how long a client waits for an answer. A node that hangs cannot be detected
+    /// sooner
     #[arg(long, value_name = "TIME", default_value = "2s", allow_hyphen_values = true)]
     pub timeout: Seconds,
-    /// Clients send a commit that was not answered again; else it stays in doubt
+    /// Clients send a commit again if it was not answered; otherwise its outcome stays unknown
     #[arg(long)]
     pub resend: bool,
     /// Repetitions, on a private cluster each on a new one; fewer than 3 have no interval
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// Needed for an existing cluster: a node of it will fail
+    /// Confirm that a node of an existing cluster may fail (required there)
     #[arg(long, alias = "i-may-break-it")]
     pub allow_disruption: bool,
-    /// Of an existing cluster: the shell command that makes the node $DBDYNO_NODE fail
+    /// Shell command that makes the node $DBDYNO_NODE fail (existing clusters)
     #[arg(long, alias = "break-command", value_name = "CMD")]
     pub fault_command: Option<String>,
-    /// Of an existing cluster: the shell command that makes it whole again, run whatever happens
+    /// Shell command that repairs the node, run in any case (existing clusters)
     #[arg(long, alias = "mend-command", value_name = "CMD")]
     pub repair_command: Option<String>,
-    /// The shell command that makes another node take writes once a client has seen the failure
-    /// [default: the cluster does it; of private replicas we promote the one that has received
-    /// most]
+    /// Shell command that makes another node writable once a client has seen the failure [default:
+    /// the cluster does it; of private replicas dbdyno promotes the one that has received most]
     #[arg(long, value_name = "CMD")]
     pub promote_command: Option<String>,
     #[command(flatten)]

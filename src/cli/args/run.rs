@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 use super::shared::{PRIVATE, WHAT};
 use super::{FactsArgs, HostArgs, NameArgs, TargetArgs};
 use crate::cli::values::{Listen, Nodes, Seconds};
-use crate::model::{AskedRamp, AskedRate, Precision, Promise, RateProfile};
+use crate::model::{AskedRamp, AskedRate, Precision, RateProfile, Slo};
 use crate::report::Language;
 
 /// More ops per job are a typing error.
-const MOST_OPS: u64 = 1_000_000_000_000_000;
+const MAX_OPS: u64 = 1_000_000_000_000_000;
 
 /// The part that is made anew for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,7 +77,7 @@ pub struct RunArgs {
           help_heading = HOW_LONG)]
     pub max_duration: Option<Seconds>,
     /// Fixed work instead of fixed time: ops per job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS),
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_OPS),
           help_heading = HOW_LONG)]
     pub ops: Option<u64>,
     /// Warm-up, dropped before the window; with --precision the shortest
@@ -118,7 +118,7 @@ pub struct RunArgs {
     ///
     /// Phases (ramp, hold, spike, day) with ';' between them, in ops per second over all jobs; 'day
     /// 200..2000 10m' is half a sine from night over noon to night. The window is as long as the
-    /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
+    /// phases, the warm-up has the rate of the start. Each phase is reported separately, with the
     /// time to recover from it.
     #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
           conflicts_with_all = ["rate", "ops", "precision", "slo"])]
@@ -137,7 +137,7 @@ pub struct RunArgs {
     ///
     /// One of p50, p90, p95, p99 and p99.9 of the response time.
     #[arg(long, value_name = "SLO", requires = "rate", help_heading = LOAD)]
-    pub slo: Option<Promise>,
+    pub slo: Option<Slo>,
     /// Run a background workload during every test, on the same server: ID[:param=value,...]
     ///
     /// Its rate is measured, too; results of tests with a background workload are conditional.

@@ -99,7 +99,7 @@ pub struct LimitArgs {
 
 /// Additions to a report.
 #[derive(Debug, Clone, Default, Args)]
-pub struct DressArgs {
+pub struct BrandingArgs {
     /// File (TOML) with your name, logo, accent color and footer (html and pdf)
     ///
     /// The logo is PNG, JPEG, WebP or SVG, up to 200 kB; the accent is written #rrggbb.

@@ -13,7 +13,7 @@ use crate::report::{Input, RunTests};
 use crate::store::{Bundle, open_bundle};
 
 /// A larger file is no bundle.
-const MOST_BYTES: usize = 500_000_000;
+const MAX_BYTES: usize = 500_000_000;
 
 /// Seals a run, and says the file's name and its digest.
 ///
@@ -64,11 +64,11 @@ pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
 /// Of usage: unreadable, no bundle, altered, another one.
 pub fn open(path: &Path, digest: Option<&str>) -> Result<Bundle> {
     let place = path.display().to_string();
-    let bundle = open_bundle(&place, &file::read_bytes(path, MOST_BYTES)?)?;
+    let bundle = open_bundle(&place, &file::read_bytes(path, MAX_BYTES)?)?;
     match digest {
         Some(digest) if digest != bundle.digest => {
             Err(Error::usage(place, format!("is another bundle: its digest is {}", bundle.digest))
-                .advise("ask whoever gave you the digest for the file"))
+                .advise("ask the person who gave you the digest for the file"))
         }
         _ => Ok(bundle),
     }

@@ -19,7 +19,7 @@ const BLOCKS: u32 = 5;
 /// As those of `run`.
 pub fn calibrate(context: &Context, args: &RunArgs) -> Result<()> {
     let mut args = args.clone();
-    let place = target::Where {
+    let place = target::TargetLocation {
         data_dir: paths::data_dir(None),
         server_bin: None,
         port: None,

@@ -49,7 +49,8 @@ fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
 }
 
 fn needs_of(path: &Path) -> Result<Vec<Need>> {
-    let advice = "each [[need]] has workload, rate and unit, perhaps params and promise (the SLO)";
+    let advice = "each [[need]] has workload, rate and unit; params and promise (the SLO) are \
+                  optional";
     let text = file::read_small(path, "for needs")?;
     Need::parse_file(&text).map_err(|(offset, what)| {
         Error::usage(file::line_of(path, &text, offset), what).advise(advice)

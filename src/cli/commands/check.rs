@@ -10,7 +10,7 @@ use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
-use crate::cli::{out, paths, request};
+use crate::cli::{forecast, out, paths, request};
 use crate::dataset::{self, Definition, Recipe};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
@@ -22,9 +22,9 @@ use crate::store::url_of;
 use crate::{fit, host};
 
 /// Time for which the machine is observed for causes of noise.
-const LOOK: Duration = Duration::from_secs(3);
+const CPU_SAMPLE_TIME: Duration = Duration::from_secs(3);
 /// Causes of noise that are named.
-const MOST_CAUSES: usize = 3;
+const MAX_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
 /// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`,
@@ -73,7 +73,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
     let mut findings =
-        vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
+        vec![finding("catalog", Ok(format!("{} workloads", catalog.workloads().count())))];
+    findings.push(finding("plan", Ok(forecast::extent(&plan))));
     if request.data_dir().is_some() {
         let fits = request::check_fit(&catalog, &request, &plan);
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
@@ -137,7 +138,7 @@ fn licences(asked: &Asked<'_>) -> Vec<Finding> {
         let by = by.into_iter().collect::<Vec<_>>().join(", ");
         Finding {
             state: State::Lacks,
-            what: format!("licence: {by} needs the option {option}, which is licensed apart"),
+            what: format!("license: {by} needs the option {option}, which is licensed apart"),
         }
     };
     needed.into_iter().map(line).collect()
@@ -151,13 +152,19 @@ fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
     }
     let Completeness { needed, missing } = completeness(asked.catalog.statable(), &disclosure);
     let (state, what) = match missing.as_slice() {
-        [] => (State::Ok, format!("all {needed} facts that no machine tells are known")),
+        [] => (
+            State::Ok,
+            format!(
+                "all {needed} facts that cannot be read from the machine are \
+                                   known"
+            ),
+        ),
         missing => (
             State::Lacks,
             format!(
-                "{} of {needed} facts that no machine tells are not stated, which a complete \
-                 disclosure needs: {}; state them with --facts FILE ('dbdyno show facts' prints a \
-                 template)",
+                "{} of {needed} facts that cannot be read from the machine are not stated, which a \
+                 complete disclosure needs: {}; state them with --facts FILE ('dbdyno show facts' \
+                 prints a template)",
                 missing.len(),
                 missing.join(", ")
             ),
@@ -225,6 +232,8 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
     let (host, lacks) = (told_by(asked, &platform), rights(asked, &platform));
+    let unused = platform.database.unused_part_of_url();
+    let unused = unused.map(|what| Finding { state: State::Lacks, what });
     let of_host = of_host(asked, &platform);
     let cache = cache(asked, &platform);
     let closed = platform.close(&|_| {});
@@ -234,6 +243,7 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
         .into_iter()
         .chain(cache)
         .chain(host.map(|told| finding("host", told)))
+        .chain(unused)
         .chain(lacks)
         .collect();
     (found, of_host)
@@ -284,7 +294,7 @@ fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
 
 /// The worst causes of noise here, each with what to do.
 fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
-    let causes = noise::causes(LOOK)
+    let causes = noise::causes(CPU_SAMPLE_TIME)
         .into_iter()
         .chain(of_server(context, asked).unwrap_or_default())
         .collect();
@@ -292,7 +302,7 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
         true => vec!["nothing was found that makes figures vary".into()],
-        false => causes.iter().take(MOST_CAUSES).map(line).collect(),
+        false => causes.iter().take(MAX_CAUSES).map(line).collect(),
     }
 }
 

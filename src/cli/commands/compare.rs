@@ -100,14 +100,14 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
     let (label, most) = base_of_many(baseline)?;
     let history = stored::base_of(&store, &run.run, label, most)?;
     match history.last() {
-        Some(newest) if history.len() >= FEWEST_OF_BASE => {
+        Some(newest) if history.len() >= MIN_OF_BASE => {
             let runs = vec![newest.clone(), run.clone()];
             Ok(Input { runs, history, is_base_of_many: true, ..input })
         }
         _ => Err(Error::usage(
             "--baseline",
             format!(
-                "{} finds {} finished runs of this platform before {}, of the {FEWEST_OF_BASE} \
+                "{} finds {} finished runs of this platform before {}, of the {MIN_OF_BASE} \
                  that it takes",
                 quote(baseline),
                 history.len(),
@@ -119,7 +119,7 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
 }
 
 /// Runs without which a base shows no spread.
-const FEWEST_OF_BASE: usize = 2;
+const MIN_OF_BASE: usize = 2;
 /// Runs of a base: more gain nothing, and hold what has changed since.
 const RUNS_OF_BASE: usize = 10;
 
@@ -129,7 +129,7 @@ const RUNS_OF_BASE: usize = 10;
 /// Anything else.
 fn base_of_many(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
     if let Some(count) = text.strip_prefix("last:") {
-        let count = count.parse().ok().filter(|count| *count >= FEWEST_OF_BASE);
+        let count = count.parse().ok().filter(|count| *count >= MIN_OF_BASE);
         return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
     }
     let label = text.split_once('=').filter(|(key, _)| !key.is_empty());

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::campaign::{self, Campaign, Checked, Event, Keep, Platform, Request};
+use crate::campaign::{self, Checked, Event, Keep, Platform, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
@@ -18,7 +18,7 @@ use crate::model::{Plan, Selection, Target};
 /// # Errors
 /// Of the target; interrupted.
 pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
-    let desk = Desk::new(context, args)?;
+    let desk = DataCommand::new(context, args)?;
     let plan = desk.fitting_plan()?;
     desk.with_platform(Keep::Yes, |platform| {
         let definition = campaign::standard_definition(&desk.catalog)?;
@@ -42,7 +42,7 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
 /// # Errors
 /// Of kind `Check` if something is wrong; of the target.
 pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
-    let desk = Desk::new(context, args)?;
+    let desk = DataCommand::new(context, args)?;
     let plan = desk.fitting_plan()?;
     let wrong =
         desk.with_platform(desk.request.keep, |platform| verify_on(&desk, &plan, platform))?;
@@ -52,11 +52,11 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
     }
 }
 
-fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
+fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
-    let Desk { catalog, request, interrupt, .. } = desk;
+    let DataCommand { catalog, request, interrupt, .. } = desk;
     let plan = campaign::adapted(
-        &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+        &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
         platform,
     )?;
     let definition = campaign::standard_definition(&desk.catalog)?;
@@ -106,7 +106,7 @@ fn report(what: &str, result: Result<Checked>) -> Result<usize> {
 /// # Errors
 /// Of the target; names what cannot be removed.
 pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
-    let desk = Desk::new(context, args)?;
+    let desk = DataCommand::new(context, args)?;
     match &desk.request.target {
         Target::Existing { .. } => {
             desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform))
@@ -118,7 +118,7 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
     }
 }
 
-fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
+fn clean_server(desk: &DataCommand<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
@@ -144,24 +144,24 @@ fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
 }
 
 /// Context that the commands of this file share.
-struct Desk<'a> {
+struct DataCommand<'a> {
     catalog: Catalog,
     request: Request,
     console: Console,
-    interrupt: crate::runner::Interrupt,
+    interrupt: crate::test_runner::Interrupt,
     /// The target as shown to the user.
     label: String,
     context: &'a Context,
 }
 
-impl<'a> Desk<'a> {
-    fn new(context: &'a Context, args: &TargetArgs) -> Result<Desk<'a>> {
+impl<'a> DataCommand<'a> {
+    fn new(context: &'a Context, args: &TargetArgs) -> Result<DataCommand<'a>> {
         context.text_only()?;
         let catalog = context.catalog()?;
         let request = request::of_target(&catalog, args)?;
         let console = Console::new(context, true);
         let label = request.target.label();
-        Ok(Desk { catalog, request, console, interrupt: interrupt()?, label, context })
+        Ok(DataCommand { catalog, request, console, interrupt: interrupt()?, label, context })
     }
 
     /// Plan of the request, if this machine is large enough for it.

@@ -2,7 +2,7 @@
 
 use super::{report, study};
 use crate::campaign::failover::{self, Asked, Commands};
-use crate::campaign::{Campaign, Ended, Event, Request};
+use crate::campaign::{Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -13,9 +13,9 @@ use crate::model::{How, Target};
 use crate::report::failover::FailoverReport;
 
 /// Shortest load before a failure: of a second or two a median is one.
-const SHORTEST_BEFORE_S: f64 = 1.0;
+const MIN_BEFORE_S: f64 = 1.0;
 /// Shortest timeout: a commit may take as long on a busy machine.
-const SHORTEST_TIMEOUT_S: f64 = 0.05;
+const MIN_TIMEOUT_S: f64 = 0.05;
 
 /// Measures, stores, prints or writes the report.
 ///
@@ -102,14 +102,14 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
 }
 
 fn check_times(args: &FailoverArgs) -> Result<()> {
-    if args.before.0 < SHORTEST_BEFORE_S {
+    if args.before.0 < MIN_BEFORE_S {
         return Err(Error::usage(
             "--before",
             format!("{:?} s is too short to know the throughput", args.before.0),
         )
         .advise("give 1s or more"));
     }
-    if args.timeout.0 < SHORTEST_TIMEOUT_S {
+    if args.timeout.0 < MIN_TIMEOUT_S {
         return Err(Error::usage(
             "--timeout",
             format!("{:?} s is shorter than commits may take", args.timeout.0),
@@ -146,7 +146,7 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
         }
         (None, _) => Err(Error::usage(
             "--fault-command",
-            "is needed: we have no hold on the nodes of an existing cluster",
+            "is required: dbdyno cannot make a node of an existing cluster fail by itself",
         )
         .advise("give the command that makes the node $DBDYNO_NODE fail")),
         (_, None) => {
@@ -185,7 +185,7 @@ fn measured(
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
         let campaign =
-            Campaign { catalog, request, plan, interrupt, events: &events, workers: None };
+            RunContext { catalog, request, plan, interrupt, events: &events, workers: None };
         failover::run(&campaign, asked, &mut store)
     });
     console.finish()?;

@@ -257,7 +257,7 @@ struct EngineEntry<'a> {
     product: &'static str,
     drives: &'static [Drive],
     orgs: &'static [&'static str],
-    lacking_orgs: BTreeMap<&'static str, &'static str>,
+    unsupported_orgs: BTreeMap<&'static str, &'static str>,
     private_server: bool,
     url_schemes: &'static [&'static str],
     /// Versions on which it is confirmed: in a line for people, and one by one.
@@ -277,7 +277,7 @@ fn engines(catalog: &Catalog) -> List {
             product: can.product,
             drives: can.drives,
             orgs: can.orgs,
-            lacking_orgs: can.lacking_orgs.iter().copied().collect(),
+            unsupported_orgs: can.unsupported_orgs.iter().copied().collect(),
             private_server: can.private_server,
             url_schemes: can.url_schemes,
         }

@@ -1,8 +1,8 @@
 //! One file per command.
 
+pub mod ab_test;
 pub mod bundle;
 pub mod calibrate;
-pub mod campaign;
 pub mod capacity;
 pub mod catalogue;
 pub mod check;

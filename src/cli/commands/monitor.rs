@@ -17,20 +17,20 @@ use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
 use crate::model::{RunRecord, RunStatus, Test};
-use crate::monitor::observer::{GLANCE, Look, Observer};
+use crate::monitor::poller::{IntervalSample, Poller, SAMPLE_INTERVAL};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
-use crate::runner::Interrupt;
 use crate::store::{self, Store};
+use crate::test_runner::Interrupt;
 
 /// Shorter intervals would cost what they show.
-const LEAST_INTERVAL: Duration = Duration::from_millis(250);
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
 /// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Help at the foot of the screen.
 const KEYS: &str = "q ends; --record FILE keeps what is shown, --baseline RUN compares";
 /// Between two questions whether somebody interrupts.
-const ATTENTION: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Watches a server until it is interrupted, or shows a recording.
 ///
@@ -69,7 +69,7 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
         }
     }
     // The last one stays until somebody ends it.
-    while view.is_screen() && !view.wait(ATTENTION, interrupt) {}
+    while view.is_screen() && !view.wait(POLL_INTERVAL, interrupt) {}
     Ok(())
 }
 
@@ -111,14 +111,14 @@ fn watch(
     watched.and(ended)
 }
 
-fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Observer> {
+fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Poller> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
     let request = Request { host_metrics: host.urls()?, ..request };
-    request::with_password(context, &request, |request| Observer::open(catalog, request))
+    request::with_password(context, &request, |request| Poller::open(catalog, request))
 }
 
-fn recorded(args: &MonitorArgs, observer: &Observer) -> Result<Recording> {
+fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
     let file = args.record.clone().unwrap_or_default();
     paths::check_parent(&file, "--record")?;
     paths::refuse_made_by_others(&file, "--record")?;
@@ -133,14 +133,14 @@ fn recorded(args: &MonitorArgs, observer: &Observer) -> Result<Recording> {
 /// Looks until it is enough: each interval is told to `take` and shown.
 fn watched(
     args: &MonitorArgs,
-    observer: &mut Observer,
+    observer: &mut Poller,
     view: &mut View,
     interrupt: &Interrupt,
-    take: &mut dyn FnMut(&Look) -> Result<()>,
+    take: &mut dyn FnMut(&IntervalSample) -> Result<()>,
 ) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval.0).max(LEAST_INTERVAL);
+    let interval = Duration::from_secs_f64(args.interval.0).max(MIN_INTERVAL);
     // One look is to tell as much as it can.
-    let between_glances = if args.once { LEAST_INTERVAL } else { GLANCE };
+    let between_glances = if args.once { MIN_INTERVAL } else { SAMPLE_INTERVAL };
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
@@ -169,13 +169,13 @@ struct MetricsPage {
 }
 
 impl MetricsPage {
-    fn set(&self, look: &Look) {
+    fn set(&self, look: &IntervalSample) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) =
             live_metrics::text(&self.target, look);
     }
 }
 
-fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>> {
+fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> {
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
     let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
@@ -219,7 +219,7 @@ impl View {
         matches!(self, View::Screen(..))
     }
 
-    fn show(&mut self, look: &Look) -> Result<()> {
+    fn show(&mut self, look: &IntervalSample) -> Result<()> {
         match self {
             View::Screen(screen) => {
                 let Screen { terminal, title, course } = screen.as_mut();
@@ -244,7 +244,7 @@ impl View {
                 return interrupt.is_set();
             }
             match self {
-                View::Screen(..) if event::poll(left.min(ATTENTION)).unwrap_or(false) => {
+                View::Screen(..) if event::poll(left.min(POLL_INTERVAL)).unwrap_or(false) => {
                     if event::read().is_ok_and(|event| is_end(&event)) {
                         return true;
                     }

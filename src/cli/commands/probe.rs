@@ -12,12 +12,12 @@ use crate::cli::out;
 use crate::error::{Error, Result};
 use crate::monitor::{host_metrics, open_metrics};
 use crate::serve::http::{self, PLAIN, response};
-use crate::serve::{Token, opened};
+use crate::serve::{Token, check_access};
 
 /// Path of the metrics.
 const PATH: &str = "/metrics";
 /// At once: a run needs one.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 /// Tells until Ctrl-C, which is its usual end.
 ///
@@ -29,13 +29,13 @@ pub fn probe(context: &Context, args: &ProbeArgs) -> Result<()> {
     let token = token(args.token_file.as_deref())?;
     may_listen(LISTEN, address, token.as_ref())?;
     let mut end = end()?;
-    http::listen(LISTEN, address, MOST_CLIENTS, move |request| answer(request, token.as_ref()))?;
+    http::listen(LISTEN, address, MAX_CLIENTS, move |request| answer(request, token.as_ref()))?;
     out::print(&format!("http://{address}{PATH}"))?;
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }
 
 fn answer(request: &Request<Body>, token: Option<&Token>) -> Response<Body> {
-    opened(request, token).unwrap_or_else(|| match request.uri().path() {
+    check_access(request, token).unwrap_or_else(|| match request.uri().path() {
         PATH => response(StatusCode::OK, open_metrics::CONTENT_TYPE, host_metrics::text()),
         _ => response(StatusCode::NOT_FOUND, PLAIN, format!("see {PATH}\n")),
     })

@@ -15,6 +15,7 @@ use crate::cli::reasons::{self, Explanation};
 use crate::cli::{out, overview};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Better, Param, Workload};
+use crate::report::Language;
 use crate::report::columns::{Definition, Source};
 use crate::report::kpm_columns;
 
@@ -265,8 +266,9 @@ fn columns() -> Result<String> {
     let mut text = format!(
         "{GENERATED}# Columns and units\n\nWhat each column of the KPM report (`dbdyno report \
          kpm`) shows and where its value comes from. Which columns a table has depends on the kind \
-         of workload. MB are 10^6 bytes; `-` is unknown, never 0.\n\n| column | unit | definition \
-         | source | name in JSON |\n|---|---|---|---|---|\n"
+         of workload. MB are 10^6 bytes; `-` is unknown, never 0. JSON reports and CSV keep the \
+         former heading of a column where it has one.\n\n| column | unit | definition | source | \
+         field of a result | former heading |\n|---|---|---|---|---|---|\n"
     );
     for column in all_columns() {
         let about = texts.get(column.name).ok_or_else(|| lacking(column.name))?;
@@ -278,10 +280,18 @@ fn columns() -> Result<String> {
             Source::Derived(id, _) => format!("`{id}`"),
             _ => String::new(),
         };
-        let (name, definition, source) = (column.name, &about.definition, &about.source);
-        let _ = writeln!(text, "| {name} | {unit} | {definition} | {source} | {id} |");
+        let (name, former) = heading(column.name);
+        let ColumnText { definition, source, .. } = about;
+        let _ = writeln!(text, "| {name} | {unit} | {definition} | {source} | {id} | {former} |");
     }
     Ok(text)
+}
+
+/// The heading that reports show for the name of a column, and the name if it is another one.
+fn heading(name: &str) -> (String, String) {
+    let shown = Language::English.phrase(name);
+    let former = if shown == name { String::new() } else { format!("`{name}`") };
+    (shown, former)
 }
 
 /// The columns of all forms of the KPM report, each once.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
 use crate::catalog::nearest;
-use crate::cli::args::{DressArgs, ReportArgs};
-use crate::cli::commands::{campaign, catalogue};
+use crate::cli::args::{BrandingArgs, ReportArgs};
+use crate::cli::commands::{ab_test, catalogue};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
 use crate::error::{Error, Result, quote};
 use crate::model::RunKind;
-use crate::report::dress::{self, Brand, BrandFile, Texts};
+use crate::report::branding::{self, Brand, BrandFile, Texts};
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{
@@ -37,7 +37,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
         Subject::Campaign => {
-            Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? })
+            Ok(Input { language: args.out.language, ..ab_test::stored(context, &args.runs)? })
         }
         Subject::Runs | Subject::Tests => input(context, args, subject),
     })
@@ -130,7 +130,7 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
 /// # Errors
 /// As [`report`].
 pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
-    rendered(context, report, None, &DressArgs::default(), || {
+    rendered(context, report, None, &BrandingArgs::default(), || {
         load(context, &[run.to_string()], report.needs_seconds())
     })
 }
@@ -139,7 +139,7 @@ fn rendered(
     context: &Context,
     report: &dyn Report,
     output: Option<&Path>,
-    dress: &DressArgs,
+    dress: &BrandingArgs,
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
@@ -150,7 +150,11 @@ fn rendered(
 ///
 /// # Errors
 /// Unreadable files, a format that has no place for it, unknown sections.
-pub fn dressed(mut document: Document, format: &dyn Format, dress: &DressArgs) -> Result<Document> {
+pub fn dressed(
+    mut document: Document,
+    format: &dyn Format,
+    dress: &BrandingArgs,
+) -> Result<Document> {
     if let Some(path) = &dress.brand {
         let is_page = format.name() == Html.name() || format.is_printed_page();
         refuse_unless(is_page, "--brand", format, "choose html or pdf")?;
@@ -187,7 +191,7 @@ fn brand(path: &Path) -> Result<Brand> {
         Error::usage(file::line_of(path, &text, offset), what).advise(advice)
     })?;
     let logo = read.logo.as_ref().map(|logo| path.with_file_name(logo));
-    let content = logo.map(|logo| file::read_bytes(&logo, dress::MOST_LOGO_BYTES)).transpose()?;
+    let content = logo.map(|logo| file::read_bytes(&logo, branding::MAX_LOGO_BYTES)).transpose()?;
     read.with(content.as_deref())
         .map_err(|what| Error::usage(path.display().to_string(), what).advise("change the file"))
 }
@@ -210,7 +214,7 @@ pub fn form(
 
 /// The document of a report: for programs in English.
 pub fn build(report: &dyn Report, format: &dyn Format, asked: Input) -> Document {
-    let language = if format.is_for_programs() { Language::English } else { asked.language };
+    let language = if format.is_for_programs() { Language::Programs } else { asked.language };
     report.build(&Input { language, ..asked })
 }
 

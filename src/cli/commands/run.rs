@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign, Ended, Event, Request};
+use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
-use crate::cli::args::{CompareArgs, DressArgs, LimitArgs, OutputArgs, RunArgs};
+use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::experiment::{self, Experiment};
@@ -19,15 +19,15 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::runner::Workers;
 use crate::store::{Store, url_of};
-use crate::workers::{Crew, Patience};
+use crate::test_runner::Workers;
+use crate::workers::{WorkerPool, WorkerTimeouts};
 
 /// Default time that a test waits for its workers.
 const WORKER_WAIT_S: f64 = 60.0;
 /// And how long one may be silent.
 const WORKER_SILENCE_S: f64 = 10.0;
-const LEAST_SILENCE_S: f64 = 3.0;
+const MIN_SILENCE_S: f64 = 3.0;
 
 /// Runs a campaign and shows its results.
 ///
@@ -76,7 +76,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),
         out: OutputArgs { output: None, language: args.language },
-        dress: DressArgs::default(),
+        dress: BrandingArgs::default(),
     };
     super::compare::compare(context, &compared)
 }
@@ -120,7 +120,7 @@ pub fn measure(
         let (plan, interrupt) = (&plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
         campaign::run(
-            &Campaign { catalog, request, plan, interrupt, events: &events, workers },
+            &RunContext { catalog, request, plan, interrupt, events: &events, workers },
             &mut store,
         )
     });
@@ -133,7 +133,7 @@ pub fn measure(
 }
 
 /// The load machines that run the jobs, if there are some.
-fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<Crew>>> {
+fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<WorkerPool>>> {
     let Some(count) = args.workers else { return Ok(None) };
     let url = match &request.target {
         Target::Existing { url, .. } => Some(url.as_str()),
@@ -147,18 +147,18 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
             .advise("give the URL of an existing server"));
         }
     };
-    if args.worker_timeout.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
-        return Err(Error::usage("--worker-timeout", "workers tell of themselves every second")
+    if args.worker_timeout.is_some_and(|silence| silence.0 < MIN_SILENCE_S) {
+        return Err(Error::usage("--worker-timeout", "workers report every second")
             .advise("give 3s or more"));
     }
     let given = |time: Option<Seconds>, usual_s| {
         Duration::from_secs_f64(time.map_or(usual_s, |time| time.0))
     };
-    let patience = Patience {
+    let patience = WorkerTimeouts {
         wait: given(args.worker_join_timeout, WORKER_WAIT_S),
         silence: given(args.worker_timeout, WORKER_SILENCE_S),
     };
-    let crew = Crew::call(&context.place(), count, patience, request.target.engine(), url)?;
+    let crew = WorkerPool::call(&context.place(), count, patience, request.target.engine(), url)?;
     Ok(Some(Mutex::new(crew)))
 }
 
@@ -275,7 +275,7 @@ fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<
 fn write_report(context: &Context, path: &Path, input: &mut Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
     if format.is_for_programs() {
-        input.language = Language::English;
+        input.language = Language::Programs;
     }
     let page = super::report::find("html")?;
     let document = if format.name() == page.format() { page.build(input) } else { tables(input)? };

@@ -16,7 +16,7 @@ use crate::report::run_json::RunReport;
 use crate::store::{Role, Store};
 
 /// A longer file is not a spool: a test with all its samples takes a hundredth.
-const MOST_SPOOL_BYTES: u64 = 256_000_000;
+const MAX_SPOOL_BYTES: u64 = 256_000_000;
 
 /// Runs the subcommand.
 ///
@@ -130,7 +130,7 @@ fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Res
     let mut text = String::new();
     let unreadable =
         |error: std::io::Error| Error::usage(place, format!("cannot be read: {error}"));
-    reader.take(MOST_SPOOL_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    reader.take(MAX_SPOOL_BYTES).read_to_string(&mut text).map_err(unreadable)?;
     let run = import::of_scripts(
         Text { place, text: &text },
         &context.catalog()?,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::analysis::selftest::{Compared, Finding, Tried};
 use crate::campaign::selftest::{self, SelfTest};
-use crate::campaign::{Campaign, Event, Request};
+use crate::campaign::{Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -18,8 +18,8 @@ use crate::cli::context::{Context, interrupt};
 use crate::cli::{file, out, request};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Counters, LatencySummary, Reason, Tally, Target};
+use crate::report::anonymized;
 use crate::report::format::json;
-use crate::report::publish;
 use crate::store::{self, Store};
 
 /// Version of the file's form.
@@ -51,7 +51,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let (interrupt, console) = (interrupt()?, Console::new(context, true));
     let found = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| show(&console, &event);
-        let campaign = Campaign {
+        let campaign = RunContext {
             catalog: &catalog,
             request,
             plan: &plan,
@@ -168,7 +168,7 @@ impl Document {
         let disclosure = if with_names {
             run.disclosure.clone()
         } else {
-            publish::without_names(&run.disclosure)
+            anonymized::without_names(&run.disclosure)
         };
         let engine = run.engine.clone().unwrap_or_default();
         let tried = found

@@ -25,7 +25,7 @@ const MARK: &str = ".dbdyno-site";
 const HEAD: &str =
     "Written by 'dbdyno site'; these files are replaced or removed when it writes here again:";
 /// More comparisons than these are not made unasked.
-const MOST_COMPARED: usize = 20;
+const MAX_COMPARED: usize = 20;
 
 /// Writes the site.
 ///
@@ -123,7 +123,7 @@ fn compared(store: &Store, args: &SiteArgs, runs: &[RunTests]) -> Result<Vec<Vec
         })
     };
     let pair = |other: &&RunTests| vec![base.run.id, other.run.id];
-    Ok(others.iter().filter(have_common).take(MOST_COMPARED).map(pair).collect())
+    Ok(others.iter().filter(have_common).take(MAX_COMPARED).map(pair).collect())
 }
 
 /// The directory of the site.

@@ -2,9 +2,9 @@
 //! block.
 
 use super::report;
-use crate::analysis::study::FEWEST_BLOCKS;
+use crate::analysis::study::MIN_BLOCKS;
 use crate::analysis::sweep::sizes;
-use crate::campaign::{self, Campaign, Ended, Event, Request};
+use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
@@ -155,10 +155,10 @@ fn study(
     }
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
-    if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < FEWEST_BLOCKS) {
+    if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < MIN_BLOCKS) {
         out::tell(&format!(
             "{blocks} blocks give medians without intervals, which decide nothing; from \
-             {FEWEST_BLOCKS} on they have one"
+             {MIN_BLOCKS} on they have one"
         ));
     }
     let ended = measured(context, &catalog, &request)?;
@@ -203,7 +203,7 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
         campaign::run(
-            &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+            &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
             &mut store,
         )
     });

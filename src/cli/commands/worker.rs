@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::cli::args::WorkerArgs;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::out;
-use crate::cli::target::{Where, parse};
+use crate::cli::target::{TargetLocation, parse};
 use crate::error::{Error, Kind, Result};
 use crate::model::Target;
 use crate::store::Place;
-use crate::workers::{Orders, serve};
+use crate::workers::{WorkerOptions, serve};
 
 /// Works until Ctrl-C, or until there was nothing to do for long enough.
 ///
@@ -30,7 +30,7 @@ pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
     let targets = args.targets.iter().map(|text| target(text)).collect::<Result<Vec<_>>>()?;
     let mut place = Place::from(&args.results_url);
     let work = |place: &Place| {
-        serve(&Orders {
+        serve(&WorkerOptions {
             place,
             targets: &targets,
             name: name.clone(),
@@ -53,8 +53,12 @@ pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
 /// # Errors
 /// No such target, or a database that only this machine sees.
 fn target(text: &str) -> Result<Target> {
-    let place =
-        Where { data_dir: PathBuf::new(), server_bin: None, port: None, without_database: true };
+    let place = TargetLocation {
+        data_dir: PathBuf::new(),
+        server_bin: None,
+        port: None,
+        without_database: true,
+    };
     let (target, engine) = parse(text, place)?;
     if target.url().is_some() || !engine.is_target() {
         return Ok(target);

@@ -42,7 +42,7 @@ impl Lines {
         let field = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
         let Some((name, rest)) = field else {
             let line = message.lines().collect::<Vec<_>>().join(", ");
-            return self.wrong(at, line, "docs/schema/experiment.schema.json tells the form");
+            return self.wrong(at, line, "docs/schema/experiment.schema.json describes the form");
         };
         let listed: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
         self.unknown(at, name, if listed.is_empty() { known } else { &listed })

@@ -78,7 +78,7 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     );
     if run.plan["profile"].is_null() && !run.target.contains("://") {
         text.push_str(
-            "# This run does not tell its size profile: write profile = \"S\" if it had one.\n",
+            "# This run does not store its size profile: write profile = \"S\" if it had one.\n",
         );
     }
     write(&mut text, &file);

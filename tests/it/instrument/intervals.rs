@@ -309,7 +309,7 @@ fn of_plateaus(steps: usize, seconds: usize) -> [f64; 2] {
             let own = Interval { error, freedom: (seconds - 1) as f64, ..KNOWN };
             (centre, Ok(own))
         };
-        let all: Vec<(f64, interval::Known)> = (0..steps).map(step).collect();
+        let all: Vec<(f64, interval::IntervalOrReason)> = (0..steps).map(step).collect();
         let best = all.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap();
         let widened = interval::of_best(best, all.into_iter());
         for (found, known) in found.iter_mut().zip([best.1, widened]) {

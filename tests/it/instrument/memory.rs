@@ -6,12 +6,12 @@ use std::cell::Cell;
 
 use dbdyno::engine::SliceReport;
 use dbdyno::model::{Counters, Drive, Facts, Tally, TestResult, TestSpec, Window};
-use dbdyno::runner::SecondsLog;
-use dbdyno::runner::assemble::{Raw, assemble};
-use dbdyno::runner::log::{JobLog, SliceLog, Who};
-use dbdyno::runner::samples::Samples;
-use dbdyno::runner::schedule::Edges;
 use dbdyno::stats::LatencyHistogram;
+use dbdyno::test_runner::SecondsLog;
+use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::log::{JobLog, SliceLog, Who};
+use dbdyno::test_runner::samples::Samples;
+use dbdyno::test_runner::schedule::Edges;
 
 use super::time::selection;
 
@@ -55,8 +55,8 @@ const DAY_S: u32 = 24 * 3600;
 const EVERY_S: u32 = 20;
 /// Counters that a run of a server reads.
 const COUNTERS: usize = 40;
-const MOST_BYTES: isize = 120_000_000;
-const MOST_BYTES_A_SECOND: isize = 1_200;
+const MAX_BYTES: isize = 120_000_000;
+const MAX_BYTES_A_SECOND: isize = 1_200;
 const MINUTES_S: usize = 600;
 
 #[test]
@@ -64,7 +64,7 @@ fn a_day_of_a_thousand_jobs_is_held_in_little_memory() {
     let before = held_bytes();
     let result = day();
     let bytes = held_bytes() - before;
-    assert!(bytes < MOST_BYTES, "{bytes} bytes are held");
+    assert!(bytes < MAX_BYTES, "{bytes} bytes are held");
     assert_eq!((result.series.len(), result.total.ops), (DAY_S as usize, 100 * told()));
     let last = result.series.last().unwrap();
     assert_eq!(last.metrics.iter().count(), COUNTERS);
@@ -74,7 +74,7 @@ fn a_day_of_a_thousand_jobs_is_held_in_little_memory() {
     let before = held_bytes();
     let read: TestResult = serde_json::from_str(&text).unwrap();
     let bytes = held_bytes() - before;
-    assert!(bytes < MINUTES_S as isize * MOST_BYTES_A_SECOND, "{bytes} bytes are held");
+    assert!(bytes < MINUTES_S as isize * MAX_BYTES_A_SECOND, "{bytes} bytes are held");
     assert_eq!(read.series, part.series);
 }
 
@@ -126,7 +126,7 @@ fn day() -> TestResult {
         ..Raw::default()
     };
     let bytes = held_bytes() - before;
-    assert!(bytes < MOST_BYTES, "{bytes} bytes are held by the log");
+    assert!(bytes < MAX_BYTES, "{bytes} bytes are held by the log");
     let selection = selection(Window::time(0.0, total_s), Drive::Client);
     assemble(&TestSpec::closed(&selection, JOBS, 1), raw).unwrap()
 }

@@ -34,7 +34,7 @@
 //! | one crash ends all tests | `faults::a_backend_that_crashes_costs_its_test_*` |
 //! | threads, memory, statements run out | `limits::*`, `sessions::*` |
 //! | tables of others are dropped | `dataset::leftovers_of_a_killed_run_go_*`, `security` |
-//! | intervals that do not cover | `intervals::*`; core: `stats::sequence`, `analysis::trials` |
+//! | intervals that do not cover | `intervals::*`; core: `stats::sequence`, `analysis::ab_test` |
 //! | a counter wears the interval of the ops | `intervals::a_counter_has_the_interval_of_its_*` |
 //! | reports contradict one another | `figures::*`, `campaigns::a_comparison_of_both_sides_*` |
 //! | a statement rests on a bad figure | `statements::no_statement_of_any_report_changes_*` |

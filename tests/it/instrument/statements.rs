@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 
 use dbdyno::analysis::capacity::Need;
 use dbdyno::analysis::price::PriceList;
-use dbdyno::analysis::promise;
+use dbdyno::analysis::slo_search;
 use dbdyno::analysis::sweep::{Tier, sweep};
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{
-    Arrivals, Lasting, LastingState, LatencySummary, Offer, OpenLoop, Reason, ReasonCode,
-    RunRecord, RunStatus, Sentence, Status, Test, TestResult, Verdict,
+    Arrivals, LatencySummary, OfferedLoad, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus,
+    Sentence, Status, SustainedRate, SustainedState, Test, TestResult, Verdict,
 };
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::capacity::CapacityReport;
 use dbdyno::report::compare::CompareReport;
 use dbdyno::report::document::Outcome;
-use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
     Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Subject,
 };
@@ -51,8 +51,8 @@ fn good() -> Vec<TestResult> {
         verdict: Verdict::from_reasons(Vec::new()),
         ci_fraction: Some(0.0123),
         first_error: None,
-        lasting: Some(Lasting {
-            state: LastingState::Accounted,
+        lasting: Some(SustainedRate {
+            state: SustainedState::Accounted,
             pay_back_s: Some(2.0),
             kpm_value: test.kpm_value.map(|value| 0.8 * value),
         }),
@@ -453,7 +453,7 @@ fn a_campaign_whose_side_b_is_invalid_fails_what_asks_for_it() {
 /// A trial of a search for the highest rate with p99 below 5 ms.
 fn trial(per_s: f64, p99_us: f64, verdict: Verdict) -> Test {
     let promise = "p99<5ms".parse().ok();
-    let offer = Offer { per_s, arrivals: Arrivals::Poisson, promise };
+    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise };
     let mut result = good().remove(1);
     offer.add_to(&mut result.params);
     let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
@@ -482,7 +482,7 @@ fn no_invalid_trial_keeps_a_rate() {
         };
         let answers = [1e3, 9e3].map(|p99_us| {
             let tests = tests(p99_us);
-            let answer = &promise::answers(&tests)[0];
+            let answer = &slo_search::answers(&tests)[0];
             (answer.kept, answer.broken.map(|(per_s, _)| per_s), answer.unknown)
         });
         assert_eq!(answers[0].0, Some((400.0, 5)), "{code}: only the sound rate is kept");

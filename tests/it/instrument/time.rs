@@ -11,18 +11,18 @@ use std::time::Duration;
 use dbdyno::engine::{Pacer, Slice, SliceReport};
 use dbdyno::model::{
     Better, Counters, Drive, End, Expr, Facts, JobCode, Kpm, KpmValue, LatencySummary, Loop,
-    Moment, PartPlan, Ramp, Selection, Snapshot, Tally, Test, TestResult, TestSpec, Window,
+    PartPlan, Ramp, Selection, Snapshot, SnapshotPoint, Tally, Test, TestResult, TestSpec, Window,
     Workload,
 };
-use dbdyno::runner::SecondsLog;
-use dbdyno::runner::assemble::{Raw, assemble};
-use dbdyno::runner::gate::Gate;
-use dbdyno::runner::log::Who;
-use dbdyno::runner::pacer::JobPacer;
-use dbdyno::runner::samples::Samples;
-use dbdyno::runner::schedule::{Edges, Schedule};
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::store::Store;
+use dbdyno::test_runner::SecondsLog;
+use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::gate::Gate;
+use dbdyno::test_runner::log::Who;
+use dbdyno::test_runner::pacer::JobPacer;
+use dbdyno::test_runner::samples::Samples;
+use dbdyno::test_runner::schedule::{Edges, Schedule};
 
 use crate::servers::Lease;
 use crate::support::Desk;
@@ -159,8 +159,8 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         seconds,
         timeline,
         snapshots: vec![
-            snapshot(Moment::WindowOpen, schedule.open_s()),
-            snapshot(Moment::WindowClose, close_s),
+            snapshot(SnapshotPoint::WindowOpen, schedule.open_s()),
+            snapshot(SnapshotPoint::WindowClose, close_s),
         ],
         samples,
         total_s,

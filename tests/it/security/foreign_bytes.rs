@@ -35,9 +35,9 @@ const CASES: u32 = 150;
 /// Rows of all queries of a dialogue.
 const ROWS: usize = 6;
 /// Most edits of one input.
-const MOST_EDITS: usize = 6;
+const MAX_EDITS: usize = 6;
 /// Most bytes that one edit inserts or removes.
-const MOST_BYTES: usize = 40;
+const MAX_BYTES: usize = 40;
 
 /// One damage to a text; places are fractions of its length, so that they fit any text.
 #[derive(Debug, Clone)]
@@ -57,10 +57,10 @@ fn edit() -> impl Strategy<Value = Edit> {
         prop_oneof![Just(0u32), Just(1), Just(3), Just(u32::MAX), Just(1 << 31), any::<u32>()];
     prop_oneof![
         4 => (place(), any::<u8>()).prop_map(|(at, byte)| Edit::Set(at, byte)),
-        2 => (place(), prop::collection::vec(any::<u8>(), 1..MOST_BYTES))
+        2 => (place(), prop::collection::vec(any::<u8>(), 1..MAX_BYTES))
             .prop_map(|(at, bytes)| Edit::Insert(at, bytes)),
-        2 => (place(), 1..MOST_BYTES).prop_map(|(at, count)| Edit::Remove(at, count)),
-        1 => (place(), 1..MOST_BYTES, 2..50usize)
+        2 => (place(), 1..MAX_BYTES).prop_map(|(at, count)| Edit::Remove(at, count)),
+        1 => (place(), 1..MAX_BYTES, 2..50usize)
             .prop_map(|(at, count, times)| Edit::Repeat(at, count, times)),
         2 => (place(), length).prop_map(|(at, length)| Edit::Length(at, length)),
         1 => place().prop_map(Edit::Cut),
@@ -68,7 +68,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 }
 
 fn edits() -> impl Strategy<Value = Vec<Edit>> {
-    prop::collection::vec(edit(), 1..=MOST_EDITS)
+    prop::collection::vec(edit(), 1..=MAX_EDITS)
 }
 
 impl Edit {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 use dbdyno::model::{
-    Arrivals, Beside, Drive, DriverFigures, Durability, Failover, FailoverTimes, How, Kpm,
-    KpmValue, Lasting, LastingState, LedgerCounts, NodeFigures, Offer, OpenLoop, OpsPerSample,
-    Precision, ProcessorTime, Promotion, Reason, ReasonCode, RunRecord, Sentence, Status, Survivor,
-    Test, TestResult, Verdict, WindowInterval, WorkerFigures,
+    Arrivals, BackgroundResult, Drive, DriverFigures, Durability, Failover, FailoverTimes, How,
+    Kpm, KpmValue, LedgerCounts, NodeResult, OfferedLoad, OpenLoop, OpsPerSample, Precision,
+    ProcessorTime, Promotion, Reason, ReasonCode, RunRecord, Sentence, Status, Survivor,
+    SustainedRate, SustainedState, Test, TestResult, Verdict, WindowInterval, WorkerResult,
 };
-use dbdyno::report::publish::publishable;
+use dbdyno::report::anonymized::publishable;
 use dbdyno::report::{FORMATS, Input, Options, REPORTS, Rendered, RunTests};
 use dbdyno::store::Store;
 use serde::Serialize;
@@ -52,13 +52,13 @@ fn full_test() -> TestResult {
     test.precision = "2%".parse::<Precision>().ok();
     test.latency.ops_per_sample = Some(OpsPerSample { least: 1.0, most: 16.0 });
     let promise = "p99<5ms".parse().ok();
-    let offer = Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
+    let offer = OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
     test.open =
         Some(OpenLoop { offer, due: 125.0, response: test.latency.clone(), phases: Vec::new() });
-    test.beside = Some(Beside { part, drive: Drive::Client, covers_window: true });
+    test.beside = Some(BackgroundResult { part, drive: Drive::Client, covers_window: true });
     test.window.errors = [("deadlock".to_string(), 3)].into();
     test.total.errors = test.window.errors.clone();
-    let node = |name: &str| NodeFigures {
+    let node = |name: &str| NodeResult {
         name: name.into(),
         jobs: 1,
         ops: 10,
@@ -66,14 +66,14 @@ fn full_test() -> TestResult {
         lag_s: Some(0.5),
         counters: test.counters.clone(),
         window_counters: test.window_counters.clone(),
-        ..NodeFigures::default()
+        ..NodeResult::default()
     };
     test.node_figures = vec![node("db1:5432"), node("db2:5432")];
     test.second = Some(Kpm { value: KpmValue::Counter("wal_bytes".into()), ..test.kpm.clone() });
     test.second_value = Some(3.0);
     test.durability = Some(Durability::Durable);
-    test.lasting = Some(Lasting {
-        state: LastingState::Accounted,
+    test.lasting = Some(SustainedRate {
+        state: SustainedState::Accounted,
         pay_back_s: Some(1.0),
         kpm_value: Some(1200.0),
     });
@@ -83,7 +83,7 @@ fn full_test() -> TestResult {
     waits.processors = Some(ProcessorTime { of_s: 9.0, user_s: 4.0, kernel_s: 1.0, queued_s: 1.0 });
     let driver = DriverFigures { connect_s: 0.1, memory_bytes_per_session: None, processors: 0.2 };
     test.driver = Some(driver);
-    test.workers = vec![WorkerFigures {
+    test.workers = vec![WorkerResult {
         name: "loader1/4711".into(),
         jobs: 2,
         clock_offset_s: 0.0,
@@ -126,7 +126,7 @@ fn reasons() -> Vec<Reason> {
     let quoted = Sentence::quoted("the server said no");
     let nested = Sentence::new("contract not checked, {name} is not known here ({because})")
         .with("name", "wal_syncs")
-        .with("because", Sentence::new("commits were not waited for"));
+        .with("because", Sentence::new("commits did not wait for the log flush"));
     let share = Sentence::new("{share%} of all ops failed ({classes})")
         .with("share", 0.008)
         .with("classes", "140 deadlock");

@@ -253,7 +253,7 @@ fn cost(circumstances: Circumstances) -> Point {
 
 fn data(run: &RunRecord) -> Point {
     let known = [run.size_gb.is_some(), run.seed.is_some(), run.data_set_id.is_some()];
-    let found = Sentence::new("{known} of size, seed and identity of the rows are stored, of 3")
+    let found = Sentence::new("{known} of 3 are stored: size, seed and identity of the rows")
         .with("known", known.iter().filter(|is_known| **is_known).count());
     let state = share_of(known.iter().filter(|is_known| **is_known).count(), known.len());
     point(

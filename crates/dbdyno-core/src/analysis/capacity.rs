@@ -17,15 +17,17 @@ pub use need::{FORM, Need};
 
 use std::collections::BTreeSet;
 
+use super::bottleneck::{Cause, limiters, usable_processors, used_processors};
 use super::derive::{derive, not_known};
-use super::limiter::{Cause, limiters, usable_processors, used_processors};
 use super::price::PriceList;
 use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult, params};
 
 /// Answer for one requirement, or for all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
+    /// The platform carries the requirement.
     Fits,
+    /// The platform does not carry the requirement.
     DoesNotFit,
     /// By what was measured nothing can be said.
     NotCovered,
@@ -54,8 +56,11 @@ impl Outcome {
 /// A figure with the ends of its 95 % interval, where it has one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Span {
+    /// The figure.
     pub value: f64,
+    /// Lower end of the interval; none if it is not known.
     pub low: Option<f64>,
+    /// Upper end of the interval; none if it is not known.
     pub high: Option<f64>,
 }
 
@@ -165,6 +170,7 @@ fn finite(share: f64) -> Result<f64, Sentence> {
 /// The use of a component, as shares of what it can do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
+    /// Component of the platform.
     pub component: Component,
     /// Of each need, in their order.
     pub each: Vec<Result<f64, Sentence>>,
@@ -184,27 +190,38 @@ pub enum First {
 /// A run that is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
+    /// Name of the run in the report.
     pub name: &'a str,
+    /// Run of the platform.
     pub run: &'a RunRecord,
+    /// Its tests.
     pub tests: &'a [Test],
+    /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
 }
 
 /// The answer of a platform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Platform<'a> {
+    /// Name of the run in the report.
     pub name: &'a str,
+    /// Run of the platform.
     pub run: &'a RunRecord,
+    /// Outcome for all requirements together.
     pub outcome: Outcome,
     /// Reason why the requirements do not fit together, although each fits alone.
     pub why: Option<Sentence>,
+    /// Outcome for each requirement, in their order.
     pub answers: Vec<Answer<'a>>,
     /// Share of the platform that is used; unknown if that of a need is.
     pub used: Option<Span>,
+    /// Use of each component.
     pub uses: Vec<Use>,
+    /// Component that saturates first; none if it is not known.
     pub first: Option<First>,
     /// Cores by the price list, else by the disclosure.
     pub cores: Option<f64>,
+    /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
     /// Options that its tests used and that have no price: its cost is a lower bound.
     pub unpriced: Vec<&'a str>,
@@ -363,13 +380,13 @@ fn together(
     match processors.filter(|share| *share > 1.0) {
         Some(share) => {
             let why = Sentence::new(
-                "each need fits alone, but together they take {share%} of the processors",
+                "each requirement fits alone, but together they take {share%} of the CPUs",
             );
             (Outcome::DoesNotFit, Some(why.with("share", share)))
         }
         None => {
-            let why = "each need fits alone; alone they take up to {share%} of the platform's \
-                       time, and how they share it was not measured";
+            let why = "each requirement fits alone; alone they take up to {share%} of the \
+                       platform's time, and how they share it was not measured";
             (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
         }
     }

@@ -24,14 +24,14 @@ use crate::stats::summary::{mean, two_sided_p};
 const WINDOW: usize = 50;
 /// A change is looked at if chance alone makes such a difference at a place less often than this;
 /// candidates have ten times as much.
-const MOST_P: f64 = 0.001;
+const MAX_P: f64 = 0.001;
 /// A change is reported if chance alone makes one as clear anywhere in the series less often than
 /// this.
-const MOST_P_OF_SERIES: f64 = 0.05;
+const MAX_P_OF_SERIES: f64 = 0.05;
 /// Neighbouring figures are never more alike than this.
-const MOST_ALIKE: f64 = 0.95;
+const MAX_ALIKE: f64 = 0.95;
 /// Of what figures that are alike are worth, the freedom is at least this.
-const LEAST_FREEDOM: f64 = 0.5;
+const MIN_FREEDOM: f64 = 0.5;
 const CANDIDATE: f64 = 10.0;
 
 /// A change: the means of the figures before it and from it on, each up to the next change.
@@ -39,7 +39,9 @@ const CANDIDATE: f64 = 10.0;
 pub struct Change {
     /// The first figure after it.
     pub at: usize,
+    /// Mean of the figures before it, from the change before on.
     pub before: f64,
+    /// Mean of the figures from it on, up to the next change.
     pub after: f64,
     /// Chance that a series without a change shows one as clear anywhere; between the steps of the
     /// search the two-sided p value of the difference at the place.
@@ -49,12 +51,12 @@ pub struct Change {
 /// The changes in a series of finite figures, in order.
 pub fn changes(values: &[f64]) -> Vec<Change> {
     let mut points: BTreeSet<usize> =
-        found(values, WINDOW, MOST_P).into_iter().map(|change| change.at).collect();
+        found(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
     loop {
         let changes = of_series(values, &points);
         // The weakest goes first: without it its neighbours look different.
         match changes.iter().max_by(|a, b| a.p.total_cmp(&b.p)) {
-            Some(weakest) if weakest.p >= MOST_P_OF_SERIES => points.remove(&weakest.at),
+            Some(weakest) if weakest.p >= MAX_P_OF_SERIES => points.remove(&weakest.at),
             _ => return changes,
         };
     }
@@ -85,7 +87,7 @@ fn correlation(values: &[f64], pieces: &[Range<usize>]) -> f64 {
     }
     let raw = if squares > 0.0 { products / squares } else { 0.0 };
     let bias = pieces.len() as f64 * (1.0 + 4.0 * raw.max(0.0)) / values.len() as f64;
-    (raw + bias).clamp(0.0, MOST_ALIKE)
+    (raw + bias).clamp(0.0, MAX_ALIKE)
 }
 
 /// As [`difference`], of figures that resemble their neighbours so much.
@@ -101,7 +103,7 @@ fn difference_of_alike(left: &[f64], right: &[f64], alike: f64) -> Change {
     let t = (plain.after - plain.before) / (variance * (of_left + of_right)).sqrt();
     let worth = (n + m) * (1.0 - alike) / (1.0 + alike) - 2.0;
     let is_known = n + m > 2.0 && !t.is_nan();
-    let p = if is_known { two_sided_p(t, worth.max(LEAST_FREEDOM)) } else { None };
+    let p = if is_known { two_sided_p(t, worth.max(MIN_FREEDOM)) } else { None };
     Change { p: p.unwrap_or(1.0), ..plain }
 }
 

@@ -14,6 +14,7 @@ pub struct Checked {
     pub value: Option<f64>,
     /// `at most 0.05`, `120000 within 0.5 %`.
     pub required: Sentence,
+    /// Result of the check.
     pub outcome: Outcome,
     /// Meaning of a claim that does not hold.
     pub because: String,
@@ -22,7 +23,9 @@ pub struct Checked {
 /// Result of checking a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
+    /// The workload met it.
     Holds,
+    /// It could not be judged.
     Unchecked,
     /// It lowered the verdict to this.
     Broken(Status),

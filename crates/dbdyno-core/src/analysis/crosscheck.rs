@@ -20,7 +20,7 @@ const EVENTS_PER_READING: f64 = 10.0;
 const EVENTS_PER_JOB_SECOND: f64 = 2.0;
 
 /// Longest slice of the database drive, in seconds; with room for a rate that varies by half.
-const LONGEST_SLICE_S: f64 = 1.5;
+const MAX_SLICE_S: f64 = 1.5;
 
 /// Transactions that the sessions of a test cause beside its ops: connecting, preparing, setting
 /// up. A server may count them late, when the test has begun.
@@ -158,7 +158,7 @@ fn lost_ops(result: &TestResult) -> f64 {
     let errors = result.total.error_count() as f64;
     match result.drive {
         Drive::Database if result.total.busy_s > 0.0 => {
-            errors * (1.0 + LONGEST_SLICE_S * result.total.ops as f64 / result.total.busy_s)
+            errors * (1.0 + MAX_SLICE_S * result.total.ops as f64 / result.total.busy_s)
         }
         Drive::Client | Drive::Database => errors,
     }

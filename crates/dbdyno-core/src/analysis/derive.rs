@@ -2,13 +2,13 @@
 //! cannot be had carries the reason, for a footnote; it is never 0.
 
 use super::cpu;
+use super::cpu_speed;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::kpm::{OP_MB, THREADS_USED};
 use super::published;
 use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
-use super::unsteady;
 use crate::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use crate::model::{Activity, Connects, EventCount, Sentence, Test, TestResult};
 
@@ -81,10 +81,10 @@ const FIGURES: &[Definition] = &[
     ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
     ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
     ("cpu_speed_pct", "CPU speed", "%", |r| {
-        unsteady::speed(&r.window_counters).map(|speed| speed * 100.0)
+        cpu_speed::speed(&r.window_counters).map(|speed| speed * 100.0)
     }),
     ("cpu_work_us", "CPU fixed work", "us", |r| {
-        unsteady::work_s(&r.window_counters).map(|s| s * 1e6)
+        cpu_speed::work_s(&r.window_counters).map(|s| s * 1e6)
     }),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
@@ -173,7 +173,7 @@ fn known(value: Option<f64>, name: &str) -> Value {
 
 fn recall_pct(result: &TestResult) -> Value {
     let recall = recall::recall(result).map(|share| 100.0 * share);
-    recall.ok_or_else(|| "its ops are not to find neighbours".into())
+    recall.ok_or_else(|| "its ops do not search for neighbors".into())
 }
 
 /// Mean time of a part of the window's connections.
@@ -334,7 +334,7 @@ fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
 }
 
 /// Sightings of waiting sessions from which a mean wait is told.
-const FEWEST_SIGHTINGS: f64 = 20.0;
+const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
 /// were seen waiting for the log, which is what the sampler saw times the window over the commits.
@@ -356,7 +356,7 @@ fn commit_wait_ms(result: &TestResult) -> Value {
     let full = counted("log_buffer_full").zip(counted("log_writes").filter(|writes| *writes > 0.0));
     let of_commits = full.map_or(1.0, |(full, writes)| 1.0 - (full / writes).min(1.0));
     let seen = seen as f64 * of_commits;
-    if seen < FEWEST_SIGHTINGS {
+    if seen < MIN_SIGHTINGS {
         return Err("too few sessions were seen waiting for the log".into());
     }
     let waiting = seen / waits.samples as f64;

@@ -14,16 +14,17 @@ pub const REGAINED: f64 = 0.9;
 const STEP_S: f64 = 0.02;
 /// A time without commits is an interruption if it is longer than twice any before the failure, and
 /// than this, in s.
-const SHORTEST_GAP_S: f64 = 0.1;
+const MIN_GAP_S: f64 = 0.1;
 const LONGER: f64 = 2.0;
 /// Fewer repetitions have no interval.
 pub const FEWEST: usize = 3;
 /// With fewer commits in the median second before the failure there is nothing to regain.
-const FEWEST_PER_S: f64 = 5.0;
+const MIN_PER_S: f64 = 5.0;
 
 /// Outcome of a commit as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
+    /// The server confirmed the commit.
     Acknowledged,
     /// The server said no: nothing was committed.
     Refused,
@@ -31,16 +32,20 @@ pub enum Answer {
     Missing,
 }
 
-/// One commit that was sent. Times in s since the begin of the load.
+/// One commit that was sent. Times in s since the start of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
+    /// Number of the client.
     pub writer: u32,
     /// Number of the commit among the writer's; one that is sent again keeps it.
     pub seq: u64,
     /// Index of the node.
     pub node: usize,
+    /// Time at which the commit was sent.
     pub sent_s: f64,
+    /// Time of the answer, or at which the client gave up.
     pub ended_s: f64,
+    /// What the client was told.
     pub answer: Answer,
 }
 
@@ -54,7 +59,9 @@ pub type Rows = BTreeMap<(u32, u64), u64>;
 /// Everything that clients noted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noted {
+    /// Commits that were sent.
     pub sent: Vec<Sent>,
+    /// Times of errors that no commit met, in s.
     pub troubles: Vec<Trouble>,
 }
 
@@ -93,8 +100,7 @@ impl Noted {
         let gap = longest_gap(&times, at_s, end_s);
         let usual_s = longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s)
             .map_or(0.0, |(from, to)| to - from);
-        let interrupted =
-            gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(SHORTEST_GAP_S));
+        let interrupted = gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(MIN_GAP_S));
         let from_s = interrupted.map_or(at_s, |(_, to)| to);
         FailoverTimes {
             detected_s: seen.reduce(f64::min).map(since),
@@ -200,14 +206,14 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
     let mut against =
         |status, code, sentence: Sentence| reasons.push(Reason::new(status, code, sentence));
     let node = failover.node.as_str();
-    if failover.before_per_s < FEWEST_PER_S {
+    if failover.before_per_s < MIN_PER_S {
         let said = Sentence::new(
             "{per_s} commits per second before the failure, fewer than {least}: nothing to regain",
         );
         against(
             Status::Invalid,
             ReasonCode::Little,
-            said.with("per_s", failover.before_per_s).with("least", FEWEST_PER_S),
+            said.with("per_s", failover.before_per_s).with("least", MIN_PER_S),
         );
     }
     if !failover.stayed_down {
@@ -235,7 +241,7 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
             .for_each(|said| against(Status::Conditional, ReasonCode::NodeLost, said));
     }
     if is_one_host {
-        let said = Sentence::new("all {nodes} nodes are on one host and share its processors");
+        let said = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
         against(
             Status::Valid,
             ReasonCode::SharedHost,
@@ -252,9 +258,8 @@ fn disagreement(survivor: &Survivor) -> Option<Sentence> {
             Sentence::new("node {node}, which did not fail, could not be read").with("node", node),
         ),
         Some(count @ 1..) => {
-            let said = Sentence::new(
-                "node {node} differs from the node that takes writes by {count} commits",
-            );
+            let said =
+                Sentence::new("node {node} differs from the writable node by {count} commits");
             Some(said.with("node", node).with("count", count))
         }
         _ => None,
@@ -265,8 +270,11 @@ fn disagreement(survivor: &Survivor) -> Option<Sentence> {
 /// time is below 0).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Over {
+    /// Mean over the repetitions.
     pub mean: f64,
+    /// Lower end of the interval; absent with fewer than three.
     pub low: Option<f64>,
+    /// Upper end of the interval; absent with fewer than three.
     pub high: Option<f64>,
     /// Repetitions that have the figure.
     pub repetitions: usize,

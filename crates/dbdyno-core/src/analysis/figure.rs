@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::interval::{self, Known, most_trusted};
-use super::limiter::{Limiter, limiters};
+use super::bottleneck::{Bottleneck, limiters};
+use super::interval::{self, IntervalOrReason, most_trusted};
 use super::ramp;
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate};
@@ -23,19 +23,23 @@ pub const USEFUL: f64 = 0.223_143_551_314_209_76;
 /// metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure<'a> {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: &'a str,
+    /// Parameters of the workload, complete.
     pub params: &'a BTreeMap<String, String>,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
     /// In `unit`: of repetitions the mean of their logarithms, which one wild repetition cannot
     /// move far.
     pub value: f64,
+    /// Unit of the value.
     pub unit: &'a str,
+    /// Direction in which the value is better.
     pub better: Better,
     /// Source of the value.
     pub computed: &'a KpmValue,
     /// Interval of the value, or the reason why it has none.
-    pub interval: Known,
+    pub interval: IntervalOrReason,
     /// Repetitions that count: those of the best verdict among them.
     pub repetitions: usize,
     /// The test that stands for the repetitions (with its latency and series).
@@ -82,7 +86,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Interval for a comparison with others: wider, if it is the best of several.
-    pub fn compared(&self) -> Known {
+    pub fn compared(&self) -> IntervalOrReason {
         let own = self.interval?;
         Ok(interval::Interval { error: self.favour * own.error, ..own })
     }
@@ -110,7 +114,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Bottleneck: the first cause that took a share of the time; none of a publication.
-    pub fn limit(&self) -> Option<Limiter> {
+    pub fn limit(&self) -> Option<Bottleneck> {
         let found = limiters(self.test.measured()?);
         found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
     }
@@ -124,9 +128,9 @@ impl<'a> Figure<'a> {
         let half = self.interval.ok().filter(|_| is_wide(&self.interval))?.half_width();
         let sentence = match half {
             half if half < std::f64::consts::LN_2 => {
-                Sentence::new("known to +-{half%} only: repeat it").with("half", half)
+                Sentence::new("accurate to +-{half%} only: repeat it").with("half", half)
             }
-            half => Sentence::new("known to a factor of {factor} only: repeat it")
+            half => Sentence::new("accurate to a factor of {factor} only: repeat it")
                 .with("factor", half.min(50.0).exp()),
         };
         Some(Reason::new(Status::Conditional, ReasonCode::Wide, sentence))
@@ -134,7 +138,7 @@ impl<'a> Figure<'a> {
 }
 
 /// True if an interval is wider than what is useful.
-pub fn is_wide(known: &Known) -> bool {
+pub fn is_wide(known: &IntervalOrReason) -> bool {
     known.is_ok_and(|interval| interval.half_width() > USEFUL)
 }
 

@@ -2,7 +2,7 @@
 //! expectations are done by hand.
 
 use crate::model::{
-    Better, Counters, Drive, JobFigures, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally,
+    Better, Counters, Drive, JobResult, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally,
     TestResult, Verdict,
 };
 
@@ -24,7 +24,7 @@ pub fn tally(ops: u64, busy_s: f64) -> Tally {
 /// Two jobs for 10 s at 5000 ops/s each (200 us per op, 1 row, 1 unit), after 2 s of warm-up; no
 /// counters at all.
 pub fn result() -> TestResult {
-    let job = |job| JobFigures {
+    let job = |job| JobResult {
         job,
         part: 0,
         tally: tally(50_000, 10.0),

@@ -11,6 +11,7 @@ use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence,
 
 /// Choice of the figure of a ramp that a heatmap, a summary or a card shows.
 pub struct Metric {
+    /// Speed or throughput.
     pub kind: Kind,
     figure: Get,
     passed_over: Get,
@@ -62,14 +63,17 @@ impl Metric {
 
 /// The figures of a row side by side.
 pub struct Compared<'a> {
+    /// Unit of every figure.
     pub unit: &'a str,
+    /// Direction in which the figures are better.
     pub better: Better,
     /// Per run; none where it has no figure in the unit of the row.
     pub figures: Vec<Option<Figure<'a>>>,
     /// Reasons that lower the verdict on each, alone or compared with the others.
     pub lowered: Vec<Vec<Reason>>,
     /// Those that support a statement, and where they stand.
-    pub known: Vec<Option<Known>>,
+    pub known: Vec<Option<ValidValue>>,
+    /// Position of each figure in the row; none where it supports no statement.
     pub places: Vec<Option<Place>>,
 }
 
@@ -92,7 +96,7 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     let lowered: Vec<Vec<Reason>> = figures.iter().map(beside).collect();
     let accepted = |(figure, lowered): (&Option<Figure<'_>>, &Vec<Reason>)| {
         let figure = figure.as_ref()?;
-        supports(status(figure, lowered)).then(|| Known::of(figure))
+        supports(status(figure, lowered)).then(|| ValidValue::of(figure))
     };
     let known: Vec<_> = figures.iter().zip(&lowered).map(accepted).collect();
     let mut places = places(better, &known);
@@ -108,7 +112,11 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
 
 /// The furthest of the figures that are only lower bounds and lie beyond the best of those that
 /// count: then nobody knows which is the best.
-fn beyond(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Known>]) -> Option<f64> {
+fn beyond(
+    better: Better,
+    figures: &[Option<Figure<'_>>],
+    known: &[Option<ValidValue>],
+) -> Option<f64> {
     let best = best(better, known)?;
     let bounds = figures
         .iter()
@@ -179,7 +187,7 @@ fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
 
 /// A figure that supports a statement (`interval::supports`) and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct ValidValue {
     /// In the unit of the row.
     pub value: f64,
     /// Half width of its 95 % confidence interval as a fraction of it (`analysis::interval`);
@@ -189,12 +197,12 @@ pub struct Known {
     pub is_printed: bool,
 }
 
-impl Known {
+impl ValidValue {
     /// Value and interval of a ramp's figure.
-    pub fn of(figure: &Figure<'_>) -> Known {
+    pub fn of(figure: &Figure<'_>) -> ValidValue {
         let is_printed = figure.test.kind() == RunKind::Published;
         let ci_fraction = figure.compared().ok().map(|interval| interval.half_width());
-        Known { value: figure.value, ci_fraction, is_printed }
+        ValidValue { value: figure.value, ci_fraction, is_printed }
     }
 }
 
@@ -206,6 +214,7 @@ pub enum Rank {
     Best,
     /// It does not differ from the best beyond the noise.
     Equal,
+    /// It is worse than the best beyond the noise.
     Below,
     /// A measured figure of the row has no interval: it is not known which differ.
     Undecided,
@@ -216,33 +225,34 @@ pub enum Rank {
 pub struct Place {
     /// 1 = the best of the row, 0 = nothing: value / best, or best / value if lower is better.
     pub share: f64,
+    /// Relation to the best of the row.
     pub rank: Rank,
 }
 
 /// The places of a row's figures; none where there is no figure, and none at all if they are fewer
 /// than two.
-pub fn places(better: Better, row: &[Option<Known>]) -> Vec<Option<Place>> {
+pub fn places(better: Better, row: &[Option<ValidValue>]) -> Vec<Option<Place>> {
     let is_row = row.iter().flatten().filter(|figure| is_usable(figure)).count() >= FEWEST;
     let best = best(better, row).filter(|_| is_row);
     let is_decided =
         row.iter().flatten().all(|figure| figure.is_printed || figure.ci_fraction.is_some());
-    let place = |figure: Known| {
+    let place = |figure: ValidValue| {
         let place = place(better, figure, best?);
         Some(if is_decided { place } else { Place { rank: Rank::Undecided, ..place } })
     };
     row.iter().map(|figure| figure.filter(is_usable).and_then(place)).collect()
 }
 
-fn is_usable(figure: &Known) -> bool {
+fn is_usable(figure: &ValidValue) -> bool {
     figure.value.is_finite() && figure.value >= 0.0
 }
 
-fn best(better: Better, row: &[Option<Known>]) -> Option<Known> {
+fn best(better: Better, row: &[Option<ValidValue>]) -> Option<ValidValue> {
     let known = row.iter().flatten().filter(|figure| is_usable(figure)).copied();
     known.reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })
 }
 
-fn place(better: Better, figure: Known, best: Known) -> Place {
+fn place(better: Better, figure: ValidValue, best: ValidValue) -> Place {
     Place { share: share(better, figure.value, best.value), rank: rank(figure, best) }
 }
 
@@ -258,7 +268,7 @@ fn share(better: Better, value: f64, best: f64) -> f64 {
 /// Two independent figures differ if 1 lies outside the interval of their ratio: the logarithm of a
 /// ratio has the squared half width of the sum of both squared fractions. Of printed figures only
 /// the best is.
-fn rank(figure: Known, best: Known) -> Rank {
+fn rank(figure: ValidValue, best: ValidValue) -> Rank {
     if figure.value == best.value {
         return Rank::Best;
     }
@@ -273,10 +283,10 @@ fn rank(figure: Known, best: Known) -> Rank {
 mod tests {
     use super::*;
 
-    fn published(values: &[f64]) -> Vec<Option<Known>> {
+    fn published(values: &[f64]) -> Vec<Option<ValidValue>> {
         values
             .iter()
-            .map(|&value| Some(Known { value, ci_fraction: None, is_printed: true }))
+            .map(|&value| Some(ValidValue { value, ci_fraction: None, is_printed: true }))
             .collect()
     }
 
@@ -311,14 +321,14 @@ mod tests {
     #[test]
     fn within_the_noise_of_both_figures_is_equal() {
         let measured = |value, ci_fraction| {
-            Some(Known { value, ci_fraction: Some(ci_fraction), is_printed: false })
+            Some(ValidValue { value, ci_fraction: Some(ci_fraction), is_printed: false })
         };
         // Half widths of 3 % and 4 %: the ratio is known to 5 %.
         let row = [measured(100.0, 0.03), measured(95.5, 0.04), measured(94.0, 0.04), None];
         assert_eq!(ranks(&places(Better::Higher, &row)), [Rank::Best, Rank::Equal, Rank::Below]);
         let one_interval = [
             measured(100.0, 0.5),
-            Some(Known { value: 99.0, ci_fraction: None, is_printed: false }),
+            Some(ValidValue { value: 99.0, ci_fraction: None, is_printed: false }),
         ];
         assert_eq!(ranks(&places(Better::Higher, &one_interval)), [Rank::Undecided; 2]);
         assert_eq!(places(Better::Higher, &one_interval)[1].unwrap().share, 0.99);
@@ -326,7 +336,7 @@ mod tests {
 
     #[test]
     fn an_only_figure_is_not_the_best() {
-        let only = Some(Known { value: 5.0, ci_fraction: Some(0.01), is_printed: false });
+        let only = Some(ValidValue { value: 5.0, ci_fraction: Some(0.01), is_printed: false });
         assert_eq!(places(Better::Higher, &[None, only, None]), [None, None, None]);
         assert_eq!(places(Better::Higher, &published(&[5.0, f64::NAN])), [None, None]);
     }

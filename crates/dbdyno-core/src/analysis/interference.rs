@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::study::{Blocks, Known, known, paired};
+use super::study::{Blocks, MedianInterval, known, paired};
 use crate::model::params::{BESIDE, BESIDE_JOBS, assignments};
 use crate::model::{Drive, ReasonCode, Status, Test, TestResult};
 use crate::stats::summary::median;
@@ -14,8 +14,11 @@ use crate::stats::summary::median;
 /// A workload of a study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Member {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Parameters of the workload.
     pub params: BTreeMap<String, String>,
+    /// Drive that ran it.
     pub drive: Drive,
 }
 
@@ -49,14 +52,18 @@ impl Member {
 /// A workload alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
+    /// The workload.
     #[serde(flatten)]
     pub member: Member,
     /// Ops per second: median of the blocks.
-    pub ops_per_s: Option<Known>,
+    pub ops_per_s: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_ops_per_s: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Verdict on the rate.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -66,28 +73,36 @@ pub struct Alone {
 pub struct Slowdown {
     /// Places among the workloads.
     pub of: usize,
+    /// Place of the background workload.
     pub beside: usize,
     /// Rate beside / rate alone.
-    pub ratio: Option<Known>,
+    pub ratio: Option<MedianInterval>,
     /// Its median also of too few blocks for an interval.
     pub median_ratio: Option<f64>,
     /// Blocks that have both.
     pub blocks: usize,
+    /// Verdict on the ratio.
     pub verdict: Status,
 }
 
 /// Two workloads together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
+    /// Place of the first workload.
     pub a: usize,
+    /// Place of the second workload.
     pub b: usize,
     /// Sum of both relative rates: 1 = sharing gains nothing, 2 = neither feels the other.
-    pub factor: Option<Known>,
+    pub factor: Option<MedianInterval>,
     /// Its median also of too few blocks for an interval.
     pub median_factor: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the factor.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -95,9 +110,13 @@ pub struct Pair {
 /// All workloads of a run, alone and in pairs, at a number of jobs each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interference {
+    /// Number of jobs of each workload.
     pub jobs: u32,
+    /// Workloads, each alone.
     pub alone: Vec<Alone>,
+    /// Effect on each workload of each one beside it.
     pub slowdowns: Vec<Slowdown>,
+    /// Consolidation factor of each pair.
     pub pairs: Vec<Pair>,
 }
 
@@ -165,13 +184,13 @@ impl<'a> Study<'a> {
     fn alone(&self, of: usize) -> Alone {
         let blocks = self.alone_blocks(of);
         let values = known(&blocks.values(|test| Some(test.ops_per_s)));
-        let ops_per_s = Known::of(&values);
+        let ops_per_s = MedianInterval::of(&values);
         Alone {
             member: self.members[of].clone(),
             ops_per_s,
             median_ops_per_s: median(&values),
             blocks: values.len(),
-            verdict: Known::verdict(ops_per_s.as_ref(), blocks.status()),
+            verdict: MedianInterval::verdict(ops_per_s.as_ref(), blocks.status()),
             conditions: blocks.conditions(),
         }
     }
@@ -211,14 +230,14 @@ impl<'a> Study<'a> {
     fn slowdowns(&self, a: usize, b: usize, pair: &Together<'_>) -> Vec<Slowdown> {
         let [first, second] = self.relative(a, b, pair);
         let cell = |of: usize, beside: usize, values: Vec<f64>| {
-            let ratio = Known::of(&values);
+            let ratio = MedianInterval::of(&values);
             Slowdown {
                 of,
                 beside,
                 ratio,
                 median_ratio: median(&values),
                 blocks: values.len(),
-                verdict: Known::verdict(ratio.as_ref(), self.status(of, beside, pair)),
+                verdict: MedianInterval::verdict(ratio.as_ref(), self.status(of, beside, pair)),
             }
         };
         match a == b {
@@ -230,7 +249,7 @@ impl<'a> Study<'a> {
     fn pair(&self, a: usize, b: usize, pair: &Together<'_>) -> Pair {
         let [first, second] = self.relative(a, b, pair);
         let values = paired(&first, &second, |one, other| one + other);
-        let factor = Known::of(&values);
+        let factor = MedianInterval::of(&values);
         Pair {
             a,
             b,
@@ -238,7 +257,7 @@ impl<'a> Study<'a> {
             median_factor: median(&values),
             blocks: values.len(),
             left_out: pair.tests.left_out(),
-            verdict: Known::verdict(factor.as_ref(), self.status(a, b, pair)),
+            verdict: MedianInterval::verdict(factor.as_ref(), self.status(a, b, pair)),
             conditions: pair.tests.conditions(),
         }
     }
@@ -279,12 +298,12 @@ impl Together<'_> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Beside, LatencySummary, PartFigures, Reason, Tally, Verdict};
+    use crate::model::{BackgroundResult, LatencySummary, PartResult, Reason, Tally, Verdict};
 
     fn test(seq: u32, workload: &str, rate: f64, beside: Option<(&str, f64)>) -> TestResult {
         let reason = Reason::new(Status::Conditional, ReasonCode::Beside, "");
-        let figures = |(workload, ops_per_s): (&str, f64)| Beside {
-            part: PartFigures {
+        let figures = |(workload, ops_per_s): (&str, f64)| BackgroundResult {
+            part: PartResult {
                 workload: workload.into(),
                 params: BTreeMap::new(),
                 chosen: BTreeMap::new(),
@@ -349,8 +368,8 @@ mod tests {
         assert_eq!(found.len(), 1);
         let labels: Vec<String> = found[0].alone.iter().map(|alone| alone.member.label()).collect();
         assert_eq!(labels, ["A", "B"]);
-        let near = |known: &Option<Known>, value: f64| {
-            let Known { value: found, low, high } = known.unwrap();
+        let near = |known: &Option<MedianInterval>, value: f64| {
+            let MedianInterval { value: found, low, high } = known.unwrap();
             [found, low, high].into_iter().all(|found| (found - value).abs() < 1e-9)
         };
         let cell = |of, beside| {

@@ -11,7 +11,7 @@ use crate::stats::moderated::Estimate;
 use crate::stats::summary::{t95, widening_of_best};
 
 /// A shorter window has too few seconds for an interval, in s.
-const SHORTEST_WINDOW_S: f64 = 5.0;
+const MIN_WINDOW_S: f64 = 5.0;
 
 /// Source of the interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub struct Interval {
     /// Standard error of the figure as a fraction of it (of its logarithm), and its degrees of
     /// freedom.
     pub error: f64,
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
     /// Half width of the range in which a further equal test falls in 19 of 20 cases, as a fraction
     /// of the figure; of repetitions.
@@ -36,6 +37,7 @@ pub struct Interval {
     /// 20 cases, as a fraction of it: by what differs between runs of platforms that have shown
     /// nothing yet.
     pub fresh: Option<f64>,
+    /// Observations that the interval comes from.
     pub source: Source,
 }
 
@@ -63,7 +65,7 @@ impl Unknown {
             Unknown::Published => "no interval: a publication prints none",
             Unknown::ShortWindow => "no interval: one short window",
             Unknown::Alike => "no interval: the seconds of the window resemble one another",
-            Unknown::Counter => "no interval: one window does not tell how the counter varies",
+            Unknown::Counter => "no interval: one window does not show how the counter varies",
             Unknown::OpenLoop => "no interval: one window at a given rate",
             Unknown::Older => "no interval: one window of an older version of dbdyno",
         }
@@ -77,7 +79,7 @@ impl fmt::Display for Unknown {
 }
 
 /// Interval of a figure, or the reason why it has none.
-pub type Known = Result<Interval, Unknown>;
+pub type IntervalOrReason = Result<Interval, Unknown>;
 
 impl Interval {
     /// From the half width as a fraction and the freedom that the seconds of a window give.
@@ -115,9 +117,9 @@ impl Interval {
 
 /// Of a single test: from the seconds of its window. `value` is what the figure is computed from:
 /// a counter of the database has its own seconds, all else those of the ops.
-pub fn of_test(test: &Test, value: &KpmValue) -> Known {
+pub fn of_test(test: &Test, value: &KpmValue) -> IntervalOrReason {
     let test = test.measured().ok_or(Unknown::Published)?;
-    let unknown = || match test.window_s < SHORTEST_WINDOW_S {
+    let unknown = || match test.window_s < MIN_WINDOW_S {
         true => Unknown::ShortWindow,
         false if value.counter().is_some() => Unknown::Counter,
         false => Unknown::Alike,
@@ -134,7 +136,7 @@ pub fn of_test(test: &Test, value: &KpmValue) -> Known {
 }
 
 /// The interval of seconds as a result states it; none where its numbers allow for none.
-fn of_stored(fraction: f64, freedom: f64) -> Known {
+fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
     let interval = Interval::of_seconds(fraction, freedom);
     if interval.half_width().is_finite() { Ok(interval) } else { Err(Unknown::Alike) }
 }
@@ -143,16 +145,19 @@ fn of_stored(fraction: f64, freedom: f64) -> Known {
 /// more (starts or loads, if those were repeated), which that of the run's other points moderates,
 /// and never from the seconds of one of them, which do not show what differs between windows. Of a
 /// single one from its seconds.
-pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Known {
+pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
 
 /// By how much the interval of the best of several figures is wider than its own where it is
 /// compared: by how many of them have an interval that touches it, for chance favoured the one that
 /// is the best. `all` holds the best, too.
-pub fn favour(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> f64 {
+pub fn favour(
+    best: (f64, IntervalOrReason),
+    all: impl Iterator<Item = (f64, IntervalOrReason)>,
+) -> f64 {
     let Ok(own) = best.1 else { return 1.0 };
-    let is_near = |(value, known): (f64, Known)| {
+    let is_near = |(value, known): (f64, IntervalOrReason)| {
         let noise = known.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
         value == best.0 || (value / best.0).ln().abs() <= noise
     };
@@ -161,7 +166,10 @@ pub fn favour(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> f6
 }
 
 /// The interval of the best of several figures, as it is compared.
-pub fn of_best(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> Known {
+pub fn of_best(
+    best: (f64, IntervalOrReason),
+    all: impl Iterator<Item = (f64, IntervalOrReason)>,
+) -> IntervalOrReason {
     let own = best.1?;
     Ok(Interval { error: favour(best, all) * own.error, ..own })
 }
@@ -274,7 +282,7 @@ mod tests {
     #[test]
     fn the_best_of_a_plateau_is_known_less_than_a_step_that_stands_out() {
         let own = Interval::of_seconds(0.02, 4.0);
-        let known: Known = Ok(own);
+        let known: IntervalOrReason = Ok(own);
         let half = |values: &[f64]| {
             let all = values.iter().map(|value| (*value, known));
             of_best((100.0, known), all).unwrap().half_width()
@@ -288,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_publication_has_none_however_often_it_prints_a_figure() {
-        let printed = crate::analysis::errata::fixture::test(
+        let printed = crate::analysis::published_checks::fixture::test(
             "T1",
             crate::model::PublishedKind::Point,
             1,

@@ -3,8 +3,8 @@
 //! went through.
 
 use super::beside::amount;
-use super::promise::is_overloaded;
 use super::scope::Scope;
+use super::slo_search::is_overloaded;
 use crate::model::{
     Expr, Kpm, KpmValue, Named, Quantity, SeriesPoint, Tally, TestResult, WindowInterval, Workload,
 };
@@ -80,7 +80,7 @@ pub fn counter_per_s(result: &TestResult, name: &str) -> Option<f64> {
 /// Seconds of a test that are taken together where a counter comes late, so that the slice that one
 /// second lacks is in the next: so many, if at least five such batches are left.
 const LATE_S: usize = 4;
-const FEWEST_BATCHES: usize = 5;
+const MIN_BATCHES: usize = 5;
 
 /// The interval of a counter per second, from its own growth in the seconds of the window: how ops
 /// per second vary says nothing of what an op makes the database count. Absent if a second has no
@@ -91,7 +91,7 @@ fn counter_interval(result: &TestResult, name: &str) -> Option<WindowInterval> {
     let inside = result.series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
     let rate = |point: &SeriesPoint| Some(point.metrics.get(name)? / point.interval_s);
     let rates = inside.map(rate).collect::<Option<Vec<f64>>>()?;
-    let together = (rates.len() / FEWEST_BATCHES).clamp(1, LATE_S);
+    let together = (rates.len() / MIN_BATCHES).clamp(1, LATE_S);
     let interval = mean_interval(&batch_means(&rates, together))?;
     let holds = (interval.mean - value).abs() <= interval.half_width;
     let fraction = interval.fraction().filter(|_| holds)?;

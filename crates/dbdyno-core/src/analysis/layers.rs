@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::study::{Blocks, Known, known, paired, too_few};
+use super::study::{Blocks, MedianInterval, known, paired, too_few};
 use crate::model::{
     Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire,
 };
@@ -72,13 +72,17 @@ fn carried(transport: Transport) -> Sentence {
 /// Row of a way in the report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WayRow {
+    /// Way of a statement to the data.
     pub way: Way,
     /// Mean service time in us: median of the blocks.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the time.
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
     pub conditions: Vec<(ReasonCode, usize)>,
@@ -91,16 +95,20 @@ pub struct LayerRow {
     pub layer: &'static str,
     /// `socket`, `tcp`; empty where it does not matter.
     pub over: &'static str,
+    /// Name of the layer in words.
     #[serde(skip)]
     pub name: Sentence,
     /// In us; absent if it is not told apart from 0.
     pub us: Option<f64>,
     /// The median of too few blocks for an interval; it decides nothing.
     pub median_us: Option<f64>,
+    /// Lower end of the interval, in us.
     pub low_us: Option<f64>,
+    /// Upper end of the interval, in us.
     pub high_us: Option<f64>,
     /// Blocks that both ways have.
     pub blocks: usize,
+    /// Verdict on the time.
     pub verdict: Status,
     /// Reason for a missing figure.
     #[serde(serialize_with = "in_english")]
@@ -117,9 +125,13 @@ fn in_english<S: serde::Serializer>(
 /// The layers of a lookup at a number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layers {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Number of jobs.
     pub jobs: u32,
+    /// Mean service time of each way.
     pub ways: Vec<WayRow>,
+    /// Time of each layer: the difference of two ways.
     pub layers: Vec<LayerRow>,
 }
 
@@ -181,14 +193,14 @@ impl<'a> Study<'a> {
     fn way(&self, way: Way) -> WayRow {
         let blocks = self.blocks(way);
         let values = known(&blocks.values(service_us));
-        let us = Known::of(&values);
+        let us = MedianInterval::of(&values);
         WayRow {
             way,
             us,
             median_us: median(&values),
             blocks: values.len(),
             left_out: blocks.left_out(),
-            verdict: Known::verdict(us.as_ref(), blocks.status()),
+            verdict: MedianInterval::verdict(us.as_ref(), blocks.status()),
             conditions: blocks.conditions(),
         }
     }
@@ -373,8 +385,8 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
 /// The row with the figure of the blocks; a difference is one only if its interval does not hold 0.
 fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
     let blocks = values.len();
-    let Some(known) = Known::of(values) else {
-        let verdict = Known::verdict(None, verdict);
+    let Some(known) = MedianInterval::of(values) else {
+        let verdict = MedianInterval::verdict(None, verdict);
         let (median_us, why) = (median(values), Some(too_few(blocks)));
         return LayerRow { median_us, blocks, verdict, why, ..row };
     };
@@ -385,7 +397,7 @@ fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> 
         high_us: Some(known.high),
         blocks,
         verdict,
-        why: (!decided).then(|| "not told apart from 0".into()),
+        why: (!decided).then(|| "not distinguishable from 0".into()),
         ..row
     }
 }
@@ -472,7 +484,7 @@ mod tests {
         assert!(simple.name.to_string().contains("binary results"), "text was not measured");
         assert_eq!(
             (simple.us, simple.why.as_ref().unwrap().to_string()),
-            (None, "not told apart from 0".into())
+            (None, "not distinguishable from 0".into())
         );
         assert!(simple.low_us < Some(0.0) && simple.high_us > Some(0.0));
         assert_eq!(row(&found, "tls").why.as_ref().unwrap().to_string(), "not measured");
@@ -493,7 +505,7 @@ mod tests {
             socket.why.as_ref().unwrap().to_string(),
             "5 of the 6 blocks that are needed can be used"
         );
-        assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the database drive");
+        assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the in-database drive");
     }
 
     #[test]

@@ -10,8 +10,7 @@
 use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{
-    JobFigures, LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, Tally,
-    TestResult,
+    JobResult, LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
@@ -19,7 +18,7 @@ use crate::stats::sequence::POINTS_PER_S;
 /// Largest difference between two means of the service time.
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
-const FEWEST_SAMPLES: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 /// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
 /// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
 /// more than 5 %.
@@ -65,7 +64,7 @@ fn jobs_over_throughput_s(result: &TestResult) -> Option<f64> {
 }
 
 /// Elapsed time of these jobs per op of theirs; absent without ops.
-fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f64> {
+fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> Option<f64> {
     let (ops, elapsed_s) =
         jobs.fold((0, 0.0), |(ops, s), job| (ops + job.tally.ops, s + job.elapsed_s));
     (ops > 0).then(|| elapsed_s / ops as f64)
@@ -73,7 +72,7 @@ fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f6
 
 /// Each part of a mixed workload against its own jobs: their ops may differ a thousandfold.
 fn parts(result: &TestResult) -> Vec<Reason> {
-    let one = |(index, part): (usize, &PartFigures)| {
+    let one = |(index, part): (usize, &PartResult)| {
         let expected_s =
             elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
         Some(
@@ -119,7 +118,7 @@ fn busy(
     let sentence = if thought_s > 0.0 {
         "busy and think time per op are {got} us, jobs / throughput {expected} us ({difference%})"
     } else {
-        "busy time per op is {got} us, jobs / throughput {expected} us ({difference%})"
+        "the mean service time is {got} us, but jobs / throughput is {expected} us ({difference%})"
     };
     exceeds(waited_s(fewest))
         .then(|| Reason::new(status, ReasonCode::Little, against(sentence, busy_s, expected_s)))
@@ -129,7 +128,7 @@ fn busy(
 /// are a sample.
 fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let buckets = &result.latency.buckets;
-    if result.latency.samples < FEWEST_SAMPLES {
+    if result.latency.samples < MIN_SAMPLES {
         return None;
     }
     let timed_s = LatencyHistogram::from_buckets(buckets).mean_ns() / 1e9;
@@ -166,7 +165,7 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
 
 /// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
 /// the database did.
-const LEAST_PRESENT: f64 = 0.5;
+const MIN_PRESENT: f64 = 0.5;
 
 /// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
 /// window; of so many jobs that their slices are longer than the window most are missing from it.
@@ -177,7 +176,7 @@ fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let absent =
         !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let share = elapsed_s / full_s;
-    let status = if share < LEAST_PRESENT { Status::Invalid } else { Status::Conditional };
+    let status = if share < MIN_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
     absent.then(|| Reason::new(status, ReasonCode::Little, sentence.with("share", share)))
 }
@@ -216,7 +215,7 @@ mod tests {
             window_counters,
             ..fixture::result()
         };
-        let text = "busy time per op is 187 us, jobs / throughput 200 us (-6.50 %)";
+        let text = "the mean service time is 187 us, but jobs / throughput is 200 us (-6.50 %)";
         assert_eq!(texts(&result), [(Status::Invalid, text.to_string())]);
         let result = TestResult { window: fixture::tally(100_000, 19.2), ..result };
         assert_eq!(texts(&result), []);
@@ -243,7 +242,7 @@ mod tests {
         let jobs = fixture::result()
             .job_figures
             .into_iter()
-            .map(|job| JobFigures { tally: Tally { ops: 5, ..Tally::default() }, ..job });
+            .map(|job| JobResult { tally: Tally { ops: 5, ..Tally::default() }, ..job });
         assert_eq!(judge(&TestResult { job_figures: jobs.collect(), ..few }), []);
     }
 
@@ -339,7 +338,7 @@ mod tests {
         // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its
         // second. Over both the difference is below 5 % (10.5 of 11 s).
         let mut result = fixture::result();
-        let part = |workload: &str, tally: Tally| PartFigures {
+        let part = |workload: &str, tally: Tally| PartResult {
             workload: workload.into(),
             params: Default::default(),
             chosen: Default::default(),
@@ -357,7 +356,8 @@ mod tests {
             part("QUICK", fixture::tally(100_000, 10.0)),
             part("SLOW", fixture::tally(10, 0.5)),
         ];
-        let text = "SLOW: busy time per op is 50000 us, jobs / throughput 100000 us (-50 %)";
+        let text = "SLOW: the mean service time is 50000 us, but jobs / throughput is 100000 us \
+                    (-50 %)";
         assert_eq!(judge(&result)[0].text, text);
         result.parts[1].tally.busy_s = 1.0;
         assert!(judge(&result).iter().all(|reason| reason.status != Status::Invalid));

@@ -1,8 +1,10 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions,
 //! no I/O.
 
+pub mod ab_test;
 pub mod audit;
 pub mod beside;
+pub mod bottleneck;
 pub mod capacity;
 pub mod changes;
 pub mod claims;
@@ -10,10 +12,10 @@ pub mod compare;
 pub mod complete;
 pub mod contract;
 pub mod cpu;
+pub mod cpu_speed;
 pub mod crosscheck;
 pub mod derive;
 pub mod durability;
-pub mod errata;
 pub mod failover;
 pub mod figure;
 #[cfg(any(test, feature = "fixtures"))]
@@ -22,16 +24,14 @@ pub mod heatmap;
 pub mod interference;
 pub mod interval;
 pub mod kpm;
-pub mod lasting;
 pub mod layers;
-pub mod limiter;
 pub mod littles_law;
 pub mod nodes;
 pub mod noise;
 pub mod parts;
 pub mod price;
-pub mod promise;
 pub mod published;
+pub mod published_checks;
 pub mod ramp;
 pub mod recall;
 pub mod repetitions;
@@ -39,13 +39,13 @@ mod samples;
 pub mod scaling;
 pub mod scope;
 pub mod selftest;
+pub mod slo_search;
 pub mod spread;
 pub mod study;
+pub mod sustained;
 pub mod sweep;
 pub mod tiers;
 pub mod time_model;
-pub mod trials;
-pub mod unsteady;
 pub mod verdict;
 
 pub use derive::{Derived, Detail, derive};

@@ -7,11 +7,11 @@ use super::interval::{self, most_trusted};
 use super::ramp::{by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{
-    Better, KpmValue, NodeFigures, Reason, ReasonCode, Sentence, Status, Test, TestResult,
+    Better, KpmValue, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult,
 };
 
 /// Share of the window in which a node may hold up those that write.
-const MOST_PAUSED: f64 = 0.05;
+const MAX_PAUSED: f64 = 0.05;
 
 /// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
 pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
@@ -22,7 +22,7 @@ pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = nodes.iter().filter_map(|node| gone(node, is_too_few)).collect();
     reasons.extend(nodes.iter().filter_map(|node| paused(node, result.window_s)));
     if is_one_host && there > 1 {
-        let sentence = Sentence::new("all {nodes} nodes are on one host and share its processors");
+        let sentence = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
         let sentence = sentence.with("nodes", there as f64);
         reasons.push(Reason::new(Status::Valid, ReasonCode::SharedHost, sentence));
     }
@@ -31,33 +31,38 @@ pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
 
 /// Share of the window in which the node let nobody write, since another had not applied what was
 /// sent.
-pub fn paused_share(node: &NodeFigures, window_s: f64) -> Option<f64> {
+pub fn paused_share(node: &NodeResult, window_s: f64) -> Option<f64> {
     Some(node.window_counters.get("flow_control_paused_s")? / window_s)
         .filter(|share| share.is_finite())
 }
 
-fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
-    let share = paused_share(node, window_s).filter(|share| *share > MOST_PAUSED)?;
+fn paused(node: &NodeResult, window_s: f64) -> Option<Reason> {
+    let share = paused_share(node, window_s).filter(|share| *share > MAX_PAUSED)?;
     let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a \
                 node applies less than is written";
     let sentence = Sentence::new(said)
         .with("node", node.name.as_str())
         .with("share", share)
-        .with("limit", MOST_PAUSED);
+        .with("limit", MAX_PAUSED);
     Some(Reason::new(Status::Conditional, ReasonCode::FlowControl, sentence))
 }
 
 /// A workload on several nodes against one node of the same cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeScaling {
+    /// Workload, with what tells it from others.
     pub label: String,
+    /// Number of nodes.
     pub nodes: u32,
     /// Of the best figure on these nodes.
     pub jobs: u32,
+    /// Best throughput on these nodes, in ops per second.
     pub ops_per_s: f64,
+    /// Verdict on that figure.
     pub status: Status,
     /// Throughput over that of as many single nodes, and half of its 95 % interval.
     pub scaling: Option<f64>,
+    /// Half width of its 95 % interval.
     pub half_width: Option<f64>,
     /// Of a workload that commits: its mean service time over that on one node with as many jobs
     /// per node, and the worse verdict of the two.
@@ -93,7 +98,7 @@ struct Point {
     jobs: u32,
     ops_per_s: f64,
     status: Status,
-    known: interval::Known,
+    known: interval::IntervalOrReason,
 }
 
 fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
@@ -159,10 +164,10 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
 }
 
 /// Reason for a node that was not present all the time.
-fn gone(node: &NodeFigures, is_too_few: bool) -> Option<Reason> {
+fn gone(node: &NodeResult, is_too_few: bool) -> Option<Reason> {
     let (status, said) = match node {
-        NodeFigures { lost: true, .. } => (Status::Invalid, "node {node} was lost in the test"),
-        NodeFigures { missing: true, .. } => {
+        NodeResult { lost: true, .. } => (Status::Invalid, "node {node} was lost in the test"),
+        NodeResult { missing: true, .. } => {
             let status = if is_too_few { Status::Invalid } else { Status::Conditional };
             (status, "node {node} did not answer when the test began: nothing ran on it")
         }
@@ -183,11 +188,11 @@ mod tests {
 
     #[test]
     fn a_node_that_is_missing_is_a_reason_and_one_that_is_lost_spoils_the_test() {
-        let node = |name: &str, missing, lost| NodeFigures {
+        let node = |name: &str, missing, lost| NodeResult {
             name: name.into(),
             missing,
             lost,
-            ..NodeFigures::default()
+            ..NodeResult::default()
         };
         let nodes =
             vec![node("n1", false, false), node("n2", false, true), node("n3", true, false)];
@@ -197,8 +202,7 @@ mod tests {
         };
         let lost = (Status::Invalid, "node n2 was lost in the test".to_owned());
         let missing = "node n3 did not answer when the test began: nothing ran on it".to_owned();
-        let shared =
-            (Status::Valid, "all 2 nodes are on one host and share its processors".to_owned());
+        let shared = (Status::Valid, "all 2 nodes are on one host and share its CPUs".to_owned());
         assert_eq!(
             said(&result),
             [lost.clone(), (Status::Conditional, missing.clone()), shared.clone()]
@@ -213,7 +217,7 @@ mod tests {
         let paused = |share: f64| {
             let window_counters =
                 Counters([("flow_control_paused_s".to_owned(), share * 10.0)].into());
-            let node = NodeFigures { name: "n1".into(), window_counters, ..NodeFigures::default() };
+            let node = NodeResult { name: "n1".into(), window_counters, ..NodeResult::default() };
             judge(
                 &TestResult { window_s: 10.0, node_figures: vec![node], ..fixture::result() },
                 false,
@@ -272,7 +276,7 @@ mod tests {
             };
             result.chosen.insert(NODES.into(), nodes.to_string());
             (result.window.commits, result.latency.mean_us) = (10, Some(1e6 / ops_per_s));
-            crate::analysis::errata::fixture::judged(result.into(), status)
+            crate::analysis::published_checks::fixture::judged(result.into(), status)
         };
         let (valid, conditional) = (Status::Valid, Status::Conditional);
         let one = [99.0, 100.0, 101.0].map(|rate| test(1, 1, rate, valid));

@@ -6,7 +6,7 @@ use super::contract;
 use super::scope::OWN;
 use super::verdict::{JudgeContext, judge as judge_test};
 use crate::model::{
-    Background, Claim, PartFigures, PartPlan, Reason, ReasonCode, Selection, Sentence, Status,
+    Background, Claim, PartPlan, PartResult, Reason, ReasonCode, Selection, Sentence, Status,
     TestResult,
 };
 
@@ -43,12 +43,14 @@ pub fn judge_beside(
     let (status, sentence) = match beside.covers_window {
         true => (
             Status::Conditional,
-            "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the \
-             platform alone; the database's counters are those of both",
+            "{workload} with {jobs} ran concurrently at {rate} ops/s: this is not a result of the \
+             platform alone, and the database's counters are those of both",
         ),
-        false => {
-            (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window")
-        }
+        false => (
+            Status::Invalid,
+            "{workload} with {jobs} did not run in the background over the whole \
+                               window",
+        ),
     };
     let sentence = Sentence::new(sentence).with("workload", background.params()[0].1.as_str());
     let sentence = sentence.with("rate", beside.part.ops_per_s);
@@ -63,7 +65,7 @@ pub fn judge_beside(
 fn of_part(
     result: &TestResult,
     plan: &PartPlan,
-    figures: &PartFigures,
+    figures: &PartResult,
     engine: &str,
 ) -> Vec<Reason> {
     let claims: Vec<Claim> =
@@ -83,7 +85,7 @@ fn is_of_own_counts(claim: &Claim) -> bool {
 
 /// The test as if there were only this part: its parameters and facts, and what its jobs counted in
 /// the window.
-fn alone(result: &TestResult, plan: &PartPlan, figures: &PartFigures) -> TestResult {
+fn alone(result: &TestResult, plan: &PartPlan, figures: &PartResult) -> TestResult {
     let mut facts = result.facts.clone();
     facts.extend(plan.facts.clone());
     TestResult {
@@ -123,8 +125,8 @@ mod tests {
         }
     }
 
-    fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartFigures {
-        PartFigures {
+    fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartResult {
+        PartResult {
             workload: plan.workload.clone(),
             params: plan.params.clone(),
             chosen: plan.chosen.clone(),

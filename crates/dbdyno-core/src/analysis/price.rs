@@ -17,12 +17,14 @@ pub struct PriceList {
     /// Licences per core.
     #[serde(default = "one")]
     pub core_factor: f64,
+    /// Currency of every price: `EUR`.
     pub currency: String,
     /// Day of the prices.
     pub date: String,
     /// Source of the prices.
     #[serde(default = "not_stated")]
     pub basis: String,
+    /// What must be paid for.
     #[serde(default, rename = "product")]
     pub products: Vec<Product>,
 }
@@ -31,9 +33,11 @@ pub struct PriceList {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Product {
+    /// Name of the product or option.
     pub name: String,
     /// Of one `per`, in the list's currency.
     pub price: f64,
+    /// Unit that the price is for.
     #[serde(default)]
     pub per: Per,
 }
@@ -42,8 +46,10 @@ pub struct Product {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
+    /// A license.
     #[default]
     Licence,
+    /// A core that must be licensed.
     Core,
     /// The whole platform, once.
     Platform,
@@ -69,8 +75,8 @@ fn not_stated() -> String {
 }
 
 /// More are a typing error: of cores, and of any currency.
-const MOST_CORES: f64 = 1e6;
-const MOST_PRICE: f64 = 1e12;
+const MAX_CORES: f64 = 1e6;
+const MAX_PRICE: f64 = 1e12;
 
 /// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licences.
 const ROUNDING: f64 = 1e-9;
@@ -89,17 +95,17 @@ impl PriceList {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_possible = |value: f64| value > 0.0 && value <= MOST_CORES;
+        let is_possible = |value: f64| value > 0.0 && value <= MAX_CORES;
         if !is_possible(self.cores) || !is_possible(self.core_factor) {
             return Err(format!(
-                "cores and core_factor must be more than 0 and at most {MOST_CORES}"
+                "cores and core_factor must be more than 0 and at most {MAX_CORES}"
             ));
         }
         let wrong =
-            self.products.iter().find(|product| !(0.0..=MOST_PRICE).contains(&product.price));
+            self.products.iter().find(|product| !(0.0..=MAX_PRICE).contains(&product.price));
         match wrong {
             Some(product) => Err(format!(
-                "the price of {} must be 0 or more and at most {MOST_PRICE}",
+                "the price of {} must be 0 or more and at most {MAX_PRICE}",
                 quote(&product.name)
             )),
             None if self.products.is_empty() => Err("there is no [[product]]".into()),
@@ -160,6 +166,7 @@ pub struct Value {
     pub cost_per_unit: f64,
     /// Units of throughput per licence / per core.
     pub per_licence: f64,
+    /// Units of throughput per core.
     pub per_core: f64,
 }
 

@@ -9,7 +9,7 @@ use super::compare::{Change, Ratio};
 use super::derive::derive;
 use super::figure;
 pub use super::figure::Figure;
-use super::interval::{self, Known, Unknown};
+use super::interval::{self, IntervalOrReason, Unknown};
 use super::interval::{most_trusted, supports};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
@@ -61,7 +61,7 @@ pub struct Repeated<'a> {
 
 impl Repeated<'_> {
     /// Interval of the KPM, or the reason why it has none.
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> IntervalOrReason {
         let of_test = || interval::of_test(self.test, &self.test.kpm().value);
         self.figure.map_or_else(of_test, |figure| figure.interval)
     }

@@ -16,12 +16,15 @@ const NEAR: &str = "near";
 /// A search: one question, asked with more and less effort.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Search {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Parameters that make it this question, as `pct=10`.
     pub question: String,
+    /// `database` or `client`.
     pub drive: &'static str,
     /// In ascending order of recall.
     pub points: Vec<Point>,
+    /// Fastest valid point for each recall that is asked about.
     pub best: Vec<Best>,
 }
 
@@ -30,18 +33,24 @@ pub struct Search {
 pub struct Point {
     /// Parameters of effort, as `ef=40`.
     pub effort: String,
+    /// Number of jobs; absent if it is not known.
     pub jobs: Option<u32>,
     /// True neighbours found of those asked for, in the window.
     pub recall: f64,
+    /// Figure in its unit.
     pub value: f64,
+    /// Unit of the figure.
     pub unit: String,
+    /// 99th percentile of service time, in us; absent with too few samples.
     pub p99_us: Option<f64>,
+    /// Verdict on the figure.
     pub verdict: Status,
 }
 
 /// The fastest valid point that reaches a recall, if one does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Best {
+    /// Recall to reach, 0 to 1.
     pub recall: f64,
     /// Index in the points.
     pub point: Option<usize>,

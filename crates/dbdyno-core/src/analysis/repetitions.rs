@@ -30,7 +30,7 @@ fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
         return Vec::new();
     }
     let sentence =
-        "{count} equal tests differ by a factor of {factor}: another run may say otherwise";
+        "{count} repetitions differ by a factor of {factor}: another run may give another result";
     let sentence =
         Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
     let judged = |test: &Test| {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     fn conditional(test: Test) -> Test {
-        crate::analysis::errata::fixture::judged(test, Status::Conditional)
+        crate::analysis::published_checks::fixture::judged(test, Status::Conditional)
     }
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(numbers, [2, 4, 5], "at two jobs");
         let (_, verdict) = &judged[0];
         assert_eq!(verdict.status, Status::Conditional);
-        let text = "3 equal tests differ by a factor of 1.51: another run may say otherwise";
+        let text = "3 repetitions differ by a factor of 1.51: another run may give another result";
         assert_eq!(verdict.reasons.last().map(|reason| reason.text.as_str()), Some(text));
     }
 

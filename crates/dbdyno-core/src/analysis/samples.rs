@@ -2,12 +2,12 @@
 //! fixed number, since seconds-long ops that all take the same time say more in five than
 //! microsecond ops with rare long waits.
 
-use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::t95;
 
 /// Fewer ops of a part in the window than this are too few, however equal they are.
-const FEWEST_OPS: u64 = 5;
+const MIN_OPS: u64 = 5;
 /// Widest half of the 95 % interval of the mean service time, as a fraction of it.
 const WIDEST: f64 = 0.05;
 /// From so many ops on a wide interval is less a lack of ops than a long tail, which the
@@ -31,14 +31,13 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         ));
     }
     let parts = parts(result);
-    if let Some(least) =
-        parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS)
+    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < MIN_OPS)
     {
         return Some(least.too_few());
     }
     let half = half_width(&parts)?;
-    let sentence =
-        "{ops} ops in the window, the mean service time is known to +-{half%} only (95 %)";
+    let sentence = "only {ops} ops in the window: the mean service time is accurate to +-{half%} (95 % \
+         confidence)";
     let sentence = Sentence::new(sentence).with("ops", result.window.ops).with("half", half);
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
     (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
@@ -59,7 +58,7 @@ impl Part<'_> {
             1 => "only 1 op in the window, fewer than {fewest}",
             _ => "only {ops} ops in the window, fewer than {fewest}",
         };
-        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", FEWEST_OPS);
+        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", MIN_OPS);
         let reason = Reason::new(Status::Conditional, ReasonCode::Samples, sentence);
         match self.name {
             Some(name) => reason.of_part(name),
@@ -76,7 +75,7 @@ fn parts(result: &TestResult) -> Vec<Part<'_>> {
     result.parts.iter().map(part).collect()
 }
 
-fn part(part: &PartFigures) -> Part<'_> {
+fn part(part: &PartResult) -> Part<'_> {
     Part {
         name: Some(&part.workload),
         ops: part.tally.ops,
@@ -136,8 +135,8 @@ mod tests {
         // 8 and 12 ms, five of each: mean 10, sample deviation sqrt(40/9) = 2.108, t(9) = 2.262,
         // half = 1.508 ms.
         let wide = text(&with(10, &[(8_000_000, 5), (12_000_000, 5)]));
-        let expected =
-            "10 ops in the window, the mean service time is known to +-15.1 % only (95 %)";
+        let expected = "only 10 ops in the window: the mean service time is accurate to +-15.1 % (95 % \
+             confidence)";
         assert_eq!(wide, Some((Status::Conditional, expected.into())));
         // The same spread with 100 ops: deviation 2.010, t(99) = 1.984, half = 0.399 ms = 4 %.
         assert_eq!(text(&with(100, &[(8_000_000, 50), (12_000_000, 50)])), None);
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_rare_part_must_have_ops_but_its_spread_counts_by_its_rate() {
-        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartFigures {
+        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartResult {
             workload: format!("P{ops}"),
             params: Default::default(),
             chosen: Default::default(),

@@ -15,13 +15,16 @@ const HIDDEN_POINTS: f64 = 0.2;
 pub struct Ramp<'a> {
     /// Workload, with what tells it from the other ramps.
     pub label: String,
+    /// Tests of the ramp.
     pub tests: Vec<&'a Test>,
 }
 
 /// One step of a ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step<'a> {
+    /// Number of jobs.
     pub jobs: u32,
+    /// Throughput at this number of jobs.
     pub figure: Figure<'a>,
     /// Throughput / best throughput, 0 to 1; above 1 if the verdict keeps this step from being the
     /// best.
@@ -29,12 +32,14 @@ pub struct Step<'a> {
     /// Throughput / (jobs x throughput of one job); absent without a figure at one job, or if that
     /// is 0.
     pub efficiency: Option<f64>,
+    /// CPU use of the host, in percent; absent if it is not known.
     pub cpu_busy_pct: Option<f64>,
 }
 
 /// Scaling of one ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling<'a> {
+    /// Best valid throughput of the ramp.
     pub best: Figure<'a>,
     /// At one job: what efficiency refers to.
     pub single: Option<Figure<'a>>,
@@ -99,8 +104,11 @@ impl<'a> Ramp<'a> {
 /// A step at which CPU busy hides that most of the throughput is used up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hidden {
+    /// Workload of the ramp, with what tells it from the other ramps.
     pub label: String,
+    /// Number of jobs of the step.
     pub jobs: u32,
+    /// CPU use of the host at the step, in percent.
     pub cpu_busy_pct: f64,
     /// Throughput / best throughput.
     pub utilisation: f64,
@@ -132,7 +140,7 @@ pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::errata::fixture::{judged, test};
+    use crate::analysis::published_checks::fixture::{judged, test};
     use crate::model::{PublishedKind, Status};
 
     /// SRV-QUERY1 with hyperthreading, as published in the study peakmarks-hyperthreading-2020.

@@ -16,7 +16,7 @@ const ROW_LOCKS_SEEN: &str = "row_locks_seen";
 /// Ops per second of the last quarter of a test's seconds, of those of its first quarter.
 const RATE_KEPT: &str = "rate_kept";
 /// Fewer seconds tell nothing of how a rate falls.
-const LEAST_SECONDS: usize = 4;
+const MIN_SECONDS: usize = 4;
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
@@ -150,7 +150,7 @@ fn rate_kept(series: &[SeriesPoint]) -> Option<f64> {
     let whole = series.iter().filter(|point| point.interval_s > 0.5);
     let rates: Vec<f64> = whole.map(|point| point.ops / point.interval_s).collect();
     let quarter = rates.len() / 4;
-    if rates.len() < LEAST_SECONDS {
+    if rates.len() < MIN_SECONDS {
         return None;
     }
     let (first, last) = (mean(&rates[..quarter])?, mean(&rates[rates.len() - quarter..])?);
@@ -194,7 +194,7 @@ pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Event, Moment, Snapshot};
+    use crate::model::{Event, Snapshot, SnapshotPoint};
 
     #[test]
     fn names_stand_for_the_whole_test() {
@@ -280,7 +280,7 @@ mod tests {
         let mut result = fixture::result();
         let durable = Claim { when: Some("durable".into()), ..Claim::default() };
         assert!(Scope::new(&result).applies(&durable, "one"));
-        for (moment, value) in [(Moment::Begin, 1.0), (Moment::End, 0.0)] {
+        for (moment, value) in [(SnapshotPoint::Begin, 1.0), (SnapshotPoint::End, 0.0)] {
             let counters = fixture::counters(&[("durable", value)]);
             result.snapshots.push(Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 });
         }

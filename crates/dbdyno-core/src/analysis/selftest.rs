@@ -16,7 +16,9 @@ const CLOCK_SLACK: f64 = 0.02;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
+    /// What was compared agrees.
     Ok,
+    /// What was compared contradicts.
     Failed,
     /// Nothing could be compared, or others disturbed it.
     NotJudged,
@@ -36,8 +38,11 @@ impl Outcome {
 /// A check, how it ended, and why one may believe it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
+    /// Name of the check.
     pub check: String,
+    /// Result of the check.
     pub outcome: Outcome,
+    /// Figures that the result rests on, in one sentence.
     pub evidence: String,
 }
 
@@ -51,15 +56,20 @@ impl Finding {
 /// A counter of the database beside what our own counts say that it must be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
+    /// Name of the counter.
     pub counter: String,
+    /// Growth of the counter.
     pub counted: f64,
+    /// Growth that our own counts predict.
     pub expected: f64,
 }
 
 /// A test with what it was to be.
 #[derive(Debug, Clone, Copy)]
 pub struct Tried<'a> {
+    /// Workload with its parameters, as planned.
     pub selection: &'a Selection,
+    /// Result of the test.
     pub test: &'a TestResult,
 }
 
@@ -219,7 +229,7 @@ fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
         return Finding::new(
             check,
             Outcome::NotJudged,
-            "syncs of the log are not counted here, by the settings they are waited for",
+            "log syncs are not counted here; by the settings, commits wait for them",
         );
     }
     let (commits, syncs) =

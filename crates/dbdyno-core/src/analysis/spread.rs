@@ -8,13 +8,14 @@ use std::f64::consts::FRAC_PI_2;
 use crate::stats::summary::{mean, t95, variance};
 
 /// Windows, starts or loads from which their spread gives an interval.
-pub const FEWEST_GROUPS: usize = 3;
+pub const MIN_GROUPS: usize = 3;
 
 /// One window of a repeated test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
     /// Number of the load of the data in the run, and of the server's start.
     pub load: u32,
+    /// Number of the server start in the run.
     pub start: u32,
     /// The figure.
     pub value: f64,
@@ -25,13 +26,18 @@ pub struct Window {
 /// Source of variation between repetitions, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
+    /// Variation within a window, second by second.
     Within,
+    /// Variation between windows of one server start.
     Windows,
+    /// Variation between server starts on one load of the data.
     Starts,
+    /// Variation between loads of the data.
     Loads,
 }
 
 impl Level {
+    /// Every level, from the smallest to the largest.
     pub const ALL: [Level; 4] = [Level::Within, Level::Windows, Level::Starts, Level::Loads];
 
     /// As reports say it.
@@ -49,10 +55,12 @@ impl Level {
 /// [`Level::ALL`]; absent where a level was not repeated. What a level below explains is taken off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
+    /// Part of each level.
     pub parts: [Option<f64>; 4],
     /// Groups of the largest level that was repeated, and the standard error of the median, which
     /// is the figure of repetitions, as a fraction of it.
     pub groups: usize,
+    /// Standard error of the median, as a fraction of it.
     pub error: f64,
     /// Half width, around the median, which is the figure of repetitions, of the range in which an
     /// equal further test falls in 19 of 20 cases: on a start and a load of its own if those were
@@ -88,7 +96,7 @@ pub fn of(windows: &[Window]) -> Option<Spread> {
     let groups = top.len() as f64;
     let next =
         || Some(t95(groups - 1.0)? * (spread * (1.0 + of_median(top.len())) + beside).sqrt());
-    let is_enough = top.len() >= FEWEST_GROUPS;
+    let is_enough = top.len() >= MIN_GROUPS;
     let next = if is_enough { next() } else { None };
     let error = (spread * of_median(top.len())).sqrt();
     Some(Spread { parts, groups: top.len(), error, next })

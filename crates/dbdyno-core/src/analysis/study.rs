@@ -8,25 +8,28 @@ use crate::model::{Reason, ReasonCode, Sentence, Status, Test, TestResult};
 use crate::stats::summary::{median, median_interval};
 
 /// Fewer blocks have no interval.
-pub const FEWEST_BLOCKS: usize = 6;
+pub const MIN_BLOCKS: usize = 6;
 
 /// A median with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Known {
+pub struct MedianInterval {
+    /// The median.
     pub value: f64,
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-impl Known {
+impl MedianInterval {
     /// The median of the blocks' values; none with too few.
-    pub fn of(values: &[f64]) -> Option<Known> {
+    pub fn of(values: &[f64]) -> Option<MedianInterval> {
         let (low, high) = median_interval(values)?;
-        Some(Known { value: median(values)?, low, high })
+        Some(MedianInterval { value: median(values)?, low, high })
     }
 
     /// The verdict on a figure of tests with this one: without an interval it is conditional.
-    pub fn verdict(known: Option<&Known>, of_tests: Status) -> Status {
+    pub fn verdict(known: Option<&MedianInterval>, of_tests: Status) -> Status {
         if known.is_some() { of_tests } else { of_tests.max(Status::Conditional) }
     }
 
@@ -114,7 +117,7 @@ fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
 /// Reason for a figure that is missing because of too few blocks.
 pub fn too_few(blocks: usize) -> Sentence {
     let sentence = Sentence::new("{blocks} of the {needed} blocks that are needed can be used");
-    sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
+    sentence.with("blocks", blocks as u64).with("needed", MIN_BLOCKS as u64)
 }
 
 /// The values that are known.
@@ -159,11 +162,11 @@ mod tests {
 
     #[test]
     fn a_median_is_known_from_six_blocks_on() {
-        assert_eq!(Known::of(&[1.0; 5]), None);
-        assert_eq!(Known::verdict(None, Status::Valid), Status::Conditional);
-        assert_eq!(Known::verdict(None, Status::Invalid), Status::Invalid);
-        let known = Known::of(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
-        assert_eq!(known, Known { value: 3.5, low: 1.0, high: 6.0 });
+        assert_eq!(MedianInterval::of(&[1.0; 5]), None);
+        assert_eq!(MedianInterval::verdict(None, Status::Valid), Status::Conditional);
+        assert_eq!(MedianInterval::verdict(None, Status::Invalid), Status::Invalid);
+        let known = MedianInterval::of(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
+        assert_eq!(known, MedianInterval { value: 3.5, low: 1.0, high: 6.0 });
         assert!(known.is_apart(0.5) && known.is_apart(7.0) && !known.is_apart(2.0));
     }
 }

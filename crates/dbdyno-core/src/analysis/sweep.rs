@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::study::{Blocks, Known, known};
+use super::study::{Blocks, MedianInterval, known};
 use super::tiers::{EVICTED, device_read_bytes};
 use crate::model::params::ACTIVE_ROWS;
 use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
@@ -14,8 +14,8 @@ use crate::stats::summary::median;
 
 /// Caches in a row that are looked for: the database's and the operating system's; without files in
 /// the latter the one.
-const MOST_CLIFFS: usize = 2;
-const MOST_EVICTED: usize = 1;
+const MAX_CLIFFS: usize = 2;
+const MAX_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
 const SERVED: f64 = 0.05;
 /// The device served what was read if it read so much of it, a cache before it if so little.
@@ -25,26 +25,32 @@ const HARDLY: f64 = 0.1;
 const WHOLE: f64 = 0.8;
 /// An op that misses the cache reads a block at the least: counters that foretell fewer than half
 /// a block per op of a set without end show first lookups, not the end of a cache.
-const LEAST_MISSES: f64 = 0.5;
+const MIN_MISSES: f64 = 0.5;
 /// Sizes by time and by counters that differ by more contradict one another.
 const ALIKE: f64 = 2.0;
 
 /// One size of the active set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
+    /// Rows of the active set, from which keys are drawn.
     pub rows: f64,
     /// Of the table's rows, without indexes.
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
     /// Blocks that the database asked for per op, and what the device read of their bytes.
     pub misses_per_op: Option<f64>,
+    /// Share of the bytes of those blocks that the device read, 0 to 1; absent if it is not known.
     pub device_share: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the service time.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -53,8 +59,11 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
+    /// The database's own cache.
     BufferCache,
+    /// The cache of the operating system.
     SystemCache,
+    /// The device that holds the database.
     Device,
     /// Several, or the counters do not tell.
     Unknown,
@@ -67,7 +76,7 @@ impl Tier {
             Tier::BufferCache => "the database's cache",
             Tier::SystemCache => "the operating system's cache",
             Tier::Device => "the device",
-            Tier::Unknown => "a tier that the counters do not tell",
+            Tier::Unknown => "a read source that the counters do not show",
         }
     }
 }
@@ -75,15 +84,16 @@ impl Tier {
 /// Service times that one tier gives.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plateau {
+    /// Tier that serves the reads.
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
     /// Active set up to which it does, in MB; none for the last.
-    pub up_to_mb: Option<Known>,
+    pub up_to_mb: Option<MedianInterval>,
     /// The same by the blocks that the database asked for; of the database's cache.
-    pub counted_mb: Option<Known>,
+    pub counted_mb: Option<MedianInterval>,
     /// Contradiction by the counters.
     #[serde(serialize_with = "in_english")]
     pub contradiction: Option<Sentence>,
@@ -99,12 +109,15 @@ fn in_english<S: serde::Serializer>(
 /// A curve of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Other parameters that differ from the defaults.
     pub params: BTreeMap<String, String>,
+    /// Number of jobs.
     pub jobs: u32,
     /// The files were put out of the operating system's cache all the time.
     pub evicted: bool,
+    /// Sizes of the active set, in ascending order.
     pub steps: Vec<Step>,
     /// Absent with too few steps.
     pub plateaus: Vec<Plateau>,
@@ -199,7 +212,7 @@ fn device_share(test: &TestResult) -> Option<f64> {
 fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
     let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
     let values = known(&blocks.values(|test| test.latency.mean_us));
-    let us = Known::of(&values);
+    let us = MedianInterval::of(&values);
     Some(Step {
         rows,
         active_mb: rows * of(mb_per_row)?,
@@ -209,7 +222,7 @@ fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
         device_share: of(device_share),
         blocks: values.len(),
         left_out: blocks.left_out(),
-        verdict: Known::verdict(us.as_ref(), blocks.status()),
+        verdict: MedianInterval::verdict(us.as_ref(), blocks.status()),
         conditions: blocks.conditions(),
     })
 }
@@ -275,7 +288,7 @@ impl Fitted {
 }
 
 fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
-    let most = if evicted { MOST_EVICTED } else { MOST_CLIFFS };
+    let most = if evicted { MAX_EVICTED } else { MAX_CLIFFS };
     let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
         return Vec::new();
     };
@@ -283,7 +296,7 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
     let tiers = tiers(steps, &times, evicted);
     let served = last_served(&tiers).unwrap_or(0);
     let plateau = |(at, tier): (usize, Tier)| {
-        let up_to_mb = times.sizes.get(at).and_then(|sizes| Known::of(sizes));
+        let up_to_mb = times.sizes.get(at).and_then(|sizes| MedianInterval::of(sizes));
         let counted_mb = counted_mb.filter(|_| at == served);
         let contradiction = match at {
             0 if tier == Tier::Unknown => misses_at_first(steps),
@@ -291,20 +304,20 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
             _ => None,
         };
         let levels = times.levels(at);
-        let (us, median_us) = (Known::of(&levels), median(&levels));
+        let (us, median_us) = (MedianInterval::of(&levels), median(&levels));
         Plateau { tier, us, median_us, up_to_mb, counted_mb, contradiction }
     };
     tiers.into_iter().enumerate().map(plateau).collect()
 }
 
 /// Active set from which on the database asks for blocks, by its counters.
-fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<Known> {
+fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<MedianInterval> {
     // Beside the misses of the first lookups a few count as none.
     let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1)?;
-    median(&found.rises[0]).filter(|rise| *rise > LEAST_MISSES)?;
+    median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
     steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
-    Known::of(&found.sizes[0])
+    MedianInterval::of(&found.sizes[0])
 }
 
 /// Read source of each plateau, by the counters of its steps.
@@ -318,7 +331,7 @@ fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
         // The caches of the processor have ends, too: what misses nothing is the database's cache,
         // and what misses little behind such an end are first lookups.
         let is_served = misses.is_some_and(|misses| misses <= SERVED)
-            || foretold_misses(steps, from_mb, up_to_mb).is_some_and(|all| all < LEAST_MISSES);
+            || foretold_misses(steps, from_mb, up_to_mb).is_some_and(|all| all < MIN_MISSES);
         let tier = match misses {
             Some(_) if is_served => Tier::BufferCache,
             _ if at == 0 => Tier::Unknown,
@@ -364,7 +377,7 @@ fn misses_between(steps: &[Step], from_mb: f64, up_to_mb: Option<f64>) -> Option
 fn last_tier(steps: &[Step], passed: usize, evicted: bool) -> Tier {
     match steps.last().and_then(|last| last.device_share) {
         // Behind two caches only the device is left, also while they still serve most of the reads.
-        Some(share) if share >= MOSTLY || passed >= MOST_CLIFFS && share > HARDLY => Tier::Device,
+        Some(share) if share >= MOSTLY || passed >= MAX_CLIFFS && share > HARDLY => Tier::Device,
         Some(share) if share <= HARDLY && !evicted => Tier::SystemCache,
         _ => Tier::Unknown,
     }
@@ -378,7 +391,10 @@ fn misses_at_first(steps: &[Step]) -> Option<Sentence> {
 }
 
 /// Contradiction between the counters and the end of the database's cache by the service times.
-fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<Sentence> {
+fn contradiction(
+    up_to_mb: Option<MedianInterval>,
+    counted_mb: Option<MedianInterval>,
+) -> Option<Sentence> {
     let differ = |a: f64, b: f64| a / b > ALIKE || b / a > ALIKE;
     match (up_to_mb, counted_mb) {
         (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
@@ -402,16 +418,20 @@ fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<S
 /// Printed service times of a workload over the size of the database.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedCurve {
+    /// Platform as the publication names it.
     pub platform: String,
+    /// Workload that the published one corresponds to.
     pub workload: String,
+    /// Parameters that tell the curve from others.
     pub params: BTreeMap<String, String>,
+    /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
     /// GB and us, in ascending order.
     pub points: Vec<(f64, f64)>,
 }
 
 /// Fewer sizes make no curve.
-const FEWEST_SIZES: usize = 3;
+const MIN_SIZES: usize = 3;
 
 /// The curves of publications: tests that are printed at several sizes of one platform's database.
 /// A time that is not printed follows from jobs and throughput: who waits for each answer has no
@@ -448,7 +468,7 @@ pub fn published<'a>(
         curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         curve.points.dedup_by(|a, b| a.0 == b.0);
     }
-    curves.retain(|curve| curve.points.len() >= FEWEST_SIZES);
+    curves.retain(|curve| curve.points.len() >= MIN_SIZES);
     curves
 }
 
@@ -517,7 +537,7 @@ mod tests {
             Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
     }
 
-    fn near(known: Option<Known>, expected: f64) -> bool {
+    fn near(known: Option<MedianInterval>, expected: f64) -> bool {
         known.is_some_and(|known| {
             (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value
         })

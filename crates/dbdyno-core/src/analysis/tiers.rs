@@ -17,7 +17,7 @@ pub const EVICTED: &str = "evicted";
 pub const DEVICE_KNOWN: &str = "device_known";
 /// Below this share of the reads a tier's time is not told: it would be the error of the other
 /// tiers' times.
-const LEAST_SHARE: f64 = 0.05;
+const MIN_SHARE: f64 = 0.05;
 
 /// Bytes that the device read for the database: by its processes if they can be seen, else by
 /// anyone.
@@ -28,6 +28,7 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
 /// Reads by other processes in the window, from the device that holds the database.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForeignReads {
+    /// Bytes that other processes read.
     pub bytes: f64,
     /// Of all that the device read.
     pub of_bytes: f64,
@@ -65,8 +66,11 @@ pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
 /// Blocks by the tier that served them, over the whole test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tiers {
+    /// Blocks from the database's buffer cache.
     pub buffer: f64,
+    /// Blocks from the cache of the operating system.
     pub os_cache: f64,
+    /// Blocks from the device.
     pub device: f64,
 }
 
@@ -114,7 +118,7 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
 /// Which counter is missing, or that too few blocks came from there.
 pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
-    if tiers.os_cache < LEAST_SHARE * tiers.asked() {
+    if tiers.os_cache < MIN_SHARE * tiers.asked() {
         return Err("too few reads came from the operating system's cache".into());
     }
     let rest_ms = get("physical_read_time_ms")? - get("os_disk_read_s")? * 1000.0;
@@ -137,7 +141,7 @@ pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentenc
             .get("physical_read_time_ms")
             .ok_or_else(|| not_known("physical_read_time_ms"))?,
     };
-    if tiers.buffer < LEAST_SHARE * tiers.all() {
+    if tiers.buffer < MIN_SHARE * tiers.all() {
         return Err("too few blocks were found in the database's cache".into());
     }
     Ok((result.total.busy_s * 1000.0 - waited_ms).max(0.0) / tiers.buffer)

@@ -37,8 +37,11 @@ const LOAD: &[Definition] = &[
 /// A line of the load profile, or why it is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadLine {
+    /// Name of the line.
     pub title: &'static str,
+    /// Unit of what is counted.
     pub unit: &'static str,
+    /// Amount per second, or the reason why it is unknown.
     pub per_s: Result<f64, Sentence>,
     /// Per commit that was waited for; per op of a workload that does not commit.
     pub per_transaction: Result<f64, Sentence>,
@@ -90,7 +93,9 @@ fn transactions_per_s(result: &TestResult) -> f64 {
 /// A part of a time that adds up with the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimePart {
+    /// Name of the part.
     pub title: &'static str,
+    /// Length of the part, in s.
     pub seconds: f64,
     /// Of the whole.
     pub share: f64,

@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, crosscheck, littles_law, promise, samples, tiers, unsteady};
+use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, slo_search, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -20,9 +20,9 @@ const CLIENT_LIMIT: f64 = 0.9;
 /// The network is the limit if the way there and back alone takes this share of an op.
 const NETWORK_LIMIT: f64 = 0.5;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
-const FEWEST_OPS_PER_POINT: f64 = 10.0;
+const MIN_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
-const SHORTEST_POINT_S: f64 = 0.5;
+const MIN_POINT_S: f64 = 0.5;
 /// A step of the clock beyond this many seconds and this fraction of the window matters; ten times
 /// the fraction spoils the test.
 const CLOCK_STEP_S: f64 = 0.02;
@@ -61,7 +61,7 @@ pub fn judge(
         steal(result),
         foreign_load(result),
         foreign_reads(result),
-        unsteady::judge(result),
+        cpu_speed::judge(result),
         client_limit(result, ctx),
         network_limit(result, ctx),
         steady(result),
@@ -112,7 +112,7 @@ fn steal(result: &TestResult) -> Option<Reason> {
         return Some(unchecked("stolen CPU time of the database's host is not known"));
     };
     let sentence =
-        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");
     (stolen / total > STEAL_LIMIT).then(|| {
         Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total))
     })
@@ -122,8 +122,8 @@ fn steal(result: &TestResult) -> Option<Reason> {
 /// processors are idle.
 fn foreign_load(result: &TestResult) -> Option<Reason> {
     let cpu::Foreign { used, usable, doubt } = cpu::foreign(result)?;
-    let sentence = "other programs used {share%} of the processor time that this test could use \
-                    ({used} of {usable} processors)";
+    let sentence = "other processes used {share%} of the CPU time that this test could use ({used} \
+                    of {usable} CPUs)";
     let sentence = Sentence::new(sentence)
         .with("share", used / usable)
         .with("used", used)
@@ -136,7 +136,7 @@ fn foreign_load(result: &TestResult) -> Option<Reason> {
 fn foreign_reads(result: &TestResult) -> Option<Reason> {
     let found = tiers::foreign_reads(result)?;
     let sentence = Sentence::new(
-        "other programs read {bytes} of the {all} MB that the database's device read: {share%} of \
+        "other processes read {bytes} of the {all} MB that the database's device read: {share%} of \
          its time by bytes",
     );
     let sentence = sentence.with("bytes", found.bytes / 1e6).with("all", found.of_bytes / 1e6);
@@ -160,7 +160,8 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let jobs = result.jobs + result.beside.as_ref().map_or(0, |beside| beside.part.jobs);
     let available = f64::from(jobs.min(ctx.host_cpus));
     let sentence = Sentence::new(
-        "our own process used {share%} of the processor time that there is for {jobs}",
+        "the client was the bottleneck: dbdyno itself used {share%} of the CPU time available to \
+         {jobs}",
     )
     .with("share", cores / available)
     .with("jobs", Sentence::jobs(result.jobs));
@@ -172,8 +173,8 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
 fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let trip_s = ctx.round_trip_s.filter(|_| result.drive == Drive::Client)?;
     let op_s = result.total.busy_s / result.total.ops as f64;
-    let sentence = "the way to the server and back ({trip} us) takes {share%} of an op's time: the \
-                    network is measured too";
+    let sentence = "the network round trip ({trip} us) is {share%} of the service time: this \
+                    result includes the network";
     let sentence =
         Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
     (trip_s >= NETWORK_LIMIT * op_s)
@@ -186,13 +187,11 @@ fn steady(result: &TestResult) -> Option<Reason> {
     if result.open.as_ref().is_some_and(OpenLoop::changes) {
         return None;
     }
-    let points = result
-        .series
-        .iter()
-        .filter(|point| point.in_window && point.interval_s >= SHORTEST_POINT_S);
+    let points =
+        result.series.iter().filter(|point| point.in_window && point.interval_s >= MIN_POINT_S);
     let (counts, rates): (Vec<f64>, Vec<f64>) =
         points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
-    let dense = counts.iter().sum::<f64>() >= FEWEST_OPS_PER_POINT * counts.len() as f64;
+    let dense = counts.iter().sum::<f64>() >= MIN_OPS_PER_POINT * counts.len() as f64;
     let found = steadiness(&rates).filter(|found| dense && !found.is_steady())?;
     let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} \
                     against the first";
@@ -225,9 +224,9 @@ fn precision(result: &TestResult) -> Option<Reason> {
 /// An open loop whose ops were not all done: the rate is not one that the platform can have.
 fn overload(result: &TestResult) -> Option<Reason> {
     let open =
-        result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
-    let sentence = "{share%} of the ops that were due were done: the platform does not keep up \
-                    with {rate} ops/s";
+        result.open.as_ref().filter(|open| slo_search::is_overloaded(open, result.window.ops))?;
+    let sentence = "{share%} of the scheduled ops were done: the platform does not keep up with \
+                    {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
     Some(Reason::new(
         Status::Invalid,
@@ -315,7 +314,7 @@ fn timing_cost(result: &TestResult) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Expr, Moment, Snapshot};
+    use crate::model::{Expr, Snapshot, SnapshotPoint};
 
     const CTX: JudgeContext<'static> = JudgeContext {
         engine: "one",
@@ -371,8 +370,8 @@ mod tests {
         result.drive = Drive::Client;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "four tenths");
         result.total.busy_s *= 0.5;
-        let text = "network: the way to the server and back (400 us) takes 80 % of an op's time: \
-                    the network is measured too";
+        let text = "network: the network round trip (400 us) is 80 % of the service time: this \
+                    result includes the network";
         assert_eq!(verdict(&result, &elsewhere), (Status::Conditional, vec![text.to_string()]));
         result.drive = Drive::Database;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "one call a second");
@@ -399,7 +398,7 @@ mod tests {
         result.window_counters.set("os_cpu_steal_s", 1.0);
         let (status, reasons) = verdict(&result, &CTX);
         assert!(
-            status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"),
+            status == Status::Conditional && reasons[0].starts_with("steal: steal time was 2.50 %"),
             "{reasons:?}"
         );
         let (status, reasons) = verdict(&fixture::result(), &CTX);
@@ -424,8 +423,8 @@ mod tests {
             verdict(&result, &JudgeContext { in_process: true, ..CTX })
         };
         assert_eq!(with(0.99, 10.0), (Status::Valid, vec![]));
-        let text = "foreign-load: other programs used 23 % of the processor time that this test \
-                    could use (0.460 of 2 processors)";
+        let text = "foreign-load: other processes used 23 % of the CPU time that this test could \
+                    use (0.460 of 2 CPUs)";
         assert_eq!(with(4.6, 10.0), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(1.0, 10.0).0, Status::Conditional);
         // Of 0.3 s the account is not that exact.
@@ -447,8 +446,8 @@ mod tests {
             all.for_each(|(name, value)| result.window_counters.set(*name, *value));
             verdict(&result, &CTX)
         };
-        let text = "foreign-load: other programs read 120 of the 200 MB that the database's device \
-                    read: 24 % of its time by bytes";
+        let text = "foreign-load: other processes read 120 of the 200 MB that the database's \
+                    device read: 24 % of its time by bytes";
         assert_eq!(with(&[]), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(&[("os_disk_busy_s", 1.2)]).0, Status::Valid, "4.8 % of the time");
         assert_eq!(
@@ -466,7 +465,7 @@ mod tests {
         for on in [0.0, 1.0] {
             let counters = fixture::counters(&[("instruments", on)]);
             result.snapshots.push(Snapshot {
-                moment: Moment::Begin,
+                moment: SnapshotPoint::Begin,
                 t_s: 0.0,
                 counters,
                 cost_ms: 0.0,
@@ -488,7 +487,7 @@ mod tests {
     fn a_lock_around_the_caches_of_all_jobs_counts_from_two_jobs_on() {
         let mut result = calm();
         let counters = fixture::counters(&[("cache_lock", 1.0)]);
-        let (moment, t_s, cost_ms) = (Moment::Begin, 0.0, 0.0);
+        let (moment, t_s, cost_ms) = (SnapshotPoint::Begin, 0.0, 0.0);
         result.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
         assert_eq!(verdict(&result, &CTX).0, Status::Conditional);
         result.jobs = 1;
@@ -501,7 +500,7 @@ mod tests {
         result.window_counters.set("self_cpu_s", 18.0);
         let (status, reasons) = verdict(&result, &CTX);
         assert!(
-            status == Status::Conditional && reasons[0].starts_with("client-limit: our own"),
+            status == Status::Conditional && reasons[0].starts_with("client-limit: the client"),
             "{reasons:?}"
         );
         assert_eq!(verdict(&result, &JudgeContext { in_process: true, ..CTX }).0, Status::Valid);

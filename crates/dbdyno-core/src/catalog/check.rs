@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, KEYS, PLACE, READ_TX};
 use crate::model::vectors;
-use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
+use crate::model::{Bind, Expr, Facts, MIN_KNOWN_S, Param, Part, Quantity, Wire, Workload};
 
 use crate::stats::skew::{KeyLaw, Place};
 
@@ -349,7 +349,7 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
     if entry
         .max_duration_s
         .or(suite.max_duration_s)
-        .is_some_and(|most_s| !(LEAST_KNOWN_S..1e9).contains(&most_s))
+        .is_some_and(|most_s| !(MIN_KNOWN_S..1e9).contains(&most_s))
     {
         return no("'max_duration_s' must be 5 or more");
     }

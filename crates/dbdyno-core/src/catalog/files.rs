@@ -26,13 +26,13 @@ const FOLDERS: [&str; 12] = [
     "failover",
 ];
 /// Directories above a file within a catalogue: `workloads/<group>`.
-const MOST_DIRS: usize = 2;
+const MAX_DIRS: usize = 2;
 const MB: u64 = 1_000_000;
 /// A larger file does not belong to a catalogue; ours have less than a hundredth of it.
-const MOST_BYTES: u64 = 4 * MB;
+const MAX_BYTES: u64 = 4 * MB;
 /// All files together.
-const MOST_TOTAL_BYTES: u64 = 64 * MB;
-const MOST_FILES: usize = 10_000;
+const MAX_TOTAL_BYTES: u64 = 64 * MB;
+const MAX_FILES: usize = 10_000;
 
 /// A text file of a catalogue.
 #[derive(Debug, Clone)]
@@ -174,7 +174,7 @@ fn is_of_catalogue(path: &str) -> bool {
 }
 
 fn check_depth(path: &Path, relative: &str) -> Result<()> {
-    if relative.split('/').count() <= MOST_DIRS {
+    if relative.split('/').count() <= MAX_DIRS {
         return Ok(());
     }
     Err(Error::usage(path.display().to_string(), "a catalog has no such directory")
@@ -190,11 +190,11 @@ fn text_of(path: &Path) -> Result<String> {
     if !data.is_file() {
         return Err(refused("is not a regular file".into()));
     }
-    if data.len() > MOST_BYTES {
+    if data.len() > MAX_BYTES {
         return Err(refused(format!(
             "has {} MB, a file of a catalog has at most {}",
             data.len() / MB,
-            MOST_BYTES / MB
+            MAX_BYTES / MB
         )));
     }
     std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -205,10 +205,10 @@ fn text_of(path: &Path) -> Result<String> {
 
 fn check_total(root: &Path, files: &[File]) -> Result<()> {
     let bytes: u64 = files.iter().map(|file| file.text.len() as u64).sum();
-    if files.len() <= MOST_FILES && bytes <= MOST_TOTAL_BYTES {
+    if files.len() <= MAX_FILES && bytes <= MAX_TOTAL_BYTES {
         return Ok(());
     }
-    let what = format!("holds more than {MOST_FILES} files or {} MB", MOST_TOTAL_BYTES / MB);
+    let what = format!("holds more than {MAX_FILES} files or {} MB", MAX_TOTAL_BYTES / MB);
     Err(Error::usage(root.display().to_string(), what)
         .advise("name the directory of a catalog with --catalog"))
 }

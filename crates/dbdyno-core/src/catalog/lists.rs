@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Group {
     /// Upper case: `SRV`.
     pub id: String,
+    /// Heading of the group in reports.
     pub title: String,
+    /// Prose for reports: what its workloads have in common.
     pub about: String,
     /// Position in listings.
     #[serde(skip)]

@@ -9,6 +9,7 @@ use super::{Catalog, Entry, Profile, Suite};
 /// Result of `find`: the workload, and what an alias fixes.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
+    /// Workload with its SQL.
     pub entry: &'a Entry,
     /// The alias as the catalogue writes it, if it was asked for by one (`T611`).
     pub alias: Option<&'a str>,

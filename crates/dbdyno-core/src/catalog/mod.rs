@@ -44,6 +44,7 @@ const SELFTEST: &str = "selftest";
 /// A workload with the SQL of its folder.
 #[derive(Debug, Clone)]
 pub struct Entry {
+    /// Workload as its file defines it, checked.
     pub workload: Workload,
     /// Contract and cross-check as they are written; in `workload` each claim names the engines for
     /// which it holds.
@@ -57,10 +58,13 @@ pub struct Entry {
 /// A data set: its description as text (the data set layer reads it) and its SQL.
 #[derive(Debug, Clone)]
 pub struct DataSet {
+    /// Name of the data set: that of its folder.
     pub name: String,
     /// Text and path of `dataset.toml`.
     pub toml: String,
+    /// Path of `dataset.toml`, for messages.
     pub toml_path: String,
+    /// SQL blocks of the data set.
     pub blocks: BlockSet,
 }
 

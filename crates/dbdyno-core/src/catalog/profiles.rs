@@ -22,14 +22,18 @@ const OTHER: &str = "other";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// Name on the command line, and of the file.
     pub id: String,
+    /// One line for lists.
     pub title: String,
+    /// Prose on what the profile is for.
     #[serde(default)]
     pub about: String,
     /// Nominal size of the data set that goes with it.
     pub size_gb: f64,
     /// The machine it is meant for, as text: `4-8`.
     pub cores: Option<String>,
+    /// Memory of the machine that it is meant for, in GB, as text.
     pub ram_gb: Option<String>,
     /// Buffer cache of the database in MB (2^20 bytes).
     pub cache_mb: Option<f64>,

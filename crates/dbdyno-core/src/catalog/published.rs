@@ -13,6 +13,7 @@ use crate::model::Quantity;
 /// `published/*.toml`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PublishedWords {
+    /// Codes of publications with their workloads.
     pub codes: Vec<PublishedCode>,
     /// Section of the disclosure -> fact -> the attributes that give it, best first.
     pub disclosure: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -29,10 +30,14 @@ pub struct PublishedCode {
     /// Empty for a test without a code: then its description decides.
     #[serde(default)]
     pub code: String,
+    /// Words of the publication for the measured work; empty if the code decides.
     #[serde(default)]
     pub description: String,
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
+    /// Parameters that make the workload the published work.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
     /// The metric that is the KPM where it is printed, if it is not the one that the rules of the

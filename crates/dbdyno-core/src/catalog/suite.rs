@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result, quote};
-use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Promise, Workload};
+use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Slo, Workload};
 
 use super::{Catalog, parse_selection};
 
@@ -16,8 +16,11 @@ const EVERY_VALUE: &str = "*";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
+    /// Name on the command line, and of the file.
     pub id: String,
+    /// One line for lists.
     pub title: String,
+    /// Prose on what the suite is for.
     #[serde(default)]
     pub about: String,
     /// Nominal size of the data set if the user gives none.
@@ -28,12 +31,15 @@ pub struct Suite {
     pub profile: Option<String>,
     /// Jobs of every entry that gives none: `1,2,cores` or `1..auto`.
     pub jobs: Option<AskedRamp>,
+    /// Warm-up of every entry that gives none, in s.
     pub warmup_s: Option<f64>,
+    /// Length of the window of every entry that gives none, in s.
     pub duration_s: Option<f64>,
     /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest
     /// window.
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
+    /// Longest window with a precision, in s.
     pub max_duration_s: Option<f64>,
     /// Number of repetitions of every test, for an interval at least three; an entry may say
     /// otherwise.
@@ -47,6 +53,7 @@ pub struct Suite {
     /// itself.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
+    /// Tests of the suite, in order.
     #[serde(default, rename = "entry")]
     pub entries: Vec<SuiteEntry>,
 }
@@ -66,6 +73,7 @@ pub struct SuiteEntry {
     pub title: Option<String>,
     /// Its class or group in the publication.
     pub class: Option<String>,
+    /// Parameter values; those that are left out have their defaults.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
     /// Values of parameters: one test for each combination; `["*"]` = every value that the workload
@@ -75,23 +83,33 @@ pub struct SuiteEntry {
     /// The parameter of `each` whose values rise: those that are left are not run once throughput
     /// has gained less than 5 % twice in a row, as in a ramp `1..auto`.
     pub rising: Option<String>,
+    /// Ramp; none = that of the suite.
     pub jobs: Option<AskedRamp>,
     /// Test for an engine that cannot give the values of `each`.
     pub without: Option<Without>,
+    /// Drive; none = the engine's default for the workload.
     pub drive: Option<Drive>,
     /// Open loop: `500`, `100,200` or `auto` ops per second, when they are due, and for `auto` the
     /// promise by which the highest rate is looked for.
     pub rate: Option<AskedRate>,
+    /// Distribution of scheduled starts; none = that of the request.
     pub arrivals: Option<Arrivals>,
-    pub slo: Option<Promise>,
+    /// SLO that the search for the highest rate must meet.
+    pub slo: Option<Slo>,
     /// Background workload, `ID[:param=value,...]`, with so many jobs (1 if none are given).
     pub background: Option<String>,
+    /// Number of jobs of the background workload; none = 1.
     pub background_jobs: Option<u32>,
+    /// Warm-up, in s; none = that of the suite.
     pub warmup_s: Option<f64>,
+    /// Length of the window, in s; none = that of the suite.
     pub duration_s: Option<f64>,
+    /// Precision at which the window ends; none = that of the suite.
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
+    /// Longest window with a precision, in s; none = that of the suite.
     pub max_duration_s: Option<f64>,
+    /// Number of repetitions; none = that of the suite.
     pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
@@ -182,7 +200,7 @@ impl SuiteEntry {
             ),
             (
                 has_rate && self.drive == Some(Drive::Database),
-                "a 'rate' is kept by clients: the loop of the database drive runs inside the \
+                "a 'rate' is kept by clients: the loop of the in-database drive runs inside the \
                  database",
             ),
             (

@@ -15,7 +15,9 @@ pub struct Confirmed {
     pub version: String,
     /// The version of dbdyno since which it is confirmed, the day (RFC 3339), and by what.
     pub since: String,
+    /// Day of the confirmation, RFC 3339.
     pub on: String,
+    /// Evidence that confirms it, in words.
     pub by: String,
 }
 
@@ -33,10 +35,9 @@ pub(super) fn unconfirmed(
 ) -> Option<Reason> {
     let covers =
         |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
-    let sentence =
-        Sentence::new("no test has confirmed that dbdyno is right on {product} {version}")
-            .with("product", product)
-            .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
+    let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
+        .with("product", product)
+        .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
     let known = confirmed.iter().any(covers);
     (!known).then(|| Reason::new(Status::Conditional, ReasonCode::UnconfirmedEngine, sentence))
 }
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!((reason(&[10, 11, 19]), reason(&[11, 4, 5])), (None, None));
         let unknown = reason(&[10, 1, 48]).unwrap();
         assert_eq!(unknown.code, ReasonCode::UnconfirmedEngine);
-        assert_eq!(unknown.text, "no test has confirmed that dbdyno is right on Product 10.1.48");
+        assert_eq!(unknown.text, "dbdyno has not been tested with Product 10.1.48");
         assert_eq!(
             unconfirmed(&[], "Other", &[1]).map(|reason| reason.status),
             Some(Status::Conditional)

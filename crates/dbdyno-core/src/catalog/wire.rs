@@ -167,7 +167,7 @@ pub(super) struct EngineFile {
     pub counters: Vec<String>,
     /// Features of the engine by name, each with its meaning.
     #[serde(default)]
-    pub has: BTreeMap<String, Has>,
+    pub has: BTreeMap<String, Feature>,
     #[serde(default)]
     pub experiments: Experiments,
     /// License term for publishing figures, if there is one.
@@ -207,26 +207,26 @@ impl Licence {
 /// Feature of an engine: for every table, or for those in some organizations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Has {
+pub(super) enum Feature {
     Always(#[allow(dead_code)] String),
-    OfTables(HasOfTables),
+    OfTables(FeatureOfTables),
 }
 
 /// Feature of an engine for tables in the organizations `a|b`, or in all but these (`!a|b`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HasOfTables {
+pub(super) struct FeatureOfTables {
     pub org: String,
     #[allow(dead_code)]
     about: String,
 }
 
-impl Has {
+impl Feature {
     /// The organisations of which it holds, as claims name values; none = all.
     pub fn org(&self) -> Option<&str> {
         match self {
-            Has::Always(_) => None,
-            Has::OfTables(of) => Some(&of.org),
+            Feature::Always(_) => None,
+            Feature::OfTables(of) => Some(&of.org),
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct Capabilities {
     pub orgs: &'static [&'static str],
     /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all
     /// others, too.
-    pub lacking_orgs: &'static [(&'static str, &'static str)],
+    pub unsupported_orgs: &'static [(&'static str, &'static str)],
     /// Those of `orgs` that this very server lacks, with the reasons: known when it is open.
     pub missing_orgs: &'static [(&'static str, &'static str)],
     /// Several streams can load one table at the same time; else there is a single writer.
@@ -77,6 +77,7 @@ pub struct Capabilities {
     pub private_server: bool,
     /// Transports of its statements.
     pub transports: &'static [Transport],
+    /// Protocols by which its client drive sends statements.
     pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
     pub block_setting: Option<&'static str>,
@@ -105,7 +106,7 @@ impl Capabilities {
         placeholder: Placeholder::QuestionNumber,
         prefix: "",
         orgs: &[],
-        lacking_orgs: &[],
+        unsupported_orgs: &[],
         missing_orgs: &[],
         parallel_load: false,
         loads_in_database: false,
@@ -151,7 +152,7 @@ impl Capabilities {
 
     /// Reason why the engine has no tables of this organization, if it has none.
     pub fn lacks_org(&self, org: &str) -> Option<String> {
-        let mut lacking = self.lacking_orgs.iter().chain(self.missing_orgs);
+        let mut lacking = self.unsupported_orgs.iter().chain(self.missing_orgs);
         let reason = lacking.find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
         if reason.is_none() && self.orgs.contains(&org) {
             return None;

@@ -43,11 +43,13 @@ pub struct StatableFact {
     pub about: String,
     /// A value that it may have.
     pub example: String,
+    /// Form of its values.
     #[serde(default)]
     pub form: FactForm,
     /// All values that it may have; empty = whatever has its form.
     #[serde(default)]
     pub values: Vec<String>,
+    /// Platforms of which a complete disclosure needs it.
     #[serde(default)]
     pub needed: Needed,
     /// Section and fact of the disclosure that say the same, where the machine tells it.
@@ -62,6 +64,7 @@ pub struct StatableFact {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactForm {
+    /// Any words.
     #[default]
     Text,
     /// Not below 0; the unit stands in the name.
@@ -74,8 +77,10 @@ pub enum FactForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Needed {
+    /// Of none: the fact is welcome where it is known.
     #[default]
     Never,
+    /// Of every platform.
     Always,
     /// Of rented machines.
     Cloud,
@@ -105,8 +110,8 @@ impl StatableFact {
         if text.is_empty() {
             return Err("is empty; leave the line out if it is not known".into());
         }
-        if text.chars().count() > MOST_LETTERS || text.chars().any(char::is_control) {
-            return Err(format!("is not one line of at most {MOST_LETTERS} letters"));
+        if text.chars().count() > MAX_LETTERS || text.chars().any(char::is_control) {
+            return Err(format!("is not one line of at most {MAX_LETTERS} letters"));
         }
         if !self.values.is_empty() {
             let known = self.values.iter().find(|known| known.eq_ignore_ascii_case(text));
@@ -127,7 +132,7 @@ impl StatableFact {
 }
 
 /// A longer value is a text of its own, not a fact.
-const MOST_LETTERS: usize = 200;
+const MAX_LETTERS: usize = 200;
 
 /// A year, with a month, with a day.
 fn is_date(text: &str) -> bool {

@@ -28,8 +28,9 @@ impl Durability {
 /// Sustained rate of a test whose database deferred work: blocks to be written, log that a recovery
 /// would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Lasting {
-    pub state: LastingState,
+pub struct SustainedRate {
+    /// Whether the rate lasts.
+    pub state: SustainedState,
     /// Seconds in which the database did what the test had left, as fast as it could; absent if
     /// nothing was left, or not all of it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +44,7 @@ pub struct Lasting {
 /// Fate of a test's deferred work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LastingState {
+pub enum SustainedState {
     /// Nothing worth mentioning was left at the end of the test.
     Sustained,
     /// It was done after the test, and its time is known.
@@ -52,13 +53,13 @@ pub enum LastingState {
     Burst,
 }
 
-impl LastingState {
+impl SustainedState {
     /// As stored and printed.
     pub fn name(self) -> &'static str {
         match self {
-            LastingState::Sustained => "sustained",
-            LastingState::Accounted => "accounted",
-            LastingState::Burst => "burst",
+            SustainedState::Sustained => "sustained",
+            SustainedState::Accounted => "accounted",
+            SustainedState::Burst => "burst",
         }
     }
 }

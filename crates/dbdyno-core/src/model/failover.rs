@@ -35,9 +35,11 @@ impl How {
 /// their commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failover {
+    /// Kind of the failure.
     pub how: How,
     /// The node that failed, and the nodes that there were.
     pub node: String,
+    /// Names of all nodes of the cluster before the failure.
     pub nodes: Vec<String>,
     /// Clients gave up on an answer after this long.
     pub timeout_s: f64,
@@ -50,9 +52,11 @@ pub struct Failover {
     pub durability: BTreeMap<String, String>,
     /// Commits per second before the failure: the median second.
     pub before_per_s: f64,
-    /// The failure, in s since the begin of the series.
+    /// The failure, in s since the start of the series.
     pub failed_at_s: f64,
+    /// Times from the failure until clients could work again.
     pub times: FailoverTimes,
+    /// Counts of commits by what became of them.
     pub ledger: LedgerCounts,
     /// The other nodes, as they were read at the end.
     pub survivors: Vec<Survivor>,
@@ -70,6 +74,7 @@ pub struct Promotion {
     pub node: Option<String>,
     /// Start of the promotion, in s since the failure, and its duration.
     pub began_s: f64,
+    /// Duration of the promotion, in s.
     pub took_s: f64,
 }
 
@@ -114,6 +119,7 @@ pub struct LedgerCounts {
 /// A node that did not fail, at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
+    /// Name of the node.
     pub name: String,
     /// It belongs to the cluster that takes writes; a replica that still follows a failed primary
     /// does not.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
+    /// Higher is better, as of rates.
     Higher,
+    /// Lower is better, as of times.
     Lower,
 }
 

@@ -8,7 +8,7 @@ pub mod counters;
 pub mod disclosure;
 mod driver;
 mod durability;
-pub mod expr;
+pub(crate) mod expr;
 mod failover;
 pub mod kpm;
 mod named_values;
@@ -37,7 +37,7 @@ pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect, FactForm, Needed, STATED, StatableFact};
 pub use driver::DriverFigures;
-pub use durability::{Durability, Lasting, LastingState};
+pub use durability::{Durability, SustainedRate, SustainedState};
 pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
@@ -51,14 +51,14 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{
-    Arrivals, AskedRate, Loop, Offer, Percentile, Promise, THINK, pace_of, without_offer,
+    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, pace_of, without_offer,
     without_schedule,
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
-    Beside, Connects, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample,
-    PartFigures, PhaseFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval,
-    WorkerFigures,
+    BackgroundResult, Connects, JobResult, LatencySummary, NodeResult, OpenLoop, OpsPerSample,
+    PartResult, PhaseResult, SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult,
+    WindowInterval, WorkerResult,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
@@ -66,10 +66,10 @@ pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
-    Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes,
-    Profile, ProfileRow, RepositorySnapshots, SamplerCost, Seen, ServerLog, Waits,
+    Activity, Bound, Event, EventCount, ExperimentResult, ForecastOutcome, IoCount, IoKind,
+    IoTimes, Profile, ProfileRow, RepositorySnapshots, SamplerCost, ServerLog, SessionState, Waits,
 };
-pub use window::{End, LEAST_KNOWN_S, Precision, Window};
+pub use window::{End, MIN_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
 pub use workload::{
     Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, Param, Part, Resource,

@@ -12,6 +12,7 @@ pub const READ_TX: &str = "read_tx";
 pub const BATCH: &str = "batch";
 /// By which law keys are drawn, and where the keys drawn most often lie.
 pub const KEYS: &str = "keys";
+/// Where the keys that are drawn most often lie.
 pub const PLACE: &str = "place";
 /// Processes asked for per op: shown beside those that really worked.
 pub const THREADS: &str = "threads";
@@ -29,16 +30,19 @@ pub const SLEEP_US: &str = "sleep_us";
 pub const EFFORT: [&str; 5] = ["ef", "m", "ef_construction", "iterative", "recall"];
 /// On the client drive: over what, and in which form, statements travel; every workload has them.
 pub const TRANSPORT: &str = "transport";
+/// Form in which statements travel on the client drive.
 pub const PROTOCOL: &str = "protocol";
 
 /// Facts of a test beside whose jobs sessions did nothing: how many, and the server's memory that
 /// each took.
 pub const IDLE_SESSIONS: &str = "idle_sessions";
+/// Memory of the server that each idle session took, in bytes.
 pub const IDLE_SESSION_BYTES: &str = "idle_session_bytes";
 
 /// Of a test beside which another workload ran: that workload, and its jobs.
 pub const BESIDE: &str = "beside";
-pub const BESIDE_JOBS: &str = "beside_jobs";
+/// Number of jobs of the background workload.
+pub(crate) const BESIDE_JOBS: &str = "beside_jobs";
 
 /// Of a test that ran on some of the nodes of a cluster: how many.
 pub const NODES: &str = "nodes";

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::params::{BESIDE, BESIDE_JOBS, assignments};
 use super::vectors::VectorSet;
 use super::{
-    Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload,
+    Answer, Bind, Claim, Expr, Facts, Loop, OfferedLoad, Ramp, Transport, Window, Wire, Workload,
 };
 
 /// Place where the loop runs.
@@ -91,7 +91,9 @@ pub struct Branch {
     /// Ops of 100 that take it, cumulated over the branches: draw in 0..100, first branch with
     /// `draw < upto` runs.
     pub upto: f64,
+    /// End of the op's transaction.
     pub commit: Commit,
+    /// Statements of the op, in order.
     pub statements: Vec<BoundStatement>,
     /// Repetitions of the statements within the op.
     pub times: u32,
@@ -120,8 +122,11 @@ pub struct Routine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobCode {
+    /// Calls of a routine inside the database.
     Routine(Routine),
+    /// Statements that the client sends.
     Client {
+        /// Alternatives of an op, of which each op draws one.
         branches: Vec<Branch>,
         /// Source of each bind's value.
         binds: BTreeMap<String, Bind>,
@@ -137,7 +142,9 @@ pub enum JobCode {
     /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one
     /// commit per batch.
     Bulk {
+        /// Name of the table that is loaded.
         table: String,
+        /// Number of rows per op and commit.
         batch: u64,
     },
 }
@@ -183,7 +190,9 @@ pub struct PartPlan {
     pub workload: String,
     /// Its parameters, complete, and those that differ from the engine's defaults.
     pub params: BTreeMap<String, String>,
+    /// Parameters that differ from the engine's defaults.
     pub chosen: BTreeMap<String, String>,
+    /// Code that the part's jobs run.
     pub code: JobCode,
     /// Units of work per op.
     pub work: Expr,
@@ -191,6 +200,7 @@ pub struct PartPlan {
     pub commits: bool,
     /// Statements before the jobs start / after they ended. `{{jobs}}` is still open in them.
     pub setup: Vec<String>,
+    /// Statements after the jobs ended.
     pub teardown: Vec<String>,
     /// Statements that each job's session runs once before the gate.
     pub session: Vec<String>,
@@ -208,6 +218,7 @@ pub struct PartPlan {
     /// Answer that is checked before timing, and the statement whose result is checked, if the
     /// answer names one.
     pub answer: Option<Answer>,
+    /// Statement whose result is checked.
     pub answer_step: Option<BoundStatement>,
     /// Claims of the workload: of a part of a mix those about its own counts are judged.
     pub contract: Vec<Claim>,
@@ -224,6 +235,7 @@ pub struct Selection {
     pub params: BTreeMap<String, String>,
     /// Those that differ from the engine's defaults: what a label shows.
     pub chosen: BTreeMap<String, String>,
+    /// Drive that the workload is compiled for.
     pub drive: Drive,
     /// Transport and protocol of its statements on the client drive.
     pub wire: Wire,
@@ -233,11 +245,14 @@ pub struct Selection {
     pub parts: Vec<PartPlan>,
     /// Tables of the data set that it uses, those of its parts included.
     pub tables: Vec<TableRef>,
+    /// Numbers of jobs at which it is tested.
     pub ramp: Ramp,
     /// The series of rising values of a parameter that it belongs to, which ends when throughput
     /// gains nothing more; selections of a series have the same name, and stand in its order.
     pub rising: Option<String>,
+    /// Closed or open loop, with its rates.
     pub looping: Loop,
+    /// Warm-up and end of each test.
     pub window: Window,
     /// Number of repetitions of each test of the ramp; 1 = once.
     pub repeat: u32,
@@ -250,7 +265,9 @@ pub struct Selection {
 /// A workload that runs, with jobs of its own, while another one is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Background {
+    /// Workload with its parameters, compiled as a measured one is.
     pub selection: Selection,
+    /// Number of its jobs, besides those of the measured workload.
     pub jobs: u32,
 }
 
@@ -310,10 +327,12 @@ impl Selection {
 /// One test: a selection at one number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestSpec<'a> {
+    /// Workload with its parameters.
     pub selection: &'a Selection,
+    /// Number of jobs.
     pub jobs: u32,
     /// Of an open loop.
-    pub offer: Option<Offer>,
+    pub offer: Option<OfferedLoad>,
     /// Of an open loop over several parts: ops of each part that its jobs do together in the closed
     /// loop, or any multiple.
     pub mix: Vec<f64>,
@@ -350,6 +369,7 @@ impl<'a> TestSpec<'a> {
 /// A closed plan for one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
+    /// Registry name of the engine.
     pub engine: String,
     /// Suite name, or `custom`.
     pub suite: String,
@@ -368,6 +388,7 @@ pub struct Plan {
     pub note: Option<String>,
     /// Tables to load, each once; the small ones first.
     pub tables: Vec<TableRef>,
+    /// Workloads to test, in order.
     pub selections: Vec<Selection>,
     /// Workloads left out with the reason: (id, reason).
     pub left_out: Vec<(String, String)>,

@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 /// Counts of the kernel for a thread, or for a process with one thread, so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadTime {
+    /// Kernel number of the thread.
     pub thread: u32,
     /// On a processor, and ready but waiting for one.
     pub on_ns: u64,
+    /// Time in the run queue, in ns.
     pub queued_ns: u64,
     /// CPU time in user mode and, below, in kernel mode, in clock ticks.
     pub user_ticks: u64,
+    /// CPU time in kernel mode, in clock ticks.
     pub kernel_ticks: u64,
 }
 
@@ -24,13 +27,15 @@ pub struct ProcessorTime {
     pub of_s: f64,
     /// Of it on a processor, in the server's own code and in the kernel; and waiting for one.
     pub user_s: f64,
+    /// CPU time in the kernel, in s.
     pub kernel_s: f64,
+    /// Time in the run queue, in s.
     pub queued_s: f64,
 }
 
 /// A reading of a thread and when it was read.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct SnapshotPoint {
     at_s: f64,
     time: ThreadTime,
 }
@@ -41,10 +46,10 @@ impl ProcessorTime {
     pub fn between<'a>(
         readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>,
     ) -> Option<ProcessorTime> {
-        let mut spans: BTreeMap<u32, [Moment; 2]> = BTreeMap::new();
+        let mut spans: BTreeMap<u32, [SnapshotPoint; 2]> = BTreeMap::new();
         for (at_s, times) in readings {
             for &time in times {
-                let now = Moment { at_s, time };
+                let now = SnapshotPoint { at_s, time };
                 let [first, last] = spans.entry(time.thread).or_insert([now; 2]);
                 // A number that is used again counts from its new beginning.
                 if time.on_ns < last.time.on_ns {
@@ -61,7 +66,7 @@ impl ProcessorTime {
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
 
-    fn add(&mut self, from: &Moment, to: &Moment) {
+    fn add(&mut self, from: &SnapshotPoint, to: &SnapshotPoint) {
         let grown = |of: fn(&ThreadTime) -> u64| of(&to.time).saturating_sub(of(&from.time)) as f64;
         let on_s = grown(|time| time.on_ns) / 1e9;
         let (user, kernel) = (grown(|time| time.user_ticks), grown(|time| time.kernel_ticks));

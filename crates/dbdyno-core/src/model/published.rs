@@ -39,6 +39,7 @@ impl RunKind {
 pub struct Provenance {
     /// Documents, as the import names them.
     pub sources: Vec<String>,
+    /// Name of the study that the documents belong to.
     pub study: String,
     /// The benchmark suite with its version.
     pub suite: String,
@@ -75,18 +76,25 @@ impl PublishedKind {
 /// A published test: what identifies it, and every figure that is printed of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
+    /// Kind of the test: what its figures are of.
     pub kind: PublishedKind,
     /// The code that the publication uses (`T611`); empty if it has none.
     pub code: String,
+    /// Words of the publication for the measured work; empty if it has none.
     pub description: String,
     /// Place in the publication's run table: `run=2 test=1`; empty if it stands elsewhere.
     pub place: String,
+    /// Number of nodes; absent if it is not printed.
     pub nodes: Option<u32>,
+    /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
+    /// Number of threads of an op; absent if it is not printed.
     pub threads: Option<u32>,
+    /// Share of updates, in percent; absent if it is not printed.
     pub update_pct: Option<f64>,
     /// Name of the figure that is the test's KPM.
     pub kpm: Option<String>,
+    /// Every printed figure of the test.
     pub figures: Vec<PublishedFigure>,
 }
 
@@ -96,7 +104,9 @@ pub struct PublishedFigure {
     /// `throughput_qps`, `cpu_busy_pct`, ...; an ending `_low` or `_high` means that only a bound
     /// is stated.
     pub metric: String,
+    /// Figure as printed.
     pub value: f64,
+    /// Unit as printed; empty if there is none.
     pub unit: String,
     /// Origin and doubts, parts separated by `; `.
     pub note: String,

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
+    /// Rows that statements touch.
     Rows,
+    /// Executions of a query.
     Queries,
+    /// Transactions that end with a commit.
     Transactions,
     /// Of arithmetic, strings and loops; of SQL, statements.
     Operations,
@@ -19,8 +22,11 @@ pub enum Quantity {
     LogicalReads,
     /// Requests to the storage, and million bytes moved by them.
     Reads,
+    /// Write requests to the storage.
     Writes,
+    /// Million bytes read from the storage.
     MbRead,
+    /// Million bytes written to the storage.
     MbWritten,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quote;
 
 /// More jobs than this are a typing error.
-const MOST_JOBS: u32 = 10_000;
+const MAX_JOBS: u32 = 10_000;
 /// Forms of a ramp, for errors.
 pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores or 32*nodes";
 
@@ -20,7 +20,12 @@ pub enum Ramp {
     /// These numbers of jobs, in order.
     Fixed(Vec<u32>),
     /// Doubling from `from` until throughput gains less than 5 % twice in a row, at most `max`.
-    Auto { from: u32, max: u32 },
+    Auto {
+        /// Number of jobs of the first test.
+        from: u32,
+        /// Largest number of jobs.
+        max: u32,
+    },
 }
 
 impl Ramp {
@@ -70,14 +75,18 @@ impl Ramp {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRamp {
+    /// These numbers of jobs, in order.
     List(Vec<Jobs>),
+    /// Doubling from the first number to the second.
     Doubling(Jobs, Jobs),
+    /// Doubling from this number until throughput stops growing.
     Auto(Jobs),
 }
 
 /// A number of jobs as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Jobs {
+    /// This number of jobs.
     Number(u32),
     /// So many for each processor.
     PerCore(u32),
@@ -133,7 +142,7 @@ impl AskedRamp {
 
 /// Stops by itself when throughput no longer grows; 8 jobs per core, at least 16, are the most.
 fn auto(from: u32, cores: u32) -> Ramp {
-    Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MOST_JOBS).max(from) }
+    Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MAX_JOBS).max(from) }
 }
 
 fn doubling(from: u32, to: u32) -> Result<Ramp, String> {
@@ -232,9 +241,9 @@ impl Jobs {
             Jobs::PerCore(factor) => factor.saturating_mul(scale.cores),
             Jobs::PerNode(factor) => factor.saturating_mul(scale.nodes),
         };
-        match (1..=MOST_JOBS).contains(&jobs) {
+        match (1..=MAX_JOBS).contains(&jobs) {
             true => Ok(jobs),
-            false => Err(format!("{jobs} is not between 1 and {MOST_JOBS}")),
+            false => Err(format!("{jobs} is not between 1 and {MAX_JOBS}")),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{LatencySummary, RateProfile};
 use crate::error::quote;
 
 /// More ops per second are a typing error.
-const MOST_PER_S: f64 = 1e9;
+const MAX_PER_S: f64 = 1e9;
 /// Parameters of a test that say how its ops were offered.
 const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
@@ -33,17 +33,18 @@ pub enum Arrivals {
 
 /// Ops that are offered to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Offer {
+pub struct OfferedLoad {
     /// Ops per second of all jobs together; each job has a schedule of its own
     /// ([`super::TestSpec::offered_per_s`]).
     pub per_s: f64,
+    /// Distribution of the scheduled starts.
     pub arrivals: Arrivals,
     /// The test is one of those that look for the highest rate that keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise: Option<Promise>,
+    pub promise: Option<Slo>,
 }
 
-impl Offer {
+impl OfferedLoad {
     /// Adds what distinguishes its figures from others of the workload to the workload's
     /// parameters.
     pub fn add_to(&self, params: &mut BTreeMap<String, String>) {
@@ -57,7 +58,7 @@ impl Offer {
     }
 }
 
-/// The workload's own parameters, without those of [`Offer::add_to`].
+/// The workload's own parameters, without those of [`OfferedLoad::add_to`].
 pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, PROMISE].contains(&name.as_str()));
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -87,7 +88,7 @@ pub enum Loop {
     Open(Vec<f64>, Arrivals),
     /// Open loop, at the rates by which the highest is found that keeps the promise; one test in
     /// the closed loop comes first.
-    Highest(Promise, Arrivals),
+    Highest(Slo, Arrivals),
     /// Open loop at a rate that changes over the window.
     Profile(RateProfile, Arrivals),
     /// Closed loop of users who think for this time on average between two ops, in s; exponential.
@@ -123,7 +124,9 @@ impl Loop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRate {
+    /// A test at each of these rates, in ops per second.
     Listed(Vec<f64>),
+    /// Search for the highest rate that meets the SLO.
     Auto,
 }
 
@@ -140,7 +143,7 @@ impl FromStr for AskedRate {
                 quote(text)
             )
         };
-        let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MOST_PER_S;
+        let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MAX_PER_S;
         let rate = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
         let rates: Option<Vec<f64>> = text.split(',').map(rate).collect();
         rates.map(AskedRate::Listed).ok_or_else(wrong)
@@ -175,18 +178,25 @@ impl From<AskedRate> for String {
 /// A percentile of the response time that must stay below a limit: `p99<5ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Promise {
+pub struct Slo {
+    /// Percentile of the response time that is limited.
     pub percentile: Percentile,
+    /// Limit that it must stay below, in us.
     pub limit_us: f64,
 }
 
 /// A percentile that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
+    /// The median.
     P50,
+    /// The 90th percentile.
     P90,
+    /// The 95th percentile.
     P95,
+    /// The 99th percentile.
     P99,
+    /// The 99.9th percentile.
     P999,
 }
 
@@ -231,13 +241,13 @@ impl Percentile {
     }
 }
 
-impl FromStr for Promise {
+impl FromStr for Slo {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{} is not a valid promise; write 'p99<5ms' (p50, p90, p95, p99, p99.9; us, ms, s)",
+                "{} is not a valid SLO; write 'p99<5ms' (p50, p90, p95, p99, p99.9; us, ms, s)",
                 quote(text)
             )
         };
@@ -246,7 +256,7 @@ impl FromStr for Promise {
         let (percentile, _) = found.ok_or_else(wrong)?;
         let limit_us =
             microseconds(limit.trim()).filter(|us| *us > 0.0 && *us <= 3.6e9).ok_or_else(wrong)?;
-        Ok(Promise { percentile: *percentile, limit_us })
+        Ok(Slo { percentile: *percentile, limit_us })
     }
 }
 
@@ -257,7 +267,7 @@ fn microseconds(text: &str) -> Option<f64> {
     Some(number.trim().parse::<f64>().ok()? * factor)
 }
 
-impl fmt::Display for Promise {
+impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.limit_us {
             us if us >= 1e6 => (us / 1e6, "s"),
@@ -268,7 +278,7 @@ impl fmt::Display for Promise {
     }
 }
 
-impl TryFrom<String> for Promise {
+impl TryFrom<String> for Slo {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -276,8 +286,8 @@ impl TryFrom<String> for Promise {
     }
 }
 
-impl From<Promise> for String {
-    fn from(promise: Promise) -> String {
+impl From<Slo> for String {
+    fn from(promise: Slo) -> String {
         promise.to_string()
     }
 }
@@ -302,9 +312,9 @@ mod tests {
     #[test]
     fn a_promise_is_written_as_it_is_read() {
         for text in ["p99<5ms", "p99.9<250us", "p50<1.5s", "p95<1ms"] {
-            assert_eq!(text.parse::<Promise>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }
-        assert_eq!(" p99 < 0.5 ms ".parse::<Promise>().unwrap().to_string(), "p99<500us");
+        assert_eq!(" p99 < 0.5 ms ".parse::<Slo>().unwrap().to_string(), "p99<500us");
         for junk in [
             "",
             "p99",
@@ -317,7 +327,7 @@ mod tests {
             "p99<9999s",
             "<5ms",
         ] {
-            assert!(junk.parse::<Promise>().is_err(), "{junk}");
+            assert!(junk.parse::<Slo>().is_err(), "{junk}");
         }
     }
 
@@ -326,7 +336,7 @@ mod tests {
         let own = BTreeMap::from([("update_pct".to_string(), "40".to_string())]);
         let mut params = own.clone();
         let promise = "p99<5ms".parse().ok();
-        Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
+        OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
         let shown: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);

@@ -13,12 +13,12 @@ use crate::stats::arrivals::{LoadOverTime, RateCurve, Stretch};
 /// height.
 const PIECES_OF_A_DAY: u32 = 64;
 /// More phases than anybody reads.
-const MOST_PHASES: usize = 50;
+const MAX_PHASES: usize = 50;
 /// More ops per second are a typing error.
-const MOST_PER_S: f64 = 1e9;
+const MAX_PER_S: f64 = 1e9;
 /// A shorter phase is not told apart from its neighbours, a longer one is a typing error, in s.
-const SHORTEST_PHASE_S: f64 = 0.5;
-const LONGEST_PHASE_S: f64 = 1e6;
+const MIN_PHASE_S: f64 = 0.5;
+const MAX_PHASE_S: f64 = 1e6;
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 /// A rate over time as typed: `ramp 100..2000 60s; hold 2000 60s; spike 6000 5s; hold 2000 60s`.
@@ -32,10 +32,13 @@ pub struct RateProfile {
 /// A phase of a load over time; rates are ops per second of all jobs together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RatePhase {
+    /// Shape of the rate within the phase.
     pub kind: PhaseKind,
     /// At its begin and at its end; of a day at night and at noon.
     pub from_per_s: f64,
+    /// Rate at its end; of a day at noon.
     pub to_per_s: f64,
+    /// Length of the phase, in s.
     pub length_s: f64,
 }
 
@@ -142,8 +145,8 @@ fn rate(text: &str, phase: &str, least_per_s: f64) -> Result<f64, String> {
     let per_s = per_s.ok_or_else(|| {
         format!("{}: {} is not a rate; write ops per second, as 2000", quote(phase), quote(text))
     })?;
-    if per_s < least_per_s || per_s > MOST_PER_S || (per_s == 0.0 && least_per_s > 0.0) {
-        return Err(format!("{}: a rate is above 0 and at most {MOST_PER_S}", quote(phase)));
+    if per_s < least_per_s || per_s > MAX_PER_S || (per_s == 0.0 && least_per_s > 0.0) {
+        return Err(format!("{}: a rate is above 0 and at most {MAX_PER_S}", quote(phase)));
     }
     Ok(per_s)
 }
@@ -153,7 +156,7 @@ fn length_s(text: &str, phase: &str) -> Result<f64, String> {
     let length_s = UNITS
         .iter()
         .find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * factor));
-    let is_possible = |length_s: &f64| (SHORTEST_PHASE_S..=LONGEST_PHASE_S).contains(length_s);
+    let is_possible = |length_s: &f64| (MIN_PHASE_S..=MAX_PHASE_S).contains(length_s);
     length_s.filter(is_possible).ok_or_else(|| {
         format!("{}: a phase lasts from 500ms to 1000000s; write 60s or 10m", quote(phase))
     })
@@ -190,7 +193,7 @@ impl FromStr for RatePhase {
             (Some(_), false) | (None, true) => return Err(unlike()),
         };
         if from_per_s + to_per_s == 0.0 {
-            return Err(format!("{}: a rate is above 0 and at most {MOST_PER_S}", quote(text)));
+            return Err(format!("{}: a rate is above 0 and at most {MAX_PER_S}", quote(text)));
         }
         Ok(RatePhase { kind, from_per_s, to_per_s, length_s: length_s(length, text)? })
     }
@@ -202,8 +205,8 @@ impl FromStr for RateProfile {
     fn from_str(text: &str) -> Result<Self, String> {
         let phases = text.split(';').map(str::trim).filter(|phase| !phase.is_empty());
         let phases: Vec<RatePhase> = phases.map(str::parse).collect::<Result<_, _>>()?;
-        if phases.is_empty() || phases.len() > MOST_PHASES {
-            return Err(format!("a profile has 1 to {MOST_PHASES} phases with ';' between them"));
+        if phases.is_empty() || phases.len() > MAX_PHASES {
+            return Err(format!("a profile has 1 to {MAX_PHASES} phases with ';' between them"));
         }
         Ok(RateProfile { phases })
     }
@@ -253,7 +256,7 @@ mod tests {
         assert_eq!(profile.load(10.0).edges_s, [10.0, 70.0, 130.0, 135.0, 735.0]);
         assert_eq!("hold 5 2m".parse::<RateProfile>().unwrap().length_s(), 120.0);
         assert_eq!(" spike 5 500ms ;".parse::<RateProfile>().unwrap().length_s(), 0.5);
-        // The warm-up is no phase, and has the rate of the begin.
+        // The warm-up is no phase, and has the rate of the start.
         assert_eq!(profile.load(10.0).curve.due_by(10.0), 1000.0);
         let from_nothing: RateProfile = "ramp 0..300 10s".parse().unwrap();
         assert_eq!(from_nothing.load(2.0).curve.due_by(2.0), 300.0);

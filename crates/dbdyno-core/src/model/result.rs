@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::named_values::read_series;
 use super::{
-    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
-    Offer, Precision, Profile, RatePhase, ServerLog, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, ExperimentResult, Failover, Kpm, NamedValues,
+    OfferedLoad, Precision, Profile, RatePhase, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -43,6 +43,7 @@ pub struct Tally {
 /// Connections that ops opened, used and closed, and where their time went: sums over all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Connects {
+    /// Number of connections opened.
     pub opened: u64,
     /// Until the socket was connected.
     pub reach_s: f64,
@@ -117,11 +118,17 @@ pub struct LatencySummary {
     pub samples: u64,
     /// Mean over *all* ops of the window: busy time / ops.
     pub mean_us: Option<f64>,
+    /// Median, in us.
     pub p50_us: Option<f64>,
+    /// 90th percentile, in us.
     pub p90_us: Option<f64>,
+    /// 95th percentile, in us.
     pub p95_us: Option<f64>,
+    /// 99th percentile, in us.
     pub p99_us: Option<f64>,
+    /// 99.9th percentile, in us.
     pub p999_us: Option<f64>,
+    /// Largest sample, in us; absent without samples.
     pub max_us: Option<f64>,
     /// Sparse histogram: (highest equivalent value in ns, ops), mergeable. Each sample counts for
     /// the ops that it stands for; the counts add up to all ops. (In older results a sample
@@ -148,14 +155,17 @@ impl LatencySummary {
 /// the ops, slice by slice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OpsPerSample {
+    /// Fewest ops that a sample stands for.
     pub least: f64,
+    /// Most ops that a sample stands for.
     pub most: f64,
 }
 
 /// Offered load of a test in an open loop, and how it was served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
-    pub offer: Offer,
+    /// Arrival rate, and the SLO if a search set it.
+    pub offer: OfferedLoad,
     /// Ops that were due in the window, those included that were late already when it opened: done
     /// ones and those that were not started when it closed.
     pub due: f64,
@@ -163,7 +173,7 @@ pub struct OpenLoop {
     pub response: LatencySummary,
     /// Of a rate that changes: each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<PhaseFigures>,
+    pub phases: Vec<PhaseResult>,
 }
 
 impl OpenLoop {
@@ -181,10 +191,12 @@ const UNDONE_SIGMAS: f64 = 4.0;
 
 /// Result of the ops of a phase of a load over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PhaseFigures {
+pub struct PhaseResult {
+    /// Phase with its rates.
     pub phase: RatePhase,
     /// Since the window opened.
     pub from_s: f64,
+    /// End of the phase, in s since the window opened.
     pub to_s: f64,
     /// Ops that were due in it, by its rates: the expected number.
     pub due: f64,
@@ -196,13 +208,14 @@ pub struct PhaseFigures {
     pub response: LatencySummary,
     /// Ops that were due and not started when it began, and when it ended.
     pub behind_at_begin: f64,
+    /// Ops that were due and not started when it ended.
     pub behind: f64,
     /// Seconds from its end until the jobs had caught up, see
     /// [`crate::stats::arrivals::Backlog::recovery_s`]; absent if the window ended before.
     pub recovery_s: Option<f64>,
 }
 
-impl PhaseFigures {
+impl PhaseResult {
     /// True if so many more ops waited at its end than at its begin as are due in one second of it
     /// on average: the platform did not keep up with it. What an earlier phase left is not its
     /// fault.
@@ -220,11 +233,12 @@ impl PhaseFigures {
 
 /// One job's own figures in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobFigures {
+pub struct JobResult {
     /// 1..=jobs.
     pub job: u32,
     /// Index of the part it ran.
     pub part: usize,
+    /// Counts of the job in the window.
     pub tally: Tally,
     /// Units of work done.
     pub units: f64,
@@ -234,12 +248,14 @@ pub struct JobFigures {
 
 /// One node of a cluster in a test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeFigures {
+pub struct NodeResult {
+    /// Name of the node.
     pub name: String,
     /// Jobs that were dealt to it.
     pub jobs: u32,
     /// Ops in the window.
     pub ops: u64,
+    /// Ops per second in the window.
     pub ops_per_s: f64,
     /// It did not answer when the test began.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -252,6 +268,7 @@ pub struct NodeFigures {
     pub lag_s: Option<f64>,
     /// Differences of its own counters over the whole test, and over the window.
     pub counters: Counters,
+    /// Differences of its own counters over the window.
     pub window_counters: Counters,
 }
 
@@ -270,10 +287,15 @@ pub struct SeriesPoint {
     pub t_s: f64,
     /// Length of the interval.
     pub interval_s: f64,
+    /// Ops done in the interval, by all jobs together.
     pub ops: f64,
+    /// Units of work done in the interval.
     pub units: f64,
+    /// Failed ops in the interval.
     pub errors: u64,
+    /// Median service time in the interval, in us; absent if it is not known.
     pub p50_us: Option<f64>,
+    /// 99th percentile of service time in the interval, in us; absent if it is not known.
     pub p99_us: Option<f64>,
     /// The longest op that ended about then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,12 +303,14 @@ pub struct SeriesPoint {
     /// Of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
+    /// Longest response time of an open loop, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_max_us: Option<f64>,
     /// Of a load over time: ops that were due per second, by its rates, and those that were due and
     /// not started at the end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_per_s: Option<f64>,
+    /// Ops that were due and not started at the end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<f64>,
     /// True if the point lies inside the measured window.
@@ -302,7 +326,7 @@ pub struct SeriesPoint {
 /// Snapshot point of all probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Moment {
+pub enum SnapshotPoint {
     /// Before the gate, jobs connected and idle.
     Begin,
     /// The window opens, jobs running.
@@ -312,17 +336,20 @@ pub enum Moment {
     /// After all jobs ended and the database flushed its counters.
     End,
     /// After the database has done what the test had left it to do, as far as it could be made to.
-    Paid,
+    #[serde(rename = "paid")]
+    CaughtUp,
 }
 
 /// All probes at one moment: cumulative counters, database and operating system together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    pub moment: Moment,
-    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it.
-    /// [`Moment::Paid`] has that of the end of the jobs: how long it took is its counter
+    /// Snapshot point: which moment of the test it is.
+    pub moment: SnapshotPoint,
+    /// Seconds since the gate opened; 0 for [`SnapshotPoint::Begin`], which comes before it.
+    /// [`SnapshotPoint::CaughtUp`] has that of the end of the jobs: how long it took is its counter
     /// `pay_back_s`.
     pub t_s: f64,
+    /// Counters that could be read.
     pub counters: Counters,
     /// Cost of a snapshot, in milliseconds.
     pub cost_ms: f64,
@@ -330,12 +357,15 @@ pub struct Snapshot {
 
 /// Figures of one part of a mixed workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PartFigures {
+pub struct PartResult {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Parameters of the part, complete.
     pub params: BTreeMap<String, String>,
     /// Those of `params` that differ from the engine's defaults.
     #[serde(default)]
     pub chosen: BTreeMap<String, String>,
+    /// Number of jobs that ran the part.
     pub jobs: u32,
     /// Tally of the window.
     pub tally: Tally,
@@ -343,14 +373,17 @@ pub struct PartFigures {
     pub ops_per_s: f64,
     /// Units per second in the window.
     pub units_per_s: f64,
+    /// Service times of the part's ops.
     pub latency: LatencySummary,
 }
 
 /// Result of the background workload in a test's window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct BackgroundResult {
+    /// Figures of the background workload, as of a part of a mix.
     #[serde(flatten)]
-    pub part: PartFigures,
+    pub part: PartResult,
+    /// Drive of the background workload.
     pub drive: Drive,
     /// Every job of it looped from before the window opened until after it closed.
     pub covers_window: bool,
@@ -370,24 +403,34 @@ pub struct WindowInterval {
 pub struct TestResult {
     /// Number within the run, from 1.
     pub seq: u32,
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Code of a published suite under which it was asked for.
     pub asked_as: Option<String>,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
+    /// Title of the workload: what an op does.
     pub title: String,
+    /// Revision of the workload: results of different ones are not of the same work.
     pub revision: u32,
+    /// Hash of the work, see [`super::Selection::hash`]: equal for equal SQL and parameters.
     pub hash: String,
+    /// Parameters of the workload, complete.
     pub params: BTreeMap<String, String>,
     /// Those of `params` that differ from the engine's defaults: what a label shows.
     #[serde(default)]
     pub chosen: BTreeMap<String, String>,
+    /// Drive that ran it.
     pub drive: Drive,
+    /// Number of nodes that its jobs were dealt to; 1 without a cluster.
     pub nodes: u32,
+    /// Number of jobs.
     pub jobs: u32,
     /// Number of the server's start in the run, and of the load of the data: repetitions can have
     /// one each.
     #[serde(default = "first")]
     pub server_start: u32,
+    /// Number of the load of the data in the run, from 1.
     #[serde(default = "first")]
     pub load: u32,
     /// Seed of the keys and scheduled starts of its jobs, given by the run's seed and by what the
@@ -407,8 +450,11 @@ pub struct TestResult {
     pub total: Tally,
     /// Units of work in the window / per second (sum of the jobs' own rates).
     pub units: f64,
+    /// Units of work per second in the window.
     pub units_per_s: f64,
+    /// Ops per second in the window.
     pub ops_per_s: f64,
+    /// Rows per second in the window.
     pub rows_per_s: f64,
     /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it, from the
     /// seconds of the window, or by a confidence sequence if there is a `precision`; absent with
@@ -425,26 +471,31 @@ pub struct TestResult {
     /// Precision at which the window ended; absent for fixed windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// Service times of the ops in the window.
     pub latency: LatencySummary,
     /// Of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
     /// Of a test that did not run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub beside: Option<BackgroundResult>,
     /// At least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
     /// Cost of dbdyno's clock reads and bookkeeping per op, in us, as measured before the tests;
     /// absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument_us_per_op: Option<f64>,
-    pub job_figures: Vec<JobFigures>,
+    /// Figures of each job in the window.
+    pub job_figures: Vec<JobResult>,
     /// Of a cluster: each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub node_figures: Vec<NodeFigures>,
-    pub parts: Vec<PartFigures>,
+    pub node_figures: Vec<NodeResult>,
+    /// Figures of each part of a mixed workload; empty for others.
+    pub parts: Vec<PartResult>,
+    /// Seconds of the test, in order.
     #[serde(deserialize_with = "read_series")]
     pub series: Vec<SeriesPoint>,
+    /// Readings of all counters at the snapshot points, in order.
     pub snapshots: Vec<Snapshot>,
     /// Counter differences from `Begin` to `End` (whole test): basis of per-op figures, contract
     /// and cross-check.
@@ -453,14 +504,17 @@ pub struct TestResult {
     pub window_counters: Counters,
     /// The KPM definitions, so that a report needs no catalogue.
     pub kpm: Kpm,
+    /// Definition of the second metric; absent if the workload has none.
     pub second: Option<Kpm>,
     /// Primary KPM and second metric, computed; absent if the counter is unknown.
     pub kpm_value: Option<f64>,
+    /// Second metric, computed; absent if there is none or its counter is unknown.
     pub second_value: Option<f64>,
     /// Estimates of both values from its repetitions, where its run was estimated: see
     /// `analysis::figure`.
     #[serde(skip)]
     pub estimates: [Option<Estimate>; 2],
+    /// Trust in the KPM, with the reasons.
     pub verdict: Verdict,
     /// Of a test that committed; none where the device is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -468,7 +522,7 @@ pub struct TestResult {
     /// Of a test that committed, where the database tells what it puts off, or could be made to do
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasting: Option<Lasting>,
+    pub lasting: Option<SustainedRate>,
     /// Wait events of the sessions, by sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -483,10 +537,10 @@ pub struct TestResult {
     pub driver: Option<DriverFigures>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workers: Vec<WorkerFigures>,
+    pub workers: Vec<WorkerResult>,
     /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explained: Option<Explained>,
+    pub explained: Option<ExperimentResult>,
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
@@ -510,12 +564,14 @@ fn first() -> u32 {
 
 /// Part of a test that one of several load generators did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkerFigures {
+pub struct WorkerResult {
     /// Host and process.
     pub name: String,
+    /// Number of jobs that it ran.
     pub jobs: u32,
     /// Clock of the results database less its own, and the round trip in which that was measured.
     pub clock_offset_s: f64,
+    /// Round trip in which the clock offset was measured, in s.
     pub round_trip_s: f64,
     /// Its jobs began so long after the common start.
     pub late_s: f64,

@@ -61,6 +61,7 @@ pub fn table_rows(table: &str, size_gb: f64) -> u64 {
 pub struct RowFunction {
     /// Rows of the table: a multiple of 8000, so that every key has exactly its number of rows.
     pub table_rows: u64,
+    /// Seed of the data set: equal seeds give equal rows.
     pub seed: u64,
 }
 
@@ -107,9 +108,13 @@ impl RowFunction {
 /// One row; `code` and `filler` are written by [`Row::code`] and [`Row::filler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
+    /// Primary key, from 1.
     pub id: i64,
+    /// Key whose every value 25 rows have.
     pub key25: i64,
+    /// Key whose every value 125 rows have.
     pub key125: i64,
+    /// Key whose every value 320 rows have.
     pub key320: i64,
     /// 1..=8.
     pub region: i64,
@@ -118,6 +123,7 @@ pub struct Row {
     /// Exact decimal with 2 places, in hundredths. An engine without a decimal type stores this
     /// integer.
     pub amount_cents: i64,
+    /// 1..=100.
     pub quantity: i64,
     /// 0 after loading; updates raise it.
     pub status: i64,

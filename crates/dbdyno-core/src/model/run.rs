@@ -12,7 +12,9 @@ use super::{Disclosure, Provenance, RunKind};
 pub struct RunRecord {
     /// Given by the store, from 1.
     pub id: i64,
+    /// Name that the user gave; none = the number stands for it.
     pub name: Option<String>,
+    /// Origin of the tests.
     #[serde(default)]
     pub kind: RunKind,
     /// Of a published run.
@@ -23,12 +25,16 @@ pub struct RunRecord {
     /// Registry name; of a published run the first word of its engine, if that is printed.
     #[serde(with = "stored_unknown")]
     pub engine: Option<String>,
+    /// Name of the suite, or `custom`.
     pub suite: String,
+    /// Labels by their keys, by which runs are found.
     pub labels: BTreeMap<String, String>,
     /// RFC 3339, UTC; of a published run the day or year of the publication, if it is known.
     #[serde(with = "stored_unknown")]
     pub started_at: Option<String>,
+    /// RFC 3339, UTC; none while the run goes on, and of a published run.
     pub ended_at: Option<String>,
+    /// State in which the run is, or ended.
     pub status: RunStatus,
     /// Our version.
     pub version: String,
@@ -43,6 +49,7 @@ pub struct RunRecord {
     /// a published run, and before the data are loaded.
     #[serde(with = "stored_unknown")]
     pub data_set_id: Option<String>,
+    /// Facts about the platform.
     pub disclosure: Disclosure,
     /// Cost of dbdyno's own loop meanwhile; none for a published run and for older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +59,7 @@ pub struct RunRecord {
     pub device_sync: Option<DeviceSync>,
     /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
     pub plan: serde_json::Value,
+    /// Loads of the tables, in order.
     pub loads: Vec<LoadResult>,
 }
 
@@ -59,7 +67,9 @@ pub struct RunRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
+    /// Tests are still being measured.
     Running,
+    /// All tests of the plan have ended.
     Finished,
     /// Ctrl-C: tests so far are stored.
     Interrupted,
@@ -82,17 +92,23 @@ impl RunStatus {
 /// A load as a result of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
+    /// Name of the table.
     pub table: String,
+    /// Number of rows of the complete table.
     pub rows: u64,
     /// Bytes of row data as the engine stores the table (without indexes).
     pub table_bytes: u64,
+    /// Bytes of all indexes of the table.
     pub index_bytes: u64,
     /// Seconds for the rows / for the indexes / for statistics.
     pub rows_s: f64,
+    /// Time for the indexes, in s.
     pub index_s: f64,
+    /// Time for the optimizer statistics, in s.
     pub analyze_s: f64,
     /// Method: `copy-binary`, `prepared-insert`, ...; sessions used in parallel.
     pub method: String,
+    /// Number of sessions that loaded at the same time.
     pub sessions: u32,
     /// False if the data set was already there and only verified.
     pub loaded: bool,
@@ -105,16 +121,19 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one
+/// The tail of our own loop at the start of a run: ops of a known length on the null engine, in one
 /// job, with that length taken off, in us. What the tail of a test has of it is not the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoop {
+    /// 99th percentile, in us.
     pub p99_us: f64,
+    /// 99.9th percentile, in us.
     pub p999_us: f64,
+    /// Longest op, in us.
     pub max_us: f64,
 }
 
-/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread,
+/// Durable writes of 8 kB per second on the database's device at the start of a run: of one thread,
 /// and of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSync {
@@ -122,8 +141,11 @@ pub struct DeviceSync {
     pub fdatasync_per_s: f64,
     /// `O_DSYNC`.
     pub dsync_per_s: f64,
+    /// Number of threads of the following rates.
     pub threads: u32,
+    /// Write and `fdatasync`, of all threads together.
     pub fdatasync_all_per_s: f64,
+    /// `O_DSYNC`, of all threads together.
     pub dsync_all_per_s: f64,
 }
 

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 /// with all its digits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sentence {
+    /// English text with the names of its values in braces.
     pub template: String,
+    /// Values by the names that the template has for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Value>,
 }
@@ -22,8 +24,11 @@ pub struct Sentence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
+    /// A number, which the language formats.
     Number(f64),
+    /// A text as it is.
     Text(String),
+    /// A sentence within the sentence, translated like any other.
     Sentence(Sentence),
     /// The least and the most of several numbers; only of sentences about several figures, which
     /// are not stored.
@@ -214,11 +219,17 @@ impl From<usize> for Value {
 /// Form of a number in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
+    /// `{name}`: with as many digits as a reader needs.
     Plain,
+    /// `{name%}`: a fraction as percent.
     Percent,
+    /// `{name+%}`: a fraction as percent, with its sign.
     SignedPercent,
+    /// `{name.1}`: one decimal.
     OneDecimal,
+    /// `{name~}`: a ratio.
     Ratio,
+    /// `{name=}`: all digits.
     Exact,
 }
 

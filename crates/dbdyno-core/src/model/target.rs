@@ -8,18 +8,32 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// An embedded engine in a private file under the data directory.
-    Embedded { engine: String, data_dir: PathBuf },
+    Embedded {
+        /// Registry name of the engine.
+        engine: String,
+        /// Directory under which the file is.
+        data_dir: PathBuf,
+    },
     /// A private server that we create under the data directory.
     Private {
+        /// Registry name of the engine.
         engine: String,
+        /// Directory under which the server directory is.
         data_dir: PathBuf,
+        /// Directory of the server's binaries; none = they are searched for.
         server_bin: Option<PathBuf>,
+        /// TCP port that the user asks for; none = a free one.
         port: Option<u16>,
         /// Several servers with the same data instead of one.
         cluster: Option<ClusterSpec>,
     },
     /// An existing server by URL, e.g. `scheme://user@host:port/db`; `url` never holds a password.
-    Existing { engine: String, url: String },
+    Existing {
+        /// Registry name of the engine.
+        engine: String,
+        /// URL of the server, without a password.
+        url: String,
+    },
 }
 
 /// A private cluster that is asked for.
@@ -27,6 +41,7 @@ pub enum Target {
 pub struct ClusterSpec {
     /// Its kind: `mariadb-galera`.
     pub name: String,
+    /// Number of nodes.
     pub nodes: u32,
     /// The nodes have a network of their own, with this delay on the way from one to another.
     pub link_delay: Option<Duration>,

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartFigures, Published,
-    PublishedKind, RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
+    Better, Drive, JobResult, Kpm, KpmValue, LatencySummary, PartResult, Published, PublishedKind,
+    RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
 };
 
 /// A test of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub enum Test {
+    /// A test that dbdyno measured.
     Measured(Box<TestResult>),
+    /// A test that a publication prints.
     Published(Box<PublishedTest>),
 }
 
@@ -23,7 +25,9 @@ pub enum Test {
 pub struct PublishedTest {
     /// Number within the run, from 1.
     pub seq: u32,
+    /// Identifier of the workload as in the catalog, else what the publication calls it.
     pub workload: String,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
     /// Of the workload of the catalogue that it is compared with; 0 if there is none.
     pub revision: u32,
@@ -33,16 +37,23 @@ pub struct PublishedTest {
     pub params: BTreeMap<String, String>,
     /// The figure that is its KPM, and the best one beside it.
     pub kpm: Kpm,
+    /// Printed value of the KPM; absent if it is not printed.
     pub kpm_value: Option<f64>,
+    /// Definition of the second metric; absent if there is none.
     pub second: Option<Kpm>,
+    /// Printed value of the second metric.
     pub second_value: Option<f64>,
+    /// Trust in the printed KPM, with the reasons.
     pub verdict: Verdict,
     /// As far as they are printed.
     pub ops_per_s: Option<f64>,
+    /// Printed rows per second.
     pub rows_per_s: Option<f64>,
+    /// Printed duration of the test, in s.
     pub elapsed_s: Option<f64>,
     /// The mean, if it is printed.
     pub latency: LatencySummary,
+    /// Test as it is printed.
     pub published: Published,
 }
 
@@ -112,11 +123,13 @@ common! {
     hash -> &str = String::as_str;
     /// Parameters, complete as far as they are known.
     params -> &BTreeMap<String, String> = std::convert::identity;
-    /// The key performance metric, and the second one.
+    /// The key performance metric.
     kpm -> &Kpm = std::convert::identity;
+    /// The second metric; none if there is none.
     second -> Option<&Kpm> = Option::as_ref;
-    /// Their values, in their own units; absent if they are unknown.
+    /// Value of the KPM, in its unit; absent if it is unknown.
     kpm_value -> Option<f64> = Option::clone;
+    /// Value of the second metric, in its unit; absent if it is unknown.
     second_value -> Option<f64> = Option::clone;
     /// Verdict on the figures.
     verdict -> &Verdict = std::convert::identity;
@@ -241,12 +254,12 @@ impl Test {
     }
 
     /// Figures of the parts; a publication prints none.
-    pub fn parts(&self) -> &[PartFigures] {
+    pub fn parts(&self) -> &[PartResult] {
         self.measured().map_or(&[], |test| &test.parts)
     }
 
     /// Figures of each job; a publication prints none.
-    pub fn job_figures(&self) -> &[JobFigures] {
+    pub fn job_figures(&self) -> &[JobResult] {
         self.measured().map_or(&[], |test| &test.job_figures)
     }
 

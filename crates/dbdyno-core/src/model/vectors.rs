@@ -39,7 +39,7 @@ const LARGEST: i64 = 181;
 const QUERIES_FROM: u64 = 4_000_000_000;
 const ADDED_FROM: u64 = 3_000_000_000;
 /// Candidates for a vector to add that are tried at most: those near a query are not taken.
-const MOST_TRIES: u64 = 8;
+const MAX_TRIES: u64 = 8;
 
 /// The vectors of a workload, in the catalogue: expressions over facts and parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,10 +81,15 @@ pub const FACTS: [&str; 4] = ["vectors", "queries", "near", "added"];
 /// The vectors of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VectorSet {
+    /// Number of vectors in the table.
     pub rows: u64,
+    /// Number of vectors that are searched for.
     pub queries: u64,
+    /// Number of neighbours that a search asks for.
     pub near: u64,
+    /// Percentage of the rows among which a search looks: those of the first groups.
     pub share_pct: u64,
+    /// Number of vectors that are added while others search.
     pub added: u64,
 }
 
@@ -191,8 +196,11 @@ struct Query {
 /// One row to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorRow {
+    /// Number of the row.
     pub id: u64,
+    /// Group of the row, by which searches are restricted.
     pub group: u64,
+    /// Components of the vector.
     pub vector: Vector,
     /// Of a query: the squared distance of its last neighbour.
     pub truth: i32,
@@ -240,7 +248,7 @@ impl VectorData {
     /// The vectors to add, from id 1: each farther from every query than its last neighbour, so
     /// that no answer is another one when they are there.
     pub fn added(&self) -> impl Iterator<Item = VectorRow> + '_ {
-        let candidates = (1..=MOST_TRIES * self.set.added)
+        let candidates = (1..=MAX_TRIES * self.set.added)
             .map(|n| (ADDED_FROM + n, self.function.vector(ADDED_FROM + n)));
         let is_far = |vector: &Vector| {
             self.queries.iter().all(|query| squared(vector, &query.vector) > query.truth)

@@ -10,8 +10,11 @@ use super::sentence::Sentence;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    /// Sentences, ranks and colors may rest on the figure.
     Valid,
+    /// The figure has a restricted meaning, which the reasons state.
     Conditional,
+    /// The figure does not measure what it claims to.
     Invalid,
 }
 
@@ -54,29 +57,51 @@ macro_rules! reason_codes {
 }
 
 reason_codes! {
+    /// Our counts differ from the counters of the database.
     Crosscheck = "crosscheck",
+    /// A counter contradicts what the workload claims to stress.
     Contract = "contract",
+    /// Ops failed.
     Errors = "errors",
+    /// Little's law is violated: throughput, jobs and service time do not fit together.
     Little = "little",
+    /// The mean of the timed ops differs from that of all ops.
     Sampling = "sampling",
+    /// The clock that timed the ops is coarse compared with the median.
     Clock = "clock",
+    /// Commits do not wait for durable storage.
     Durability = "durability",
+    /// Commits were faster than the device makes writes durable.
     Implausible = "implausible",
+    /// The rate cannot be sustained: the database put off work, such as the checkpoint.
     Burst = "burst",
+    /// The hypervisor took CPU time from the host.
     Steal = "steal",
+    /// Other processes or sessions used CPU time or the device.
     ForeignLoad = "foreign-load",
+    /// The CPUs were slower than at the start of the run.
     PlatformUnsteady = "platform-unsteady",
+    /// The process of dbdyno itself was the bottleneck.
     ClientLimit = "client-limit",
+    /// The network round trip takes half of an op or more.
     Network = "network",
+    /// Throughput drifts over the window.
     NotSteady = "not-steady",
+    /// The window has too few ops.
     Samples = "samples",
+    /// The window ended before the interval was as narrow as asked for.
     Precision = "precision",
     /// Given to a figure, not to a test.
     Wide = "wide",
+    /// Ops that were due in an open loop were not done.
     Overload = "overload",
+    /// A background workload or the other side of a duet ran concurrently.
     Beside = "beside",
+    /// The repetitions disagree.
     Repetitions = "repetitions",
+    /// Reads that should come from the device came from a cache or from an unknown source.
     Tier = "tier",
+    /// Fewer processes than asked for worked on an op.
     Threads = "threads",
     /// Of a workload that is to make jobs wait for one another.
     NoContention = "no-contention",
@@ -84,22 +109,31 @@ reason_codes! {
     Recall = "recall",
     /// Throughput at the end of a test is a fraction of that at its begin.
     Collapse = "collapse",
+    /// A clock was set during the test.
     ClockStep = "clock-step",
+    /// Instruments of the server or of the library slow the ops down.
     Instruments = "instruments",
     /// Of our own clock reads.
     TimingCost = "timing-cost",
+    /// The user cut the window short.
     Interrupted = "interrupted",
+    /// The test ended in an error before anything was measured.
     Failed = "failed",
     /// A load machine of several is gone.
     WorkerLost = "worker-lost",
+    /// A node of a cluster was lost during the test.
     NodeLost = "node-lost",
+    /// All nodes of a cluster are on one host.
     SharedHost = "shared-host",
+    /// Flow control of a cluster held up the writers of a node.
     FlowControl = "flow-control",
+    /// The figures are of what others did, stored by `monitor --record`.
     Recorded = "recorded",
     /// Of the engine's version, not of the test.
     UnconfirmedEngine = "unconfirmed-engine",
     /// Of scripts that ran without this program.
     Scripts = "scripts",
+    /// A claim could not be checked, or nothing could be cross-checked.
     Unchecked = "unchecked",
     /// Given to a heatmap's cell only, as the next two: it compares one drive with the other.
     Drive = "drive",
@@ -110,17 +144,29 @@ reason_codes! {
     /// Given to a figure: it is the best valid one of a ramp that has a better one, which is
     /// conditional.
     PassedOver = "passed-over",
+    /// The figure is printed, not measured by dbdyno.
     Published = "published",
+    /// The source states no figure that is a KPM.
     NoKpm = "no-kpm",
+    /// The source gives only the ends of a range.
     Bound = "bound",
+    /// The source contradicts itself.
     Misprint = "misprint",
+    /// The figure was read from the source, but cannot be proven.
     Doubtful = "doubtful",
+    /// The published platform could do more.
     LowerBound = "lower-bound",
+    /// The printed figure is inconsistent or untypical.
     Caution = "caution",
+    /// The source states the figure as a rounded one.
     Approximate = "approximate",
+    /// Digits were recovered by arithmetic or from a second place of the source.
     Restored = "restored",
+    /// The metric is not that of the other figures of the workload.
     Unit = "unit",
+    /// The figures of a publication show the resolution of its clock, not the platforms.
     TimingFloor = "timing-floor",
+    /// CPU use contradicts the number of CPUs that the publication prints.
     PlatformTable = "platform-table",
 }
 
@@ -148,6 +194,7 @@ impl fmt::Display for ReasonCode {
 pub struct Reason {
     /// Verdict for this reason alone.
     pub status: Status,
+    /// Code of the rule that gave the reason.
     pub code: ReasonCode,
     /// One sentence with the figures, in English.
     pub text: String,
@@ -178,6 +225,7 @@ impl Reason {
 /// The verdict on a test's KPMs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
+    /// The worst of the reasons; valid without any.
     pub status: Status,
     /// Reasons that lowered the verdict, worst first; then notes (status valid) that did not.
     pub reasons: Vec<Reason>,

@@ -16,7 +16,9 @@ pub enum Activity {
     Cpu,
     /// Writes or syncs the log, or waits for another session that does.
     LogSync,
+    /// Waits for a read of a data file.
     DataRead,
+    /// Waits for a write of a data file.
     DataWrite,
     /// Waits for a row that another transaction has locked.
     RowLock,
@@ -69,7 +71,9 @@ impl Activity {
 pub struct Event {
     /// The engine's own class and name: `IO`, `WALSync`.
     pub class: String,
+    /// Name of the event as the engine has it.
     pub name: String,
+    /// Kind of activity that it stands for.
     pub activity: Activity,
     /// Of the server's own processes, not of a job.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -78,8 +82,10 @@ pub struct Event {
 
 /// State of a session in a sample: an event, or it waits for its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum SessionState {
+    /// It waits for its client.
     Idle,
+    /// It is at work or waits within a statement.
     At(Event),
 }
 
@@ -90,13 +96,16 @@ pub struct Waits {
     pub period_s: f64,
     /// Samples that were taken, of those that were due.
     pub samples: u64,
+    /// Samples that were due.
     pub due: u64,
     /// Sessions of jobs that were seen, summed over the samples; and those of them that waited for
     /// their client.
     pub sessions: u64,
+    /// Sightings of sessions that waited for their client.
     pub idle: u64,
     /// Those with the most time first.
     pub events: Vec<EventCount>,
+    /// Cost of sampling.
     pub cost: SamplerCost,
     /// Facts that could not be observed, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,6 +114,7 @@ pub struct Waits {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io: Vec<IoTimes>,
+    /// Reason why nothing is known of the device's I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_missing: Option<String>,
     /// CPU time of the job sessions by the kernel's account; absent where it is not available.
@@ -116,7 +126,9 @@ pub struct Waits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IoKind {
+    /// A read request.
     Read,
+    /// A write request.
     Write,
     /// A request to empty the device's write cache.
     Sync,
@@ -125,17 +137,20 @@ pub enum IoKind {
 /// I/O of one kind that a device has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoCount {
+    /// Number of requests completed.
     pub ios: u64,
     /// Service times of all of them, added up by the kernel, in whole milliseconds.
     pub busy_ms: u64,
 }
 
 /// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
-/// of slices between samples. Slices are joined until they hold [`IoTimes::LEAST_MS`], so that
+/// of slices between samples. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
 /// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
+    /// Kind of the I/O.
     pub kind: IoKind,
+    /// Number of requests completed.
     pub ios: u64,
     /// Mean of all; absent where they hold too little time.
     pub mean_us: Option<f64>,
@@ -148,14 +163,14 @@ pub struct IoTimes {
 
 impl IoTimes {
     /// Least service time of a slice: its mean is off by a tenth at most.
-    pub const LEAST_MS: u64 = 10;
+    pub const MIN_MS: u64 = 10;
 
     /// From cumulative counts at the samples, in order.
     pub fn of(kind: IoKind, counts: &[IoCount]) -> IoTimes {
         let slices = joined(counts);
         let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
         let busy_ms: u64 = slices.iter().map(|slice| slice.busy_ms).sum();
-        let is_known = busy_ms >= IoTimes::LEAST_MS && ios > 0;
+        let is_known = busy_ms >= IoTimes::MIN_MS && ios > 0;
         let mean_us = |slice: &IoCount| 1e3 * slice.busy_ms as f64 / slice.ios as f64;
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         for slice in slices.iter().filter(|_| is_known) {
@@ -188,7 +203,7 @@ fn joined(counts: &[IoCount]) -> Vec<IoCount> {
     let mut slices: Vec<IoCount> = Vec::new();
     for count in counts {
         let slice = between(from, count);
-        if slice.ios > 0 && slice.busy_ms >= IoTimes::LEAST_MS {
+        if slice.ios > 0 && slice.busy_ms >= IoTimes::MIN_MS {
             slices.push(slice);
             from = count;
         }
@@ -214,6 +229,7 @@ fn end_us(mean_us: f64) -> f64 {
 /// Number of samples in which an event was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventCount {
+    /// Event that was seen.
     #[serde(flatten)]
     pub event: Event,
     /// Sessions seen at it, summed over the samples.
@@ -299,6 +315,7 @@ impl Waits {
 /// test; those with the most time, or the most of all, first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
+    /// Lines of the profile, those with the most time first.
     pub rows: Vec<ProfileRow>,
     /// Rows that were left out because they did least.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -315,6 +332,7 @@ fn is_zero(count: &u64) -> bool {
 /// A line of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileRow {
+    /// Statement or kind of I/O.
     pub name: String,
     /// By column: `calls`, `time_ms`, `read_bytes`.
     pub values: Counters,
@@ -323,6 +341,7 @@ pub struct ProfileRow {
 /// Messages of the server log from the start to the end of a test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerLog {
+    /// Messages in order, one line each.
     pub lines: Vec<String>,
     /// Lines beyond those.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -344,6 +363,7 @@ pub struct RepositorySnapshots {
     /// Numbers of the snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<String>,
+    /// Number of the snapshot after the test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// Reason why one could not be taken, or why there is no report.
@@ -357,7 +377,7 @@ pub struct RepositorySnapshots {
 /// Result of an experiment (`--test-bottleneck`) that checks the prediction for a test's
 /// bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explained {
+pub struct ExperimentResult {
     /// Code of the cause whose experiment it is.
     pub cause: String,
     /// Change that was made; if nothing was tried, the change that would be needed.
@@ -375,11 +395,16 @@ pub struct Explained {
     /// Ends of the forecast's interval, where there are trials enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast_low: Option<f64>,
+    /// Upper end of the forecast's interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast_high: Option<f64>,
+    /// Measured ratio: the median of the blocks.
     pub ratio: Option<f64>,
+    /// Lower end of the interval of the measured ratio.
     pub low: Option<f64>,
+    /// Upper end of the interval of the measured ratio.
     pub high: Option<f64>,
+    /// Whether the prediction held.
     pub outcome: ForecastOutcome,
     /// Ops per second before and after the change, block by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -389,13 +414,14 @@ pub struct Explained {
     pub left_out: u64,
     /// Share of the jobs' time that the cause took before and after it: medians of the blocks.
     pub share_before: Option<f64>,
+    /// Share of session time that the cause took after the change.
     pub share_after: Option<f64>,
     /// Reason why nothing, or nothing more, was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Sentence>,
     /// Results of other experiments for the same cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub further: Vec<Explained>,
+    pub further: Vec<ExperimentResult>,
 }
 
 /// Kind of a prediction.
@@ -415,9 +441,13 @@ pub enum Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForecastOutcome {
+    /// The measured ratio agrees with the prediction.
     Held,
+    /// The measured ratio contradicts the prediction.
     NotHeld,
+    /// The blocks do not decide it.
     Undecided,
+    /// No experiment was made.
     NotTried,
 }
 
@@ -425,8 +455,8 @@ impl ForecastOutcome {
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
-            ForecastOutcome::Held => "the forecast held",
-            ForecastOutcome::NotHeld => "the forecast did not hold",
+            ForecastOutcome::Held => "the prediction held",
+            ForecastOutcome::NotHeld => "the prediction did not hold",
             ForecastOutcome::Undecided => "undecided",
             ForecastOutcome::NotTried => "not tried",
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quote;
 
 /// A mean is not looked at earlier, in seconds of the window: fewer cannot show whether they drift.
-pub const LEAST_KNOWN_S: f64 = 5.0;
+pub const MIN_KNOWN_S: f64 = 5.0;
 
 /// Opening and closing of a test's window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,7 @@ pub const LEAST_KNOWN_S: f64 = 5.0;
 pub struct Window {
     /// Seconds dropped at the start; until the figure is known: at least so many.
     pub warmup_s: f64,
+    /// Condition that closes the window.
     pub end: End,
 }
 
@@ -27,7 +28,12 @@ pub enum End {
     /// Fixed work in ops per job: no warm-up, the window runs from the gate to the last op.
     Ops(u64),
     /// The interval of the mean is narrow enough, or the window is `most_s` seconds long.
-    Known { precision: Precision, most_s: f64 },
+    Known {
+        /// Half width of the interval that ends the window.
+        precision: Precision,
+        /// Longest window, in s.
+        most_s: f64,
+    },
 }
 
 impl Window {

@@ -78,7 +78,9 @@ impl Protocol {
 /// Transport and protocol of a selection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wire {
+    /// Way from the client to the server.
     pub transport: Transport,
+    /// Protocol by which statements are sent.
     pub protocol: Protocol,
 }
 

@@ -72,6 +72,7 @@ pub struct Workload {
     /// these names and in those of `session`, `{{param}}` is the parameter's value; `{{org}}` the
     /// organisation, also if it is the default.
     pub setup: Vec<String>,
+    /// Block names run once after the jobs ended, also after a failure.
     pub teardown: Vec<String>,
     /// Block names run in each job's session once, before the gate: settings that hold for this
     /// workload only.
@@ -121,9 +122,13 @@ pub struct Workload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
+    /// Reads rows.
     Select,
+    /// Adds rows.
     Insert,
+    /// Changes rows.
     Update,
+    /// Removes rows.
     Delete,
 }
 
@@ -147,7 +152,9 @@ impl Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resource {
+    /// Time on the CPUs.
     Cpu,
+    /// Latency and bandwidth of main memory.
     Memory,
     /// Durable writes of the log.
     Log,
@@ -243,6 +250,7 @@ impl Workload {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alias {
+    /// Code in the other suite: `T611`.
     pub code: String,
     /// Parameters that the code fixes, e.g. `org = "heap-list"`.
     #[serde(default)]
@@ -257,6 +265,7 @@ pub struct Alias {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Param {
+    /// Name on the command line and in SQL.
     pub name: String,
     /// Value if none is given.
     pub default: String,
@@ -266,8 +275,10 @@ pub struct Param {
     /// Allowed values; empty = any whole number between `min` and `max`.
     #[serde(default)]
     pub values: Vec<String>,
+    /// Least number that is allowed; none = no limit.
     #[serde(default)]
     pub min: Option<i64>,
+    /// Largest number that is allowed; none = no limit.
     #[serde(default)]
     pub max: Option<i64>,
     /// The value that every test had before the workload got this parameter: with it the work is
@@ -335,7 +346,9 @@ impl Param {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Parameters of the part; those that are left out have their defaults.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
 }
@@ -351,7 +364,14 @@ pub enum Bind {
     /// routine `{{drawn_NAME}}` is the same draw.
     Keyed(Expr),
     /// As a plan has what is not drawn evenly.
-    Skewed { rows: u64, keys: KeyLaw, place: Place },
+    Skewed {
+        /// Number of keys: values are in 1..=rows.
+        rows: u64,
+        /// Law by which ranks are drawn.
+        keys: KeyLaw,
+        /// Where the keys drawn most often lie.
+        place: Place,
+    },
     /// The job's number, 1..=jobs.
     Job,
     /// Counts 1, 2, 3 ... within a job, plus `job * 1_000_000_000_000`: unique over all jobs.
@@ -427,8 +447,10 @@ pub struct Claim {
     /// jobs.
     #[serde(default)]
     pub per: Option<String>,
+    /// Least value of the quotient; none = no lower limit.
     #[serde(default)]
     pub min: Option<Expr>,
+    /// Largest value of the quotient; none = no upper limit.
     #[serde(default)]
     pub max: Option<Expr>,
     /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`,

@@ -9,7 +9,7 @@ use super::{Request, candidates};
 use crate::catalog::{Catalog, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
-use crate::model::{Arrivals, AskedRate, Drive, End, Plan, Promise, Ramp, Window};
+use crate::model::{Arrivals, AskedRate, Drive, End, Plan, Ramp, Slo, Window};
 
 /// A selection as [`super::describe`] stores it: what of it makes a request.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,7 +24,7 @@ struct Stored {
     beside: Option<StoredBeside>,
     rate: Option<AskedRate>,
     arrivals: Option<Arrivals>,
-    slo: Option<Promise>,
+    slo: Option<Slo>,
     hash: String,
 }
 

@@ -59,7 +59,7 @@ fn missing(entry: &Entry, engine: &str, block: &str) -> Option<String> {
     let found = entry.blocks.resolve(engine, &entry.workload.id, block);
     found
         .is_none()
-        .then(|| format!("the catalogue has no block '{}.{block}' for {engine}", entry.workload.id))
+        .then(|| format!("the catalog has no block '{}.{block}' for {engine}", entry.workload.id))
 }
 
 /// Compiles a workload with complete parameters.
@@ -361,7 +361,7 @@ impl HarnessBlocks<'_> {
         self.blocks.get(name).copied().ok_or_else(|| {
             let place = format!("catalog/harness/{}.sql", self.engine);
             Error::usage(place, format!("block {} is missing", quote(name)))
-                .advise("the database drive needs it")
+                .advise("the in-database drive needs it")
         })
     }
     /// `call-function`, else `call` for both kinds.

@@ -4,8 +4,8 @@
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
-    RateProfile, Scale, Selection, TableRef, Window,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, RateProfile,
+    Scale, Selection, Slo, TableRef, Window,
 };
 
 mod again;
@@ -30,11 +30,12 @@ pub use values::facts;
 pub const DEFAULT_SIZE_GB: f64 = 0.25;
 /// Window if neither the user nor a suite gives one.
 pub const DEFAULT_WARMUP_S: f64 = 2.0;
+/// Length of the window if neither user nor suite gives one, in s.
 pub const DEFAULT_DURATION_S: f64 = 10.0;
 /// Bounds of a window that ends when its figure is known: the shortest warm-up and the longest
 /// window.
-pub const LEAST_WARMUP_S: f64 = 1.0;
-pub const DEFAULT_MAX_DURATION_S: f64 = 60.0;
+pub const MIN_WARMUP_S: f64 = 1.0;
+pub(crate) const DEFAULT_MAX_DURATION_S: f64 = 60.0;
 /// Seed of data and keys if the user gives none.
 pub const DEFAULT_SEED: u32 = 42;
 
@@ -43,6 +44,7 @@ pub const DEFAULT_SEED: u32 = 42;
 pub struct Request {
     /// The engine's name, as the catalogue's file names have it.
     pub engine: String,
+    /// Declared capabilities of the engine.
     pub capabilities: Capabilities,
     /// Suites by id.
     pub suites: Vec<String>,
@@ -52,16 +54,21 @@ pub struct Request {
     pub beside: Option<(String, u32)>,
     /// Further tests; an entry may name what runs beside it, and its rate.
     pub tests: Vec<SuiteEntry>,
+    /// Ramp of every test; none = that of the suite.
     pub jobs: Option<AskedRamp>,
     /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
     pub nodes: Vec<u32>,
+    /// Drive of every test; none = the default of engine and workload.
     pub drive: Option<Drive>,
+    /// Warm-up, in s; none = that of the suite.
     pub warmup_s: Option<f64>,
+    /// Length of the window, in s; none = that of the suite.
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
     /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
     pub precision: Option<Precision>,
+    /// Longest window with a precision, in s.
     pub max_duration_s: Option<f64>,
     /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
     /// looked for.
@@ -70,8 +77,10 @@ pub struct Request {
     pub rate_profile: Option<RateProfile>,
     /// Closed loop: mean time between the end of an op and the start of the next, in s.
     pub think_s: Option<f64>,
+    /// Distribution of scheduled starts in an open loop.
     pub arrivals: Arrivals,
-    pub promise: Option<Promise>,
+    /// SLO that the search for the highest rate must meet.
+    pub promise: Option<Slo>,
     /// Number of repetitions of each test.
     pub repeat: Option<u32>,
     /// Maximum number of attempts to repeat a disturbed test.
@@ -79,7 +88,9 @@ pub struct Request {
     /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the
     /// suite says.
     pub time_scale: f64,
+    /// Nominal size of the data set, in GB; none = that of the suite.
     pub size_gb: Option<f64>,
+    /// Seed of the rows and of the order of tests.
     pub seed: u64,
     /// Of the keys that jobs draw; as `seed` if none is given.
     pub key_seed: Option<u64>,

@@ -5,15 +5,13 @@ use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
 use crate::model::{
-    AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, RateProfile, Window,
+    AskedRate, Drive, End, Facts, Loop, MIN_KNOWN_S, Precision, RateProfile, Window,
 };
 
-use super::{
-    DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request,
-};
+use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, MIN_WARMUP_S, Request};
 
 /// A window is never scaled below this: a shorter one holds too little to be a measurement, in s.
-const SHORTEST_WINDOW_S: f64 = 0.1;
+const MIN_WINDOW_S: f64 = 0.1;
 
 /// The window of a test. What the request says itself stands as it is, and before what the suite
 /// says; the rest is scaled.
@@ -60,7 +58,7 @@ fn as_long_as(profile: &RateProfile, request: &Request, entry: &SuiteEntry) -> R
 fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     let scale = request.time_scale;
     let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
-    let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(SHORTEST_WINDOW_S);
+    let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(MIN_WINDOW_S);
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
 }
 
@@ -77,14 +75,14 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
         (Some(_), _) if inside => {
             return wrong(
                 "--rate-profile",
-                "the database drive has no open loop: its loop runs inside the database",
+                "the in-database drive has no open loop: its loop runs inside the database",
                 "use --drive client",
             );
         }
         (_, Some(_)) if inside => {
             return wrong(
                 "--think",
-                "the database drive has no think time: its loop runs inside the database",
+                "the in-database drive has no think time: its loop runs inside the database",
                 "use --drive client",
             );
         }
@@ -100,7 +98,7 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
         (None, None) => Ok(Loop::Closed),
         (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
             "--rate",
-            "the database drive has no open loop: its loop runs inside the database",
+            "the in-database drive has no open loop: its loop runs inside the database",
             "use --drive client",
         ),
         (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), arrivals)),
@@ -115,9 +113,9 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
 /// The suite's warm-up is a constant for its own windows: this one ends by what is seen.
 fn until_known(precision: Precision, request: &Request, entry: &SuiteEntry) -> Window {
     let scaled_s = entry.max_duration_s.unwrap_or(DEFAULT_MAX_DURATION_S) * request.time_scale;
-    let most_s = request.max_duration_s.unwrap_or(scaled_s.max(LEAST_KNOWN_S));
+    let most_s = request.max_duration_s.unwrap_or(scaled_s.max(MIN_KNOWN_S));
     Window {
-        warmup_s: request.warmup_s.unwrap_or(LEAST_WARMUP_S),
+        warmup_s: request.warmup_s.unwrap_or(MIN_WARMUP_S),
         end: End::Known { precision, most_s },
     }
 }

@@ -14,7 +14,7 @@ use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
 #[derive(Clone)]
-pub(super) struct Wish<'a> {
+pub(super) struct RequestedTest<'a> {
     pub entry: SuiteEntry,
     /// Tests of a suite that are not possible are left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
@@ -22,14 +22,14 @@ pub(super) struct Wish<'a> {
     pub beside: Option<(String, u32)>,
 }
 
-impl Wish<'_> {
+impl RequestedTest<'_> {
     /// As written: `TP-LIGHT:update_pct=40`.
     pub fn text(&self) -> &str {
         self.entry.workload.as_deref().unwrap_or_else(|| self.entry.label())
     }
 }
 
-impl Wish<'_> {
+impl RequestedTest<'_> {
     /// The workload with the way of its statements, if the wish has one.
     pub fn with_way(&self, id: String) -> String {
         let way: Vec<_> = self
@@ -43,7 +43,10 @@ impl Wish<'_> {
 }
 
 /// All wishes of the request in order.
-pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<Vec<Wish<'a>>> {
+pub(super) fn wishes<'a>(
+    catalog: &'a Catalog,
+    request: &'a Request,
+) -> Result<Vec<RequestedTest<'a>>> {
     let mut wishes = Vec::new();
     let beside = |entry: &SuiteEntry| {
         let own = entry.background.clone();
@@ -53,12 +56,12 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<V
         let suite = catalog.suite(name)?;
         for entry in catalog.suite_tests(suite)? {
             let entry = entry.on_engine(catalog, &request.engine)?;
-            wishes.push(Wish { beside: beside(&entry), entry, suite: Some(suite) });
+            wishes.push(RequestedTest { beside: beside(&entry), entry, suite: Some(suite) });
         }
     }
     let by_name = request.workloads.iter().map(|text| named(text));
     let single = by_name.chain(request.tests.iter().cloned());
-    wishes.extend(single.map(|entry| Wish { beside: beside(&entry), entry, suite: None }));
+    wishes.extend(single.map(|entry| RequestedTest { beside: beside(&entry), entry, suite: None }));
     if !request.via || wishes.iter().any(names_pooler) {
         return Ok(wishes);
     }
@@ -68,7 +71,7 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<V
 
 /// True if the wish chooses the pooler: who does so for one test, does it for each that is to go
 /// through it.
-fn names_pooler(wish: &Wish<'_>) -> bool {
+fn names_pooler(wish: &RequestedTest<'_>) -> bool {
     let is_pooler = |value: &String| value == Transport::Pooler.name();
     let given = parse_selection(wish.text()).map(|(_, given)| given).unwrap_or_default();
     wish.entry.params.get(TRANSPORT).or(given.get(TRANSPORT)).is_some_and(is_pooler)
@@ -76,7 +79,7 @@ fn names_pooler(wish: &Wish<'_>) -> bool {
 
 /// The wish directly and through the pooler, in each form of its statements unless it chooses one:
 /// pairs that differ by the pooler alone. A wish that chooses its way stays as it is.
-fn with_pooler<'a>(catalog: &Catalog, wish: Wish<'a>) -> Result<Vec<Wish<'a>>> {
+fn with_pooler<'a>(catalog: &Catalog, wish: RequestedTest<'a>) -> Result<Vec<RequestedTest<'a>>> {
     if wish.entry.none.is_some() {
         return Ok(vec![wish]);
     }
@@ -95,7 +98,7 @@ fn with_pooler<'a>(catalog: &Catalog, wish: Wish<'a>) -> Result<Vec<Wish<'a>>> {
     let by = |wire: Wire| {
         let mut entry = SuiteEntry { drive: Some(Drive::Client), ..wish.entry.clone() };
         entry.params.extend(wire.params());
-        Wish { entry, ..wish.clone() }
+        RequestedTest { entry, ..wish.clone() }
     };
     Ok(ways.map(by).collect())
 }
@@ -106,7 +109,9 @@ fn named(text: &str) -> SuiteEntry {
 
 /// A test of a suite and what it would run, or why it would not.
 pub struct Candidate {
+    /// Entry as the suite has it.
     pub entry: SuiteEntry,
+    /// Compiled test, or the reason why it cannot run.
     pub selection: std::result::Result<Selection, String>,
 }
 
@@ -117,7 +122,7 @@ pub struct Candidate {
 /// Unknown names and bad parameters, as [`super::build`].
 pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>> {
     let size_gb = request.size_gb.unwrap_or(DEFAULT_SIZE_GB);
-    let outcome = |wish: Wish<'_>| {
+    let outcome = |wish: RequestedTest<'_>| {
         let selection = match selection(catalog, request, size_gb, &wish) {
             Ok(selection) => Ok(selection),
             Err(Refusal::Unavailable(_, reason)) => Err(reason),
@@ -133,7 +138,7 @@ pub(super) fn selection(
     catalog: &Catalog,
     request: &Request,
     size_gb: f64,
-    wish: &Wish<'_>,
+    wish: &RequestedTest<'_>,
 ) -> std::result::Result<Selection, Refusal> {
     let selection = alone(catalog, request, size_gb, wish)?;
     match &wish.beside {
@@ -160,7 +165,7 @@ fn background(
         ops_per_job: None,
         ..request.clone()
     };
-    let wish = Wish { entry: named(text), suite: None, beside: None };
+    let wish = RequestedTest { entry: named(text), suite: None, beside: None };
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
         Refusal::Unavailable(id, reason) => {
             let what = format!("{id} cannot run on {}: {reason}", request.engine);
@@ -211,7 +216,7 @@ fn alone(
     catalog: &Catalog,
     request: &Request,
     size_gb: f64,
-    wish: &Wish<'_>,
+    wish: &RequestedTest<'_>,
 ) -> std::result::Result<Selection, Refusal> {
     runnable(request, &wish.entry)?;
     let (name, given) = parse_selection(wish.text())?;
@@ -300,7 +305,7 @@ fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), R
 }
 
 /// The ramp that the request gives, else the suite, on the processors of the target's host.
-fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
+fn ramp(request: &Request, wish: &RequestedTest<'_>) -> Result<Ramp> {
     let asked = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).cloned().unwrap_or_default();
     let place = || {
         if request.jobs.is_some() {
@@ -314,7 +319,7 @@ fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
 
 /// The name of the series of rising values that a test of a suite belongs to: what all of them
 /// have in common.
-fn rising(wish: &Wish<'_>) -> Option<String> {
+fn rising(wish: &RequestedTest<'_>) -> Option<String> {
     let (suite, rising) = (wish.suite?, wish.entry.rising.as_ref()?);
     let common = wish.entry.params.iter().filter(|(name, _)| *name != rising);
     Some(format!("{} {} {}", suite.id, wish.text(), assignments(common, ",")))
@@ -365,11 +370,11 @@ pub(super) fn repeats(
     let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
     let same = |other: &Selection| key(other) == key(selection) && other.params == params;
     planned.iter().any(same).then(|| {
-        format!("org={org} is this engine's default organisation, which is measured already")
+        format!("org={org} is this engine's default organization, which is measured already")
     })
 }
 
-fn place(wish: &Wish<'_>) -> String {
+fn place(wish: &RequestedTest<'_>) -> String {
     let kind = if wish.suite.is_some() { "suite entry" } else { "--workload" };
     format!("{kind} {}", wish.text())
 }

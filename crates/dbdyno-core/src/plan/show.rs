@@ -11,7 +11,9 @@ use crate::sql;
 /// A piece of SQL with what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shown {
+    /// Heading of one line.
     pub caption: String,
+    /// SQL as it would run.
     pub sql: String,
 }
 

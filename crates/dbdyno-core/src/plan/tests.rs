@@ -173,15 +173,15 @@ fn server() -> Request {
     let capabilities = Capabilities {
         placeholder: Placeholder::Dollar,
         orgs: &["heap"],
-        lacking_orgs: &[("iot", "there are no clustered tables")],
+        unsupported_orgs: &[("iot", "there are no clustered tables")],
         ..Capabilities::SERVER
     };
     Request { size_gb: Some(1.0), ..Request::new("server", capabilities, 4) }
 }
 
 fn lite() -> Request {
-    let lacking_orgs = server().capabilities.lacking_orgs;
-    let capabilities = Capabilities { orgs: &["rowid"], lacking_orgs, ..Capabilities::LEAST };
+    let unsupported_orgs = server().capabilities.unsupported_orgs;
+    let capabilities = Capabilities { orgs: &["rowid"], unsupported_orgs, ..Capabilities::LEAST };
     Request { engine: "lite".into(), capabilities, ..server() }
 }
 

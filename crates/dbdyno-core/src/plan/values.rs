@@ -16,7 +16,7 @@ const CHOSEN: &str = "table";
 /// Tables of the data set.
 const TABLES: [&str; 2] = ["small", "big"];
 /// More vectors than anybody keeps in memory to find the truth of.
-const MOST_VECTORS: f64 = 1e7;
+const MAX_VECTORS: f64 = 1e7;
 /// Rows that share a value of `key<n>`.
 const KEYS: [u64; 3] = [25, 125, 320];
 
@@ -99,11 +99,11 @@ pub(super) fn vectors(entry: &Entry, params: &Params, size_gb: f64) -> Result<Op
         facts.insert(name.into(), value);
         Ok(value as u64)
     };
-    let rows = number("vectors", &wanted.rows, 1.0, MOST_VECTORS)?;
-    let queries = number("queries", &wanted.queries, 1.0, MOST_VECTORS)?;
+    let rows = number("vectors", &wanted.rows, 1.0, MAX_VECTORS)?;
+    let queries = number("queries", &wanted.queries, 1.0, MAX_VECTORS)?;
     let near = number("near", &wanted.near, 1.0, rows as f64)?;
     let share_pct = number("share_pct", &wanted.share_pct, 1.0, 100.0)?;
-    let added = number("added", &wanted.added, 0.0, MOST_VECTORS)?;
+    let added = number("added", &wanted.added, 0.0, MAX_VECTORS)?;
     Ok(Some(VectorSet { rows, queries, near, share_pct, added }))
 }
 

@@ -6,6 +6,7 @@ use crate::model::Placeholder;
 /// A statement with positional placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound {
+    /// Statement with the engine's placeholders.
     pub sql: String,
     /// Bind name per position.
     pub binds: Vec<String>,

@@ -11,6 +11,7 @@ use super::template::unfit_placeholder;
 /// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
+    /// Name as written: `ID.block`.
     pub name: String,
     /// `-- key: value` lines between the name and the text.
     pub attributes: BTreeMap<String, String>,
@@ -22,6 +23,7 @@ pub struct Block {
     pub file: String,
     /// Line of its name and of its first text line, from 1.
     pub line: usize,
+    /// Line of its first text line, from 1.
     pub text_line: usize,
 }
 

@@ -16,8 +16,11 @@ const APART: u64 = 0x5EED_0FA8_8A17_A100;
 /// A stretch of time in which a rate goes evenly from one value to another, in ops per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
+    /// Length of the stretch, in s.
     pub length_s: f64,
+    /// Rate at its begin.
     pub from_per_s: f64,
+    /// Rate at its end.
     pub to_per_s: f64,
 }
 
@@ -75,7 +78,7 @@ impl RateCurve {
         let into_s = 2.0 * rest / (from_per_s + root);
         match rest > 0.0 {
             true => piece.start_s + into_s,
-            // At the begin of a stretch without load, too.
+            // At the start of a stretch without load, too.
             false => piece.start_s,
         }
     }
@@ -96,6 +99,7 @@ impl Piece {
 /// A load over time of all jobs together, in s since the gate opened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadOverTime {
+    /// Arrival rate over time.
     pub curve: RateCurve,
     /// Edges of its phases: one more than there are phases.
     pub edges_s: Vec<f64>,

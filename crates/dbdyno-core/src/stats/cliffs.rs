@@ -10,12 +10,12 @@ use super::least_squares::solve;
 /// Candidates for a cliff between two neighbouring values of x.
 const PER_STEP: usize = 6;
 /// A cliff that climbs by less than this share of the base is none.
-const LEAST_RISE: f64 = 0.1;
+const MIN_RISE: f64 = 0.1;
 /// Relative error below which one model is as good as another: more is not known of any
 /// measurement.
 const EXACT: f64 = 1e-2;
 /// Freedom that a fit through all points is said to leave.
-const LEAST_FREEDOM: f64 = 0.5;
+const MIN_FREEDOM: f64 = 0.5;
 /// Two cliffs that lie nearer to each other are one.
 const APART: f64 = 2.0;
 
@@ -49,7 +49,7 @@ impl Cliffs {
             // freedom that is left goes (as the correction of C. M. Hurvich and C.-L. Tsai,
             // Biometrika 76, 1989, does for another criterion). Simulated: flat curves of 4 to 13
             // sizes with noise of 2, 5 and 10 % have a cliff in at most 1, 5 and 6 %.
-            let left = (n - parameters).max(LEAST_FREEDOM);
+            let left = (n - parameters).max(MIN_FREEDOM);
             2.0 * n * fit.error.max(EXACT).ln() + parameters * n.ln() * n / left
         };
         fits.min_by(|a, b| score(a).total_cmp(&score(b)))
@@ -108,7 +108,7 @@ fn fit(points: &[(f64, f64)], sizes: &[f64]) -> Option<Cliffs> {
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
     let coefficients = solve(&rows, &vec![1.0; points.len()], 0.0)?.x;
     let base = coefficients[0];
-    let climbs = base > 0.0 && coefficients[1..].iter().all(|rise| *rise >= LEAST_RISE * base);
+    let climbs = base > 0.0 && coefficients[1..].iter().all(|rise| *rise >= MIN_RISE * base);
     let errors =
         rows.iter().map(|row| row.iter().zip(&coefficients).map(|(a, b)| a * b).sum::<f64>() - 1.0);
     let error = (errors.map(|error| error * error).sum::<f64>() / points.len() as f64).sqrt();

@@ -22,6 +22,7 @@ const REFINED: usize = 14;
 /// The 95 % interval of a number of jobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JobsRange {
+    /// Lower end of the interval.
     pub low: f64,
     /// None: the points leave any number possible.
     pub high: Option<f64>,
@@ -37,7 +38,9 @@ impl JobsRange {
 /// The ranges that the points leave to peak and knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranges {
+    /// Number of jobs at which the throughput of the law is highest.
     pub peak: JobsRange,
+    /// Number of jobs at the knee of the law.
     pub knee: JobsRange,
 }
 

@@ -21,18 +21,18 @@ use super::summary::{mean, variance};
 /// Fewest points that give an interval.
 const FEWEST: usize = 5;
 /// Fewest means of batches that are asked beside the points.
-const FEWEST_BATCHES: usize = 7;
+const MIN_BATCHES: usize = 7;
 /// Standard errors by which the correlation is taken above its estimate: of many points.
 const ERRORS_OF_MANY: f64 = 1.0;
 /// Amount that a window of n points adds to them, times n: the estimate of few is not only
 /// uncertain, its error is skewed.
 const ERRORS_OF_FEW: f64 = 16.0;
 /// The most standard errors.
-const MOST_ERRORS: f64 = 3.0;
+const MAX_ERRORS: f64 = 3.0;
 /// Correlation from second to second of the slow part of a noise that has a quick one, too.
 const SLOW_ALIKE: f64 = 0.9;
 /// Fewest points of which a slow part is asked: below, [`ERRORS_OF_FEW`] allows for it.
-const FEWEST_OF_SLOW: usize = 12;
+const MIN_OF_SLOW: usize = 12;
 /// Standard errors by which the share of the slow part is taken above its estimate: of many points,
 /// and what n points add to them, times n.
 const SLOW_ERRORS: (f64, f64) = (0.5, 25.0);
@@ -41,14 +41,14 @@ const SLOW_ERRORS: (f64, f64) = (0.5, 25.0);
 const ERRORS_OF_BATCHES: f64 = 0.3;
 /// The largest correlation that is allowed for; of n points 1 - [`SHORT_MEMORY`] / n, if that is
 /// less: a window can say nothing of a memory that is longer than itself.
-const MOST_ALIKE: f64 = 0.95;
-/// See [`MOST_ALIKE`].
+const MAX_ALIKE: f64 = 0.95;
+/// See [`MAX_ALIKE`].
 const SHORT_MEMORY: f64 = 0.5;
 /// Share of the freedom of as many independent points as the series is worth, on the logarithm; the
 /// rest is that of its points.
 const FREEDOM_OF_WORTH: f64 = 0.4;
 /// The least freedom of what a series is worth.
-const LEAST_FREEDOM: f64 = 1.5;
+const MIN_FREEDOM: f64 = 1.5;
 
 /// A 95 % confidence interval of a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,11 +73,11 @@ impl Interval {
 /// nothing can be said.
 pub fn mean_interval(series: &[f64]) -> Option<Interval> {
     let few = ERRORS_OF_FEW / series.len() as f64;
-    let own = student(series, (ERRORS_OF_MANY + few).min(MOST_ERRORS))?;
+    let own = student(series, (ERRORS_OF_MANY + few).min(MAX_ERRORS))?;
     let sizes = std::iter::successors(Some(2), |size| Some(size * 2))
-        .take_while(|size| series.len() / size >= FEWEST_BATCHES);
+        .take_while(|size| series.len() / size >= MIN_BATCHES);
     let batches = sizes.filter_map(|size| student(&batch_means(series, size), ERRORS_OF_BATCHES));
-    let slow = (series.len() >= FEWEST_OF_SLOW).then(|| student_of_slow_part(series)).flatten();
+    let slow = (series.len() >= MIN_OF_SLOW).then(|| student_of_slow_part(series)).flatten();
     let widest = batches
         .chain(slow)
         .fold(own, |widest, next| if next.half_width > widest.half_width { next } else { widest });
@@ -88,7 +88,7 @@ pub fn mean_interval(series: &[f64]) -> Option<Interval> {
 /// Student's interval of points whose correlation is so many standard errors above its estimate.
 fn student(points: &[f64], errors: f64) -> Option<Interval> {
     let n = points.len() as f64;
-    let most = MOST_ALIKE.min(1.0 - SHORT_MEMORY / n);
+    let most = MAX_ALIKE.min(1.0 - SHORT_MEMORY / n);
     let correlation = correlation(points, errors).map(|correlation| correlation.clamp(0.0, most));
     let worth = correlation.map(|correlation| n * (1.0 - correlation) / (1.0 + correlation));
     let of_mean = correlation.map(|correlation| variance_of_mean(points.len(), correlation));
@@ -99,7 +99,7 @@ fn student(points: &[f64], errors: f64) -> Option<Interval> {
 /// does not at all: what neighbours have in common is the share of that part.
 fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     let (n, (errors, of_few)) = (points.len() as f64, SLOW_ERRORS);
-    let share = correlation(points, (errors + of_few / n).min(MOST_ERRORS))
+    let share = correlation(points, (errors + of_few / n).min(MAX_ERRORS))
         .map(|correlation| correlation.clamp(0.0, SLOW_ALIKE) / SLOW_ALIKE);
     let slow = variance_of_mean(points.len(), SLOW_ALIKE);
     let of_mean = share.map(|share| share * slow + (1.0 - share) / n);
@@ -124,7 +124,7 @@ fn with_variance(points: &[f64], known: Option<(f64, f64)>) -> Option<Interval> 
         return Some(Interval { mean: centre, half_width: 0.0, freedom: n - 1.0 });
     };
     let freedom = (n - 1.0).powf(1.0 - FREEDOM_OF_WORTH)
-        * (worth - 1.0).max(LEAST_FREEDOM).powf(FREEDOM_OF_WORTH);
+        * (worth - 1.0).max(MIN_FREEDOM).powf(FREEDOM_OF_WORTH);
     // Points that are alike spread less around their own mean than around the true one.
     let of_point = spread * (n - 1.0) / n / (1.0 - of_mean);
     let half_width = t95(freedom)? * (of_point * of_mean).sqrt();

@@ -1,18 +1,18 @@
 //! Statistics of measuring: pure functions over numbers.
 
 pub mod arrivals;
-pub mod cliffs;
-pub mod histogram;
+pub(crate) mod cliffs;
+pub(crate) mod histogram;
 pub mod keys;
 pub mod law_ranges;
 mod least_squares;
 pub mod mean_interval;
 pub mod moderated;
-pub mod paired;
+pub(crate) mod paired;
 pub mod scaling;
 pub mod sequence;
 pub mod skew;
-pub mod steady;
+pub(crate) mod steady;
 pub mod summary;
 pub mod weighted;
 

@@ -10,7 +10,7 @@ use super::summary::t95;
 
 /// Fewest different numbers of jobs that give a fit: three coefficients and one degree of freedom.
 const FEWEST: usize = 4;
-const MOST_STEPS: usize = 500;
+const MAX_STEPS: usize = 500;
 /// Damping of Levenberg-Marquardt: at first, and where no better step is to be found.
 const FIRST_DAMPING: f64 = 1e-3;
 const LAST_DAMPING: f64 = 1e12;
@@ -76,6 +76,7 @@ impl Law {
 /// A fitted law with 95 % intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
+    /// Law with its coefficients.
     pub law: Law,
     /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is
     /// held at 0.
@@ -176,7 +177,7 @@ fn best_gamma(points: &[(f64, f64)], alpha: f64, beta: f64) -> f64 {
 /// not or would leave the allowed range.
 fn search(points: &[(f64, f64)], mut p: [f64; 3], free: &[usize]) -> [f64; 3] {
     let mut damping = FIRST_DAMPING;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let Some(solution) = step(points, &p, free, damping) else { break };
         let mut next = p;
         free.iter().zip(&solution.x).for_each(|(&index, change)| next[index] += change);

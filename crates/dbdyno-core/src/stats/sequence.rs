@@ -19,7 +19,7 @@ pub const POINTS_PER_S: usize = 4;
 /// Fewer points say nothing of their correlation: five seconds.
 const FEWEST: usize = 20;
 /// Ops of a series that is looked at: fewer can be equal by chance.
-const FEWEST_OPS: f64 = 5.0;
+const MIN_OPS: f64 = 5.0;
 /// Degrees of freedom by which comparisons take the standard error from an interval: those of five
 /// seconds, so that the error is never too small, for the interval is wider than Student's.
 const FREEDOM: f64 = 4.0;
@@ -32,7 +32,7 @@ const MIXTURE: f64 = 2.0;
 /// 95 %).
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
-const MOST_ALIKE: f64 = 0.98;
+const MAX_ALIKE: f64 = 0.98;
 /// A trend of so many standard errors is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
 /// Factor by which the last interval must be predicted to be too wide, after the fewest points, for
@@ -40,7 +40,7 @@ const Z_TREND: f64 = 2.576;
 /// surer: 3 times after five seconds, 1.5 after ten.
 const HOPELESS: f64 = 2.0;
 /// Points that are asked whether they climb, at least: a second.
-const FEWEST_WARM: usize = POINTS_PER_S;
+const MIN_WARM: usize = POINTS_PER_S;
 
 /// The interval at the first whole second at which its half width was at most `precision` (a
 /// fraction of the mean), so that more points than it needs change nothing; before that the one of
@@ -75,10 +75,10 @@ pub fn is_known(interval: &Interval, precision: f64) -> bool {
 /// True if the newer half of the points, at least a second of them, does not climb: the test of
 /// Mann and Kendall, one-sided 5 % (M. G. Kendall, "Rank Correlation Methods").
 pub fn warmed_up(points: &[f64]) -> bool {
-    let newer = &points[points.len() - points.len().min(FEWEST_WARM.max(points.len() / 2))..];
+    let newer = &points[points.len() - points.len().min(MIN_WARM.max(points.len() / 2))..];
     let n = newer.len() as f64;
     let limit = Z_CORRELATION * (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-    newer.len() >= FEWEST_WARM && concordance(newer) <= limit
+    newer.len() >= MIN_WARM && concordance(newer) <= limit
 }
 
 /// Pairs that climb less pairs that fall.
@@ -121,7 +121,7 @@ impl Sequence {
     fn interval(&self) -> Option<Interval> {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;
-        if self.count < FEWEST || mean * n < FEWEST_OPS {
+        if self.count < FEWEST || mean * n < MIN_OPS {
             return None;
         }
         let spread = self.squares - self.sum * self.sum / n;
@@ -145,7 +145,7 @@ impl Sequence {
     fn is_hopeless(&self, precision: f64, most: usize) -> bool {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;
-        if self.count < FEWEST || mean * n < FEWEST_OPS {
+        if self.count < FEWEST || mean * n < MIN_OPS {
             return false;
         }
         let too_wide = 1.0 + HOPELESS * (FEWEST as f64 / n).powi(2);
@@ -163,7 +163,7 @@ impl Sequence {
         let raw = lagged / spread;
         let phi = raw + (1.0 + 4.0 * raw.max(0.0)) / n;
         let error = ((1.0 - phi * phi).max(0.0) / n).sqrt();
-        let phi = (phi + errors * error).clamp(0.0, MOST_ALIKE);
+        let phi = (phi + errors * error).clamp(0.0, MAX_ALIKE);
         (1.0 - phi) / (1.0 + phi)
     }
 

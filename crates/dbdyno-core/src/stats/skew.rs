@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::MODULUS;
 
 /// The most keys that can be skewed: the generator has no more states to tell them apart.
-const MOST_KEYS: u64 = 1 << 31;
+const MAX_KEYS: u64 = 1 << 31;
 /// Of the golden section: neighbouring ranks lie this part of the table apart.
 const SCATTER: (u64, u64) = (618_033_989, 1_000_000_000);
 
@@ -24,14 +24,18 @@ const SCATTER: (u64, u64) = (618_033_989, 1_000_000_000);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KeyLaw {
+    /// Every key is equally likely.
     Uniform,
     /// The exponent of rank in hundredths.
     Zipf {
+        /// Exponent times 100: 99 for `zipf-0.99`.
         hundredths: u32,
     },
     /// So many percent of the draws go to so many percent of the keys, evenly within both parts.
     Hot {
+        /// Percentage of the draws that go to the hot keys.
         draws_pct: u32,
+        /// Percentage of the keys that are hot.
         keys_pct: u32,
     },
 }
@@ -144,9 +148,21 @@ pub enum Ranks {
     /// `1 + (state * keys >> 31)`.
     Uniform,
     /// `floor(power(lowest + state * step, exponent) + 0.5)`.
-    Zipf { lowest: f64, step: f64, exponent: f64 },
+    Zipf {
+        /// Base of the power at state 0.
+        lowest: f64,
+        /// Growth of the base per state.
+        step: f64,
+        /// Exponent of the power.
+        exponent: f64,
+    },
     /// `1 + state * hot / below` below that state, else the same of the rest of both.
-    Hot { below: u64, hot: u64 },
+    Hot {
+        /// State from which on the other keys are drawn.
+        below: u64,
+        /// Number of the hot keys.
+        hot: u64,
+    },
 }
 
 impl SkewedKeys {
@@ -155,7 +171,7 @@ impl SkewedKeys {
     /// # Errors
     /// Fewer than 2 or more than 2^31 keys.
     pub fn new(keys: u64, law: KeyLaw, place: Place) -> Result<Self, String> {
-        if !(2..=MOST_KEYS).contains(&keys) {
+        if !(2..=MAX_KEYS).contains(&keys) {
             return Err(format!("{law} takes 2 to 2^31 keys, not {keys}"));
         }
         let ranks = match law {
@@ -313,7 +329,7 @@ mod tests {
     #[test]
     fn the_outermost_states_stay_within_the_keys() {
         for law in ["zipf-0.01", "zipf-0.8", "zipf-0.99", "zipf-1.2", "hot-80-20"] {
-            for rows in [2, 3, 250, ROWS, 1_000_000_000, MOST_KEYS] {
+            for rows in [2, 3, 250, ROWS, 1_000_000_000, MAX_KEYS] {
                 let adjacent = keys(rows, law, Place::Adjacent);
                 assert_eq!(adjacent.rank(1), 1, "{law} {rows}");
                 let last = adjacent.rank(MODULUS - 1);

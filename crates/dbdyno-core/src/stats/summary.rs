@@ -14,10 +14,15 @@ const SAMPLES_ABOVE: f64 = 10.0;
 /// Quantiles of service times in ns; a percentile with too few samples is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
+    /// Median, in ns.
     pub p50_ns: Option<f64>,
+    /// 90th percentile, in ns.
     pub p90_ns: Option<f64>,
+    /// 95th percentile, in ns.
     pub p95_ns: Option<f64>,
+    /// 99th percentile, in ns.
     pub p99_ns: Option<f64>,
+    /// 99.9th percentile, in ns.
     pub p999_ns: Option<f64>,
     /// Largest sample; absent without samples.
     pub max_ns: Option<f64>,
@@ -135,8 +140,8 @@ pub fn t95(freedom: f64) -> Option<f64> {
 /// Student's distribution; absent for so few degrees of freedom as no measurement has, of which the
 /// library's search panics.
 fn student(freedom: f64) -> Option<StudentsT> {
-    const LEAST_FREEDOM: f64 = 0.01;
-    StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= LEAST_FREEDOM)
+    const MIN_FREEDOM: f64 = 0.01;
+    StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= MIN_FREEDOM)
 }
 
 /// The factor of a one-sided interval in which `tail` lies beyond it: the quantile 1 - tail of t.

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use super::{Database, threads};
 
 /// Interval between two looks.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Statements that begin after a cancel have this long to end by themselves: most only clean up.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs `work`. Meanwhile `look` is called ten times a second, and once `cancel` is set, the
 /// statements that run in any session of `database` are cancelled, again and again until `work`
@@ -27,8 +27,9 @@ pub fn cancellable<T>(
     std::thread::scope(|scope| {
         let watch = move || {
             let mut cancelled: Option<Instant> = None;
-            while wait_for_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if cancel.load(Relaxed) && cancelled.is_none_or(|at| at.elapsed() >= PATIENCE) {
+            while wait_for_done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if cancel.load(Relaxed) && cancelled.is_none_or(|at| at.elapsed() >= CANCEL_TIMEOUT)
+                {
                     database.cancel();
                     cancelled = Some(Instant::now());
                 }

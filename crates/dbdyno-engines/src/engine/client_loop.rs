@@ -6,7 +6,7 @@
 
 use super::stalls::Stalls;
 use super::{
-    AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
+    AfterError, EngineError, ErrorClass, JobSpec, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
     Timetable,
 };
 use dbdyno_core::model::{BoundStatement, Branch, Connects, Counters, JobCode, Tally};
@@ -116,14 +116,18 @@ pub trait ClientSession {
 /// Rows of a statement, and the sum of their first column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
+    /// Number of rows that the statement returned or changed.
     pub rows: u64,
+    /// Sum of the first column over the returned rows; 0 if there are none.
     pub hits: u64,
 }
 
 /// Result of a routine of one op; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
+    /// Rows that the op touched.
     pub rows: u64,
+    /// Commits that the op waited for.
     pub commits: u64,
     /// State of the key generator after the op.
     pub seed: u64,
@@ -141,7 +145,7 @@ pub struct Transaction {
 /// What ended the job early; class `Statement` if the job's code is not client code or a bind
 /// cannot be evaluated.
 pub fn drive<S: ClientSession>(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
     connect: impl FnOnce(&[&BoundStatement]) -> Result<S, EngineError>,
 ) -> Result<(), EngineError> {
@@ -155,7 +159,7 @@ pub fn drive<S: ClientSession>(
 /// # Errors
 /// As [`drive`].
 pub fn drive_connecting<S: ClientSession>(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
     mut connect: impl FnMut(&[&BoundStatement]) -> Result<S, EngineError>,
 ) -> Result<(), EngineError> {
@@ -216,7 +220,7 @@ enum Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn compile(order: &JobOrder<'a>) -> Result<Self, EngineError> {
+    fn compile(order: &JobSpec<'a>) -> Result<Self, EngineError> {
         match order.code {
             JobCode::Client { branches, binds, shared_read, hits, connects } => {
                 let mut program = Program::compile(order, branches, binds, *shared_read)?;
@@ -253,7 +257,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn compile(order: &JobOrder<'_>, call: &BoundStatement) -> Result<Self, EngineError> {
+    fn compile(order: &JobSpec<'_>, call: &BoundStatement) -> Result<Self, EngineError> {
         let value = |name: &String| match name.as_str() {
             "job" => Ok(order.job.into()),
             "jobs" => Ok(order.jobs.into()),

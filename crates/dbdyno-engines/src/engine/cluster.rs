@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{
-    Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, JobSessions,
+    Access, AfterError, Database, EngineError, ErrorClass, JobPlacement, JobSessions, JobSpec,
     NodeSession, Pacer, RowLoad, Session, SessionsLeft, Slice, SliceReport, Timetable, Version,
 };
 use dbdyno_core::model::{Counters, Drive, Transport};
@@ -18,7 +18,7 @@ use dbdyno_core::model::{Counters, Drive, Transport};
 /// Longest wait until all nodes have what the first one has.
 const CATCH_UP: Duration = Duration::from_secs(120);
 /// Between two looks at how far they are.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A statement of the engine's own by the name of its block, with the values of its names.
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
@@ -28,7 +28,7 @@ pub(super) struct Own {
     pub sql: OwnSql,
     /// Organisations whose rows only one node would have, with the reasons; none = those of a
     /// single server.
-    pub lacking_orgs: &'static [(&'static str, &'static str)],
+    pub unsupported_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the server at an address of the list.
@@ -74,7 +74,7 @@ pub(super) fn check_node(
         return Ok(());
     }
     let what =
-        "the address leads to another server than at the begin (was the server started anew?)";
+        "the address leads to another server than at the start (was the server started anew?)";
     Err(EngineError::new(ErrorClass::Lost, what)
         .advised("name every node by an address of its own, past any proxy"))
 }
@@ -120,7 +120,7 @@ struct Cluster {
     /// Index of the node that control sessions go to.
     head: AtomicUsize,
     sql: OwnSql,
-    lacking_orgs: &'static [(&'static str, &'static str)],
+    unsupported_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
@@ -131,7 +131,7 @@ struct Cluster {
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
-    Own { sql, lacking_orgs }: Own,
+    Own { sql, unsupported_orgs }: Own,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);
@@ -155,7 +155,14 @@ pub(super) fn open(
     }
     let nodes: Vec<Node> = nodes.into_iter().map(|(node, _)| node).collect();
     let names = names(&nodes);
-    Ok(Box::new(Cluster { nodes, names, missing, head: AtomicUsize::new(0), sql, lacking_orgs }))
+    Ok(Box::new(Cluster {
+        nodes,
+        names,
+        missing,
+        head: AtomicUsize::new(0),
+        sql,
+        unsupported_orgs,
+    }))
 }
 
 /// Refuses what is not one cluster.
@@ -226,7 +233,7 @@ fn names(nodes: &[Node]) -> Vec<String> {
 fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineError> {
     let told = head.session()?.query(&sql("position", &[])?, &[])?;
     let position = told.scalar().filter(|told| is_position(told)).ok_or_else(|| {
-        EngineError::new(ErrorClass::Other, "the first node tells no position in its log")
+        EngineError::new(ErrorClass::Other, "the first node does not report a position in its log")
     })?;
     let reached = sql("reached", &[("position", position)])?;
     let mut session = node.database.session().map_err(|error| of_node(&node.address, error))?;
@@ -239,7 +246,7 @@ fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineE
                 format!("has not caught up with the first node within {} s", CATCH_UP.as_secs());
             return Err(of_node(&node.address, EngineError::new(ErrorClass::Busy, what)));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -350,7 +357,7 @@ impl Database for Cluster {
         let unknown = || EngineError::new(ErrorClass::Other, format!("there is no node {node}"));
         self.named(node).ok_or_else(unknown)?.database.session()
     }
-    fn deal(&self, wanted: Option<u32>, writes: bool) -> Result<Deal, EngineError> {
+    fn place_jobs(&self, wanted: Option<u32>, writes: bool) -> Result<JobPlacement, EngineError> {
         let there = self.there()?;
         self.session()?; // finds another head if the first is gone
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
@@ -361,9 +368,9 @@ impl Database for Cluster {
         let missing = gone.chain(self.missing.iter().cloned()).collect();
         let usable = there.into_iter().filter(|at| self.nodes[*at].identity.is_writable || !writes);
         let nodes = usable.take(wanted.map_or(usize::MAX, |wanted| wanted as usize));
-        Ok(Deal { nodes: nodes.map(|at| self.names[at].clone()).collect(), missing })
+        Ok(JobPlacement { nodes: nodes.map(|at| self.names[at].clone()).collect(), missing })
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let name = job.node.unwrap_or(&self.names[self.head.load(Ordering::SeqCst)]);
         let unknown = || {
             EngineError::new(
@@ -372,7 +379,7 @@ impl Database for Cluster {
             )
         };
         let node = self.named(name).ok_or_else(unknown)?;
-        let order = JobOrder { node: Some(&node.identity.id), ..*job };
+        let order = JobSpec { node: Some(&node.identity.id), ..*job };
         let mut pacer = NodePacer { pacer, has_rivals: self.writable_nodes() > 1 };
         node.database.run_job(&order, &mut pacer).map_err(|error| of_node(name, error))
     }
@@ -395,14 +402,17 @@ impl Database for Cluster {
     fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.statements_left()
     }
+    fn unused_part_of_url(&self) -> Option<String> {
+        self.head().database.unused_part_of_url()
+    }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.head().database.lacking_drive()
     }
-    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        if self.lacking_orgs.is_empty() {
-            self.head().database.lacking_orgs()
+    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+        if self.unsupported_orgs.is_empty() {
+            self.head().database.unsupported_orgs()
         } else {
-            self.lacking_orgs
+            self.unsupported_orgs
         }
     }
     fn count_jobs_by(&self, sql: &str) {
@@ -487,8 +497,8 @@ mod tests {
 
     #[test]
     fn jobs_are_dealt_in_turn() {
-        let deal = Deal { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
+        let deal = JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
         assert_eq!([1, 2, 3].map(|job| deal.node(job)), [Some("n1"), Some("n2"), Some("n1")]);
-        assert_eq!(Deal::default().node(1), None);
+        assert_eq!(JobPlacement::default().node(1), None);
     }
 }

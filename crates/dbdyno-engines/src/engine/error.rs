@@ -36,6 +36,7 @@ pub enum ErrorClass {
     WorkerLost,
     /// The statement is wrong: a bug in the catalogue.
     Statement,
+    /// Any error that none of the other classes describes.
     Other,
 }
 
@@ -95,9 +96,11 @@ const _: () = assert!(ErrorClass::ALL.len() == ErrorClass::Other as usize + 1);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
+    /// Class of the error, by which callers decide.
     pub class: ErrorClass,
     /// SQLSTATE or the engine's own code.
     pub code: Option<String>,
+    /// Message of one line: what happened, with the server's own words.
     pub message: String,
     /// Advice, if the engine has one.
     pub advice: Option<String>,

@@ -23,14 +23,13 @@ use dbdyno_core::stats::arrivals::DueTimes;
 
 mod cancel;
 #[cfg(feature = "chdb")]
-pub mod chdb;
+mod chdb;
 pub mod client_loop;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod cluster;
 #[cfg(feature = "duckdb")]
 pub mod duckdb;
 mod error;
-pub mod keeper;
 pub mod library;
 #[cfg(any(feature = "chdb", feature = "duckdb"))]
 mod loading;
@@ -45,6 +44,7 @@ pub mod postgres;
 #[cfg(has_client)]
 #[cfg_attr(not(all(feature = "mariadb", feature = "postgres")), allow(dead_code, unused_imports))]
 mod remote;
+pub mod results_backend;
 #[cfg(has_client)]
 mod slices;
 #[cfg(feature = "sqlite")]
@@ -132,14 +132,17 @@ pub trait Engine: Sync {
         Ok(None)
     }
     /// True if its databases can keep results ([`keeper`]).
-    fn keeps(&self) -> bool {
+    fn stores_results(&self) -> bool {
         false
     }
     /// Opens a database that keeps data; nothing is created.
     ///
     /// # Errors
     /// As [`Engine::open`]; if it keeps none.
-    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn keeper::Keeper>, EngineError> {
+    fn keeper(
+        &self,
+        target: &ConnectTo,
+    ) -> Result<Box<dyn results_backend::ResultsBackend>, EngineError> {
         Err(EngineError::new(
             ErrorClass::Usage,
             format!("{} keeps no data for others", target.target.label()),
@@ -204,7 +207,7 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// What ended the job early; failed ops that can be retried are counted through the pacer
     /// instead.
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError>;
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError>;
     /// Loads the rows `ids` into `table` by the engine's fastest path, in one stream and one
     /// transaction. `progress` is called with rows sent so far, about every 10,000 rows; when it
     /// returns false, the load stops and rolls back with class `Cancelled`.
@@ -245,12 +248,16 @@ pub trait Database: Send + Sync {
     fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         Ok(None)
     }
+    /// A part of the URL that is not used, as a sentence.
+    fn unused_part_of_url(&self) -> Option<String> {
+        None
+    }
     /// A drive of the engine that this server or user cannot have, with the reason.
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None
     }
     /// Table organisations of the engine that this server or user cannot have, with the reasons.
-    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
     /// Nodes of a cluster that jobs are dealt to in turn, where the user names them; those that can
@@ -267,9 +274,9 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// No node that can be written to answers, one does not catch up.
-    fn deal(&self, wanted: Option<u32>, _writes: bool) -> Result<Deal, EngineError> {
+    fn place_jobs(&self, wanted: Option<u32>, _writes: bool) -> Result<JobPlacement, EngineError> {
         let nodes = self.nodes().iter().take(wanted.map_or(usize::MAX, |wanted| wanted as usize));
-        Ok(Deal { nodes: nodes.cloned().collect(), missing: Vec::new() })
+        Ok(JobPlacement { nodes: nodes.cloned().collect(), missing: Vec::new() })
     }
     /// A control session on each node that answers, by its name; the one session there is without
     /// nodes.
@@ -277,14 +284,14 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// If none can be opened.
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
-        Ok(vec![(String::new(), self.looking_session()?)])
+        Ok(vec![(String::new(), self.polling_session()?)])
     }
     /// Opens a control session for polling. It reconnects if a firewall or proxy dropped it while
     /// it was idle.
     ///
     /// # Errors
     /// As [`Database::session`].
-    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+    fn polling_session(&self) -> Result<Box<dyn Session>, EngineError> {
         self.session()
     }
     /// As [`Database::job_sessions`], by the name of the node.
@@ -395,17 +402,17 @@ pub type JobSessions = std::collections::BTreeMap<String, Vec<u32>>;
 
 /// Placement of the jobs of a test on nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Deal {
+pub struct JobPlacement {
     /// Names of nodes: job j goes to node j mod n. Empty without a cluster.
     pub nodes: Vec<String>,
     /// Nodes that the user named and that do not answer.
     pub missing: Vec<String>,
 }
 
-impl Deal {
+impl JobPlacement {
     /// The node of a job (from 1).
     pub fn node(&self, job: u32) -> Option<&str> {
-        Deal::node_of(&self.nodes, job)
+        JobPlacement::node_of(&self.nodes, job)
     }
     /// The same of nodes whose deal is not here.
     pub fn node_of(nodes: &[String], job: u32) -> Option<&str> {
@@ -448,7 +455,9 @@ pub trait Session: Send {
 /// A small query result as text; NULL is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
+    /// Names of the columns, as the server returns them.
     pub columns: Vec<String>,
+    /// Rows in the order of the result, each with a value per column.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
@@ -505,10 +514,12 @@ pub struct RowLoad<'a> {
 }
 
 /// Specification of a job.
-pub struct JobOrder<'a> {
+pub struct JobSpec<'a> {
     /// 1..=jobs.
     pub job: u32,
+    /// Number of jobs of the test, on all load generators together.
     pub jobs: u32,
+    /// Code that the job loops over.
     pub code: &'a JobCode,
     /// Statements that the job's session runs once, before the gate.
     pub session: &'a [String],
@@ -538,6 +549,7 @@ pub struct Slice {
 
 /// Report of a slice.
 pub struct SliceReport<'a> {
+    /// Counts of the slice: ops, rows, commits, errors.
     pub tally: Tally,
     /// Seconds from the slice's first op to the end of its last, by the clock next to the loop.
     pub elapsed_s: f64,
@@ -573,6 +585,7 @@ pub struct OpenSlice<'a> {
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,
+    /// Scheduled starts of the job's ops.
     pub due: DueTimes,
 }
 
@@ -653,7 +666,7 @@ mod tests {
     fn no_target_has_an_organisation_and_says_that_it_lacks_it() {
         for engine in ENGINES.iter().filter(|engine| engine.is_target()) {
             let can = engine.capabilities();
-            for (lacking, reason) in can.lacking_orgs {
+            for (lacking, reason) in can.unsupported_orgs {
                 assert!(
                     !can.orgs.contains(lacking) && !reason.is_empty(),
                     "{} and org={lacking}",

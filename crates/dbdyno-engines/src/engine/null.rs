@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Rows,
     Session, Version,
 };
 use dbdyno_core::model::Capabilities;
@@ -132,7 +132,7 @@ impl Database for NullDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(NullSession { tables: self.tables.clone() }))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         for sql in job.session {
             Directives::from_str(sql)?.run()?;
         }

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use super::stalls::Stalls;
-use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
+use super::{AfterError, EngineError, ErrorClass, JobSpec, Pacer, Slice, SliceReport};
 use dbdyno_core::model::{BoundStatement, Counters, JobCode, Routine, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
 /// A slice has at most so many samples of one value; see `catalog/harness/`.
-const MOST_SAMPLES: usize = 1 << 20;
+const MAX_SAMPLES: usize = 1 << 20;
 
 /// A slice may seem longer than its call by so much, since two clocks differ: they are slewed by
 /// 0.05 % at most (`adjtimex(2)`), and a slice takes no more than some minutes.
@@ -64,10 +64,10 @@ const TELL_US: &str = "tell_us";
 /// A routine tells at least so often, in s: an error costs no more than that.
 const TELL_S: f64 = 0.05;
 /// A message takes some 10 us of the server's time: it is not to be more than a hundredth.
-const LEAST_TELL_S: f64 = 0.001;
+const MIN_TELL_S: f64 = 0.001;
 /// Calls of routines that do not tell are no shorter than this, in s: a call is a round trip, which
 /// is not to be more than a hundredth.
-const LEAST_CALL_S: f64 = 0.02;
+const MIN_CALL_S: f64 = 0.02;
 /// An error costs the count of half of what is at stake. A 32nd of the time between two errors is:
 /// a 64th of the ops are then not counted.
 const OF_THE_TIME_BETWEEN: f64 = 32.0;
@@ -102,7 +102,7 @@ impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
 /// # Errors
 /// What ended the job early.
 pub(super) fn run(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     harness_call: &BoundStatement,
     pacer: &mut dyn Pacer,
     mut session: impl Routines,
@@ -119,7 +119,7 @@ pub(super) fn run(
 }
 
 fn slices(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     harness_call: &BoundStatement,
     pacer: &mut dyn Pacer,
     session: &mut impl Routines,
@@ -205,12 +205,12 @@ impl ErrorsSeen {
 
     /// The interval at which a routine is to tell.
     fn tell_us(&self) -> i64 {
-        (self.stake_s().clamp(LEAST_TELL_S, TELL_S) * 1e6) as i64
+        (self.stake_s().clamp(MIN_TELL_S, TELL_S) * 1e6) as i64
     }
 
     /// A slice of a routine that does not tell: short after errors.
     fn shortened(&self, slice: Slice) -> Slice {
-        Slice { seconds: slice.seconds.min(self.stake_s().max(LEAST_CALL_S)), ..slice }
+        Slice { seconds: slice.seconds.min(self.stake_s().max(MIN_CALL_S)), ..slice }
     }
 }
 
@@ -264,7 +264,7 @@ fn report(
 /// The value of a bind of the harness' call.
 fn bind_value(
     name: &str,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     slice: &Slice,
     seed: u64,
 ) -> Result<i64, EngineError> {
@@ -293,7 +293,7 @@ fn samples(text: &str) -> Option<Vec<f64>> {
     for item in items {
         let (value, count) = item.split_once(':').unwrap_or((item, "1"));
         let (value, count): (f64, usize) = (value.parse().ok()?, count.parse().ok()?);
-        samples.resize(samples.len() + Some(count).filter(|count| *count <= MOST_SAMPLES)?, value);
+        samples.resize(samples.len() + Some(count).filter(|count| *count <= MAX_SAMPLES)?, value);
     }
     Some(samples)
 }
@@ -371,7 +371,7 @@ mod tests {
         let mut notes = Notes { left: returned.len(), ..Notes::default() };
         let code = dbdyno_core::model::JobCode::Bulk { table: String::new(), batch: 1 };
         let (facts, table_rows) = (dbdyno_core::model::Facts::new(), 1);
-        let order = JobOrder {
+        let order = JobSpec {
             job: 1,
             jobs: 1,
             code: &code,

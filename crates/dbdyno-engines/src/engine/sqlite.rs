@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
-    Session, Version,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
+    Version,
 };
 use crate::engine::cancel::{Entered, Running};
 use dbdyno_core::model::Capabilities;
@@ -51,7 +51,7 @@ impl Engine for Sqlite {
         Capabilities {
             product: "SQLite",
             orgs: &["rowid", "iot"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             file_endings: &["-wal", "-shm", "-journal"],
             block_setting: Some("page_size"),
             session_cache_setting: Some("cache_mb"),
@@ -118,7 +118,7 @@ impl Database for SqliteDatabase {
         let (connection, entered) = self.connect()?;
         Ok(Box::new(session::SqliteSession::new(connection, entered)))
     }
-    fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, order: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let (connection, _running) = self.connect()?;
         for sql in order.session {
             connection.execute_batch(sql).map_err(|error| error::from_sqlite(&error, sql))?;

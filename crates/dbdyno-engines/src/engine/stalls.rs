@@ -2,11 +2,11 @@
 //! would be missed.
 
 /// Ops hide a stall if they take this long together, in ns, and so many times as long as usual.
-const LEAST_NS: u64 = 1_000_000;
+const MIN_NS: u64 = 1_000_000;
 const TIMES: u64 = 4;
 /// No round trip takes so long, in s.
 #[cfg(has_client)]
-const LEAST_BESIDE_S: f64 = 0.1;
+const MIN_BESIDE_S: f64 = 0.1;
 
 /// Mean time of a job's ops, and the longest of the untimed ones.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Stalls {
     #[inline]
     pub(super) fn look(&mut self, ops: u64, took_ns: u64) {
         let all_ns = ops * self.usual_ns;
-        if took_ns > LEAST_NS.max(TIMES * all_ns) && all_ns > 0 {
+        if took_ns > MIN_NS.max(TIMES * all_ns) && all_ns > 0 {
             self.longest_ns = self.longest_ns.max(took_ns - all_ns + self.usual_ns);
         }
     }
@@ -31,7 +31,7 @@ impl Stalls {
     /// after the last.
     #[cfg(has_client)]
     pub(super) fn look_around(&mut self, beside_s: f64) {
-        if beside_s >= LEAST_BESIDE_S {
+        if beside_s >= MIN_BESIDE_S {
             self.longest_ns = self.longest_ns.max((beside_s * 1e9) as u64);
         }
     }

@@ -52,8 +52,11 @@ pub(super) fn known_group(gid: u32) -> String {
 /// A user to switch to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
+    /// Login name.
     pub name: String,
+    /// Numeric user id.
     pub uid: u32,
+    /// Numeric id of the user's primary group.
     pub gid: u32,
 }
 

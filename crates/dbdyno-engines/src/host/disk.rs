@@ -12,7 +12,9 @@ use super::{Fact, chosen, file};
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceNumbers {
+    /// Number of the driver.
     pub major: u32,
+    /// Number of the device or partition among those of its driver.
     pub minor: u32,
 }
 

@@ -86,13 +86,13 @@ fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
     let names = busiest(before, after).join(", ");
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let others = Cause {
-        found: format!("other programs use {} of the processors: {names}", percent(busy)),
+        found: format!("other processes use {} of the CPUs: {names}", percent(busy)),
         advice: "stop them, or measure when they rest".into(),
         weight: busy,
     };
     let stolen = Cause {
-        found: format!("the hypervisor takes {} of the processors", percent(steal)),
-        advice: "use a machine with processors of its own, or --retry-disturbed".into(),
+        found: format!("steal time is {} of the CPU time", percent(steal)),
+        advice: "use a machine with CPUs of its own, or --retry-disturbed".into(),
         weight: steal,
     };
     let swapping = (after.pages_swapped > before.pages_swapped).then(|| Cause {
@@ -127,8 +127,7 @@ fn settings() -> Vec<Cause> {
     let found = [
         governor.filter(|governor| governor != "performance").map(|governor| {
             let advice = "cpupower frequency-set -g performance";
-            (format!("the frequency governor is {governor}: processors change their clock with the \
-                      load"), advice)
+            (format!("the frequency governor is {governor}: CPUs change their clock with the load"), advice)
         }),
         pages.filter(|pages| pages == "always").map(|_| {
             let advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
@@ -171,8 +170,8 @@ mod tests {
             disturbances(&before, &after).into_iter().chain([Cause::known("x", "y", 0)]).collect(),
         );
         let texts: Vec<&str> = found.iter().map(|cause| cause.found.as_str()).collect();
-        let others = "other programs use 50.0 % of the processors: cc1, make, ld";
-        assert_eq!(texts, [others, "the hypervisor takes 5.0 % of the processors", "x"]);
+        let others = "other processes use 50.0 % of the CPUs: cc1, make, ld";
+        assert_eq!(texts, [others, "steal time is 5.0 % of the CPU time", "x"]);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use secrecy::{ExposeSecret, SecretString};
 use dbdyno_core::model::{Counters, Disclosure};
 
 /// Longest wait for each step of an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A longer page is not one of a machine's figures.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 /// Environment variable with the token that the exporter wants.
 const TOKEN: &str = "DBDYNO_HOST_TOKEN";
 /// Modes of processor time and the counters of ours that they are.
@@ -77,7 +77,7 @@ impl Exporter {
             std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
         Exporter {
             url: url.to_string(),
-            client: Client::new().with_global_timeout(PATIENCE),
+            client: Client::new().with_global_timeout(REQUEST_TIMEOUT),
             token,
         }
     }
@@ -98,7 +98,7 @@ impl Exporter {
             return Err(format!("{} answers {}", self.url, answer.status()));
         }
         let mut text = String::new();
-        let read = answer.into_body().take(MOST_BYTES).read_to_string(&mut text);
+        let read = answer.into_body().take(MAX_BYTES).read_to_string(&mut text);
         read.map(|_| text).map_err(|error| format!("{} breaks off ({error})", self.url))
     }
 }
@@ -173,7 +173,7 @@ impl Page<'_> {
         let page = Page(
             text.lines().filter(|line| !line.starts_with('#')).filter_map(Sample::parse).collect(),
         );
-        let told = "tells nothing of processors (node_cpu_seconds_total)";
+        let told = "has no CPU metrics (node_cpu_seconds_total)";
         page.named("node_cpu_seconds_total").next().map(drop).ok_or(told)?;
         Ok(page)
     }

@@ -10,29 +10,29 @@ use std::time::Instant;
 
 use dbdyno_core::model::Counters;
 
+mod cpu_speed;
 mod disk;
-mod elsewhere;
 mod exporter;
-mod foreign;
 mod nodes;
+mod other_processes;
 mod process;
-mod profile;
+mod remote_host;
+mod server_statistics;
 mod sessions;
 mod sql;
 mod system;
 mod thread_times;
-mod watch;
 
+pub use cpu_speed::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample};
 pub use disk::DeviceTimes;
-pub use elsewhere::RemoteHost;
 pub use exporter::exporter_url;
 pub use nodes::{NodeHosts, NodesProbe};
-pub use profile::{
+pub use remote_host::RemoteHost;
+pub use server_statistics::{
     Reading as ProfileReading, between as profiles_between, together as profiles_together,
 };
-pub use sessions::{Sessions, Whose};
+pub use sessions::{SessionScope, Sessions};
 pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
-pub use watch::{Pace, Round, Watch};
 
 /// A source of counters.
 pub trait Probe: Send {
@@ -52,6 +52,7 @@ pub trait Probe: Send {
 pub struct ProbeContext<'a> {
     /// Directory of the database's files.
     pub storage: Option<&'a Path>,
+    /// Processes of the database server on this host; empty if they are not known.
     pub server_pids: &'a [u32],
     /// Of a server that works for us at the same time.
     pub beside_pids: &'a [u32],
@@ -61,7 +62,7 @@ pub struct ProbeContext<'a> {
 
 type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
 
-/// Every probe of the operating system but the [`Watch`]; each opens only where its source exists.
+/// Every probe of the operating system but the [`CpuSpeedProbe`]; each opens only where its source exists.
 pub const PROBES: &[Open] = &[
     system::open_cpu,
     disk::open,
@@ -70,12 +71,13 @@ pub const PROBES: &[Open] = &[
     process::open_own,
     process::open_server,
     process::open_io,
-    foreign::open,
+    other_processes::open,
 ];
 
 /// All counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
+    /// Values of all counters that could be read.
     pub counters: Counters,
     /// Cost of reading, in milliseconds.
     pub cost_ms: f64,
@@ -93,7 +95,7 @@ impl ProbeSet {
     /// Every probe of the operating system that works here.
     pub fn host(context: &ProbeContext<'_>) -> Self {
         let mut set = ProbeSet::onlooker(context);
-        set.probes.extend(watch::open(context));
+        set.probes.extend(cpu_speed::open(context));
         set
     }
 

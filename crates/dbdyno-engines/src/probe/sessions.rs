@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-use super::profile::{Profiles, Reading};
+use super::server_statistics::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, OwnCounts, take};
 use super::thread_times::{Serving, ThreadTimes};
 use crate::engine::{Rows, Session};
-use dbdyno_core::model::{Activity, Counters, Event, Seen, ThreadTime};
+use dbdyno_core::model::{Activity, Counters, Event, SessionState, ThreadTime};
 use dbdyno_core::sql::{Block, statement};
 
 /// Block of a query with a row for each session of ours and each process of the server that is at
@@ -41,18 +41,18 @@ const LOOKS: u32 = 3;
 
 /// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum SessionScope {
     /// Those of jobs of ours.
     Jobs,
     /// Those of everybody but ourselves: blocks of the same columns.
     All,
 }
 
-impl Whose {
+impl SessionScope {
     fn blocks(self) -> [&'static str; 3] {
         match self {
-            Whose::Jobs => [SESSIONS, LESS, MISSING],
-            Whose::All => ["sessions.all", "sessions.all.less", "sessions.all.missing"],
+            SessionScope::Jobs => [SESSIONS, LESS, MISSING],
+            SessionScope::All => ["sessions.all", "sessions.all.less", "sessions.all.missing"],
         }
     }
 }
@@ -101,7 +101,7 @@ impl Sessions {
         mut session: Box<dyn Session>,
         blocks: &[&Block],
         server_pids: &[u32],
-        whose: Whose,
+        whose: SessionScope,
     ) -> Option<Sessions> {
         let find = |name: &str| blocks.iter().find(|block| block.name == name).copied();
         let [full, less, missing] = whose.blocks();
@@ -168,7 +168,7 @@ impl Sessions {
     ///
     /// # Errors
     /// The server's, as one line.
-    pub fn look(&mut self, jobs: Option<&[u32]>) -> Result<Vec<Seen>, String> {
+    pub fn look(&mut self, jobs: Option<&[u32]>) -> Result<Vec<SessionState>, String> {
         let before: HashMap<u32, String> =
             self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
         let rows = self.session.query_again(&self.sql).map_err(|error| error.to_string())?;
@@ -208,14 +208,14 @@ impl Sessions {
     /// Combines a row with the state of its thread before the server was asked, which is the one
     /// that counts: the question itself takes processors from the jobs, and while it is answered
     /// their reads end.
-    fn seen(&self, row: Row, before: &HashMap<u32, String>) -> Seen {
+    fn seen(&self, row: Row, before: &HashMap<u32, String>) -> SessionState {
         let at_begin = row.thread.and_then(|thread| before.get(&thread).cloned());
         let now = || row.thread.and_then(|thread| self.call(thread));
         let Some((call, text)) =
             at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text)))
         else {
             return match row.idle {
-                true => Seen::Idle,
+                true => SessionState::Idle,
                 false => event(
                     row.class,
                     row.event,
@@ -282,8 +282,8 @@ fn event(
     name: impl Into<String>,
     activity: Activity,
     background: bool,
-) -> Seen {
-    Seen::At(Event { class: class.into(), name: name.into(), activity, background })
+) -> SessionState {
+    SessionState::At(Event { class: class.into(), name: name.into(), activity, background })
 }
 
 /// State of a thread in its line of `/proc/pid/task/tid/stat`: what follows its name, which stands
@@ -345,7 +345,13 @@ impl Call {
 /// Decides by a thread's call in the kernel whether its session works or waits. The server is asked
 /// a moment later: that a stage waits for a latch is only said if the thread `stood` in one call
 /// meanwhile. `file` is the one that the call is about.
-fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
+fn with_call(
+    row: Row,
+    call: Call,
+    stood: bool,
+    file: &dyn Fn() -> String,
+    log_file: &str,
+) -> SessionState {
     let background = row.id.is_none();
     let io = |name: &str, of_data: Activity| {
         let file = file();
@@ -363,8 +369,8 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
         return event(row.class, row.event, Activity::RowLock, background);
     }
     match call {
-        Call::Receive => Seen::Idle,
-        Call::Unknown if row.idle => Seen::Idle,
+        Call::Receive => SessionState::Idle,
+        Call::Unknown if row.idle => SessionState::Idle,
         Call::Unknown => {
             event(row.class, row.event, row.activity.unwrap_or(Activity::Other), background)
         }
@@ -411,7 +417,7 @@ mod tests {
             Box::new(Fixed(Rows { columns, rows })),
             &blocks.iter().collect::<Vec<_>>(),
             &[],
-            Whose::Jobs,
+            SessionScope::Jobs,
         )
     }
 
@@ -427,7 +433,7 @@ mod tests {
         assert_eq!((sessions.period_s(), sessions.server_cpu_s()), (0.05, None));
         let sync = event("IO", "WALSync", Activity::LogSync, false);
         let write = event("IO", "DataFileWrite", Activity::DataWrite, true);
-        assert_eq!(sessions.look(Some(&[7, 9])).unwrap(), [sync, Seen::Idle, write]);
+        assert_eq!(sessions.look(Some(&[7, 9])).unwrap(), [sync, SessionState::Idle, write]);
         assert_eq!(sessions.look(None).unwrap().len(), 4);
     }
 
@@ -450,8 +456,8 @@ mod tests {
         let seen = |activity, idle, stood, number: libc::c_long, file: &'static str| {
             let call = Call::read(&format!("{number} 0x5 0x1")).unwrap();
             match with_call(row(activity, idle), call, stood, &|| file.to_string(), "ib_log") {
-                Seen::At(event) => Some(event.activity),
-                Seen::Idle => None,
+                SessionState::At(event) => Some(event.activity),
+                SessionState::Idle => None,
             }
         };
         let (commit, futex) = (Some(Activity::LogSync), libc::SYS_futex);

@@ -19,9 +19,9 @@ struct Query {
 /// its counters go (seconds of one clock). Only for servers whose counters lag behind.
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
-const LONGEST_LAG: Duration = Duration::from_secs(5);
+const MAX_LAG: Duration = Duration::from_secs(5);
 /// Between two looks at them.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads all counter blocks through one control session.
 pub struct SqlProbe {
@@ -107,7 +107,7 @@ impl Probe for SqlProbe {
         let Some(sql) = &self.settled else { return };
         let began = Instant::now();
         let mut since_s = None;
-        while began.elapsed() < LONGEST_LAG {
+        while began.elapsed() < MAX_LAG {
             let mut times = Counters::default();
             // A server that cannot be asked has failed the reading that follows, which tells it.
             let Ok(rows) = self.session.query_again(sql) else { return };
@@ -119,7 +119,7 @@ impl Probe for SqlProbe {
             if counted_s >= *since_s.get_or_insert(now_s) {
                 return;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-use crate::runner::assemble::test_facts;
+use crate::test_runner::assemble::test_facts;
 use dbdyno_core::analysis::contract;
 use dbdyno_core::error::{Error, Kind, Result, quote};
 use dbdyno_core::model::vectors::VectorData;
@@ -28,6 +28,7 @@ const TOLERANCE: f64 = 1e-6;
 /// Result of a check: something was compared, or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
+    /// Answers were compared, and agree.
     Yes,
     /// Reason why nothing was compared.
     No(String),
@@ -57,7 +58,7 @@ pub fn check(
     Ok(match unchecked.as_slice() {
         [] => Checked::Yes,
         parts => {
-            Checked::No(format!("the catalogue does not state the answer of {}", parts.join(", ")))
+            Checked::No(format!("the catalog does not state the answer of {}", parts.join(", ")))
         }
     })
 }
@@ -221,7 +222,7 @@ impl Checking<'_> {
 
     fn wrong(&self, what: String) -> Error {
         Error::new(Kind::Check, self.part.workload.clone(), format!("wrong answer: {what}"))
-            .advise("the data or the catalogue's SQL is wrong; 'dbdyno verify' checks the data")
+            .advise("the data or the catalog's SQL is wrong; 'dbdyno verify' checks the data")
     }
 }
 

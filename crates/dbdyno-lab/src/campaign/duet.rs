@@ -4,10 +4,10 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::measure::{Kept, Measuring, Step};
+use super::measure::{MeasureContext, Step, StoredTest};
 use super::probing::Probing;
-use super::run::Campaign;
-use super::take::{Taken, Taking};
+use super::run::RunContext;
+use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
 use crate::store::Store;
 use dbdyno_core::error::{Error, Result};
@@ -67,7 +67,7 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
-pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> {
+pub(super) fn checked(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
     for side in sides {
         let target = &side.request.target;
         let what = match target {
@@ -83,7 +83,7 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
         return Err(error.advise("leave --duet out, or name an engine with private servers"));
     }
     let halves = Halves::here().ok_or_else(|| {
-        Error::usage(PLACE, "there is one processor, which has no halves")
+        Error::usage(PLACE, "the host has only one CPU, which cannot be halved")
             .advise("leave --duet out")
     })?;
     if halves.share_core {
@@ -105,18 +105,18 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
 /// Barrier for the two sides of a duet before their gates open. A side that fails leaves, so that
 /// the other one does not wait forever.
 #[derive(Default)]
-struct Meeting {
+struct Rendezvous {
     came: Mutex<usize>,
     changed: Condvar,
 }
 
 /// A side's part in the meeting; dropped, it counts as come.
-struct Seat<'a> {
-    meeting: &'a Meeting,
+struct RendezvousGuard<'a> {
+    meeting: &'a Rendezvous,
     has_come: Mutex<bool>,
 }
 
-impl Seat<'_> {
+impl RendezvousGuard<'_> {
     fn come(&self) {
         let mut has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *has_come, true) {
@@ -135,15 +135,15 @@ impl Seat<'_> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for RendezvousGuard<'_> {
     fn drop(&mut self) {
         self.come();
     }
 }
 
 /// A side in one round.
-pub(super) struct Player<'a, 'm, 'p> {
-    pub measuring: &'a Measuring<'m>,
+pub(super) struct DuetSide<'a, 'm, 'p> {
+    pub measuring: &'a MeasureContext<'m>,
     pub probing: &'a mut Probing<'p>,
     pub spec: TestSpec<'a>,
     /// Evictor that keeps its tables out of the cache, if it could be prepared.
@@ -155,21 +155,21 @@ pub(super) struct Player<'a, 'm, 'p> {
 /// Takes one test of each side at the same time, then judges and stores both. Of a side that failed
 /// nothing is kept.
 pub(super) fn together(
-    players: [Player<'_, '_, '_>; 2],
+    players: [DuetSide<'_, '_, '_>; 2],
     store: &mut Store,
-) -> Result<([Option<Kept>; 2], Step)> {
-    let meeting = Meeting::default();
+) -> Result<([Option<StoredTest>; 2], Step)> {
+    let meeting = Rendezvous::default();
     let taken = std::thread::scope(|scope| {
         let threads = players.map(|player| {
-            let Player { measuring, probing, spec, prepared, processors } = player;
-            let seat = Seat { meeting: &meeting, has_come: Mutex::new(false) };
+            let DuetSide { measuring, probing, spec, prepared, processors } = player;
+            let seat = RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
             let taking = measuring.taking(spec.selection);
             let test = spec.clone();
             let thread = threads::start(scope, move || {
                 let evictor = prepared?;
                 placed(taking.database, processors)?;
-                let taking = Taking { at_gate: &|| seat.meet(), ..taking };
-                Ok(taking.take(&test, &evictor, 0.0, probing))
+                let taking = TestExecution { at_gate: &|| seat.meet(), ..taking };
+                Ok(taking.execute(&test, &evictor, 0.0, probing))
             });
             (measuring, spec, thread)
         });
@@ -196,11 +196,11 @@ pub(super) fn together(
 }
 
 fn stored(
-    measuring: &Measuring<'_>,
+    measuring: &MeasureContext<'_>,
     spec: &TestSpec<'_>,
-    taken: Result<Taken>,
+    taken: Result<UnjudgedTest>,
     store: &mut Store,
-) -> Result<(Option<Kept>, Step)> {
+) -> Result<(Option<StoredTest>, Step)> {
     match taken {
         Ok(taken) => measuring.stored(taken, spec, store),
         Err(_) if measuring.interrupt.is_set() => Ok((None, Step::Stop(RunStatus::Interrupted))),
@@ -216,7 +216,7 @@ fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
     let put = keep_thread_on(processors)
         .and_then(|()| keep_processes_on(&database.server_pids(), processors));
     put.map_err(|error| {
-        Error::target(PLACE, format!("the server cannot be put on half of the processors: {error}"))
+        Error::target(PLACE, format!("the server cannot be put on half of the CPUs: {error}"))
     })
 }
 
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn who_fails_is_not_waited_for() {
-        let meeting = Meeting::default();
-        let seat = || Seat { meeting: &meeting, has_come: Mutex::new(false) };
+        let meeting = Rendezvous::default();
+        let seat = || RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
         std::thread::scope(|scope| {
             let (stays, fails) = (seat(), seat());
             let waits = scope.spawn(move || stays.meet());

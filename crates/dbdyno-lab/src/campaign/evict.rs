@@ -63,7 +63,7 @@ impl Evictor {
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Reads files into the operating system's cache, until `is_over`: each from its end to its begin,
-/// so that where memory does not hold all, it holds the begin of the last, from which the active
+/// so that where memory does not hold all, it holds the start of the last, from which the active
 /// part of a table grows. A file that cannot be read is left out: what the test finds is what the
 /// tiers tell.
 pub fn read_in(files: &[PathBuf], is_over: impl Fn() -> bool) {

@@ -11,16 +11,16 @@ use super::numbers::is_cached;
 use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
-use super::schedule::{Answers, Leg};
-use super::{Campaign, Event};
-use crate::runner::Outcome;
+use super::schedule::{Answers, ServerStart};
+use super::{Event, RunContext};
 use crate::server::Setup;
-use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
-use dbdyno_core::analysis::trials::{Blocks, MARGIN, Rule, Trial};
+use crate::test_runner::Outcome;
+use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
+use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, TimeShares};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
-    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence,
-    Status, Test, TestResult, TestSpec, Verdict,
+    ExperimentResult, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection,
+    Sentence, Status, Test, TestResult, TestSpec, Verdict,
 };
 use dbdyno_core::stats::keys::{self, KeyStream};
 use dbdyno_core::stats::median;
@@ -36,7 +36,7 @@ const STREAM: u32 = 0x4000_0000;
 struct Trying {
     /// The test that is explained.
     result: TestResult,
-    limiter: Limiter,
+    limiter: Bottleneck,
     experiment: Experiment,
     sides: [Side; 2],
     /// As shown.
@@ -50,7 +50,7 @@ struct Trying {
 /// If a private server does not start with its own settings again, or the results file cannot be
 /// written; after the last experiment, what ended one of them early.
 pub(super) fn explain(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &mut Platform,
     mut run: OpenRun<'_>,
     most_blocks: u32,
@@ -76,7 +76,7 @@ pub(super) fn explain(
             if campaign.interrupt.is_set() {
                 return Ok(RunStatus::Interrupted);
             }
-            (campaign.events)(Event::Note(&format!("{label}: {}", limiter::told(&explained))));
+            (campaign.events)(Event::Note(&format!("{label}: {}", bottleneck::told(&explained))));
             said.push(explained);
         }
         match together(said) {
@@ -94,10 +94,10 @@ pub(super) fn explain(
 }
 
 /// Joins the results of experiments; those that were tried come first.
-fn together(mut said: Vec<Explained>) -> Option<Explained> {
+fn together(mut said: Vec<ExperimentResult>) -> Option<ExperimentResult> {
     said.sort_by_key(|explained| explained.outcome == ForecastOutcome::NotTried);
     let further = said.split_off(said.len().min(1));
-    said.pop().map(|first| Explained { further, ..first })
+    said.pop().map(|first| ExperimentResult { further, ..first })
 }
 
 /// The test of a selection with the highest throughput, of those that are not invalid.
@@ -115,14 +115,14 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
 /// The experiments of the first cause for which there is one that we can carry out, those that we
 /// cannot with the reason; without such a cause the first of all. None without causes.
 fn planned(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
     selection: &Selection,
     result: &TestResult,
-) -> Vec<std::result::Result<Trying, Box<Explained>>> {
+) -> Vec<std::result::Result<Trying, Box<ExperimentResult>>> {
     let mut refused = Vec::new();
-    for limiter in limiter::limiters(result) {
+    for limiter in bottleneck::limiters(result) {
         let plan = |experiment: Experiment| {
             let case = Case { selection, result, limiter: &limiter, experiment: &experiment };
             match changes(campaign, platform, record, &case) {
@@ -133,7 +133,7 @@ fn planned(
                 Err(why) => Err(Box::new(not_tried(&limiter, experiment, why))),
             }
         };
-        let all: Vec<_> = limiter::experiments(result, &limiter).into_iter().map(plan).collect();
+        let all: Vec<_> = bottleneck::experiments(result, &limiter).into_iter().map(plan).collect();
         if all.iter().any(std::result::Result::is_ok) {
             return all;
         }
@@ -143,8 +143,8 @@ fn planned(
     refused
 }
 
-fn not_tried(limiter: &Limiter, experiment: Experiment, why: Sentence) -> Explained {
-    Explained {
+fn not_tried(limiter: &Bottleneck, experiment: Experiment, why: Sentence) -> ExperimentResult {
+    ExperimentResult {
         cause: limiter.cause.code().into(),
         change: experiment.change,
         changed: BTreeMap::new(),
@@ -170,11 +170,11 @@ impl Trying {
     /// what was seen comes what ended it early.
     fn carry_out(
         self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         most_blocks: u32,
-    ) -> Result<(Explained, Option<Error>)> {
+    ) -> Result<(ExperimentResult, Option<Error>)> {
         let seq = self.result.seq;
         let mut seen = Seen::default();
         let rule = Rule { margin: MARGIN, figures: 1 };
@@ -202,13 +202,13 @@ impl Trying {
         Ok((self.explained(seen, &rule, missing), broken))
     }
 
-    fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> Explained {
+    fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> ExperimentResult {
         let (span, outcome) = (seen.blocks.span(rule), self.outcome(&seen, rule));
         let forecast = self.forecast(&seen);
         let foretold = forecast.and_then(|forecast| forecast.span);
         let share_before =
             median(&seen.before.iter().map(|shares| shares.cause).collect::<Vec<_>>());
-        Explained {
+        ExperimentResult {
             changed: self.changed,
             forecast: forecast.map(|forecast| forecast.gain),
             forecast_low: foretold.map(|(low, _)| low),
@@ -226,19 +226,20 @@ impl Trying {
         }
     }
 
-    fn forecast(&self, seen: &Seen) -> Option<limiter::Forecast> {
-        limiter::forecast(&self.result, &self.limiter, self.experiment.action, &seen.before)
+    fn forecast(&self, seen: &Seen) -> Option<bottleneck::Forecast> {
+        bottleneck::forecast(&self.result, &self.limiter, self.experiment.action, &seen.before)
     }
 
     fn outcome(&self, seen: &Seen, rule: &Rule) -> ForecastOutcome {
         let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
-        self.forecast(seen)
-            .map_or(ForecastOutcome::Undecided, |forecast| limiter::judge_forecast(forecast, span))
+        self.forecast(seen).map_or(ForecastOutcome::Undecided, |forecast| {
+            bottleneck::judge_forecast(forecast, span)
+        })
     }
 
     fn block(
         &self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         order: [usize; 2],
@@ -263,15 +264,15 @@ impl Side {
     /// A test of this side, on a new start of the server if it is one with other settings.
     fn trial(
         &self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         draw: u64,
     ) -> Result<TestResult> {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
-        let campaign = Campaign { plan: &self.plan, events: &|_| (), ..*campaign };
+        let campaign = RunContext { plan: &self.plan, events: &|_| (), ..*campaign };
         let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
-        let leg = Leg { load: 1, server_start: 1, turns: Vec::new() };
+        let leg = ServerStart { load: 1, server_start: 1, turns: Vec::new() };
         let selection = &self.plan.selections[0];
         prepared(&campaign, platform, &leg, &mut probing, run, |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
@@ -298,7 +299,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, trials: &[TestResult; 2], cause: limiter::Cause, action: Action) {
+    fn add(&mut self, trials: &[TestResult; 2], cause: bottleneck::Cause, action: Action) {
         let verdicts =
             [verdict(&trials[0], false), verdict(&trials[1], action == Action::LogInMemory)];
         let before = self.blocks.count();
@@ -311,7 +312,7 @@ impl Seen {
         if self.blocks.count() > before {
             self.pairs.push(trials.each_ref().map(|trial| trial.ops_per_s));
             self.before.extend(TimeShares::of(&trials[0], cause, action));
-            self.after.extend(limiter::share_of(&trials[1], cause));
+            self.after.extend(bottleneck::share_of(&trials[1], cause));
         }
     }
 }
@@ -350,14 +351,14 @@ mod tests {
     #[test]
     fn what_was_tried_comes_before_what_was_not() {
         let said = |change: &'static str, outcome| {
-            let limiter = Limiter {
-                cause: limiter::Cause::LogSync,
+            let limiter = Bottleneck {
+                cause: bottleneck::Cause::LogSync,
                 share: None,
                 evidence: Sentence::default(),
             };
             let experiment =
-                limiter::experiment(&dbdyno_core::analysis::fixture::result(), &limiter);
-            Explained {
+                bottleneck::experiment(&dbdyno_core::analysis::fixture::result(), &limiter);
+            ExperimentResult {
                 change: change.into(),
                 outcome,
                 ..not_tried(&limiter, experiment, Sentence::default())

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use super::prepare::OpenRun;
 use super::run::{Ended, recorded};
-use super::{Campaign, Event, Platform, Request};
+use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{How, Plan, RunStatus, Target};
 use dbdyno_engines::engine::Access;
 
-mod hand;
-mod line;
+mod faults;
+mod node_audit;
 mod record;
-mod survey;
+mod timed_session;
 mod trial;
 mod writers;
 
@@ -25,7 +25,7 @@ use trial::{Trial, interrupted};
 /// Longest wait until an existing cluster that was mended is whole.
 const WHOLE: Duration = Duration::from_secs(300);
 /// Between two looks at that.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,21 +39,26 @@ pub struct Asked {
     pub promote: Option<String>,
     /// The node that is to fail; none = the first that takes writes.
     pub node: Option<String>,
+    /// Number of clients that commit.
     pub jobs: u32,
     /// Load before the failure, and after it at most, in s.
     pub before_s: f64,
+    /// Longest load after the failure, in s.
     pub after_s: f64,
     /// Clients give up on an answer after so long, in s.
     pub timeout_s: f64,
     /// Clients send an unanswered commit again.
     pub resends: bool,
+    /// Number of failures, one after another.
     pub repetitions: u32,
 }
 
 /// Commands that make a node of an existing cluster fail, and make it whole again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
+    /// Command that makes the node fail.
     pub breaks: String,
+    /// Command that repairs the node.
     pub mends: String,
 }
 
@@ -120,7 +125,7 @@ pub fn plan(request: &Request) -> Plan {
 ///
 /// # Errors
 /// The target is no cluster, a command fails, of the target; interrupted.
-pub fn run(campaign: &Campaign<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
+pub fn run(campaign: &RunContext<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
     let engine = campaign.request.engine()?;
     let statements = Statements::of(campaign.catalog, engine.name())?;
     let mut platform =
@@ -150,7 +155,7 @@ fn check(platform: &Platform) -> Result<()> {
 }
 
 /// Removes the ledger from an existing cluster, or says that it stays.
-fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
+fn leave(campaign: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
     if !matches!(campaign.request.target, Target::Existing { .. }) {
         return;
     }
@@ -168,7 +173,7 @@ fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
 }
 
 fn repetitions(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     asked: &Asked,
     statements: &Statements<'_>,
     platform: &mut Platform,
@@ -198,7 +203,7 @@ fn repetitions(
 }
 
 /// A cluster that is whole again: a private one is made anew, an existing one is waited for.
-fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
+fn renewed(campaign: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
     if matches!(campaign.request.target, Target::Private { .. }) {
         return platform.renew(campaign.request, campaign.events);
     }
@@ -206,8 +211,10 @@ fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
     let (nodes, deadline) = (platform.database.nodes().len(), Instant::now() + WHOLE);
     loop {
         let whole = platform.reopen().and_then(|()| {
-            let deal =
-                platform.database.deal(None, true).map_err(|error| error.at(platform.label()))?;
+            let deal = platform
+                .database
+                .place_jobs(None, true)
+                .map_err(|error| error.at(platform.label()))?;
             let is_whole = deal.missing.is_empty() && platform.database.nodes().len() == nodes;
             if is_whole {
                 Ok(())
@@ -217,7 +224,7 @@ fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
         });
         match whole {
             Err(_) if campaign.interrupt.is_set() => return Err(interrupted()),
-            Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK),
+            Err(_) if Instant::now() < deadline => std::thread::sleep(POLL_INTERVAL),
             done => return done,
         }
     }

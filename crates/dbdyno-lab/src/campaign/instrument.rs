@@ -8,7 +8,7 @@
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Counters, Facts, JobCode, Routine, Selection, TestResult, Wire};
 use dbdyno_engines::engine::{
-    AfterError, Database, EngineError, JobOrder, Pacer, Session, Slice, SliceReport,
+    AfterError, Database, EngineError, JobSpec, Pacer, Session, Slice, SliceReport,
 };
 
 use super::overhead;
@@ -71,7 +71,7 @@ fn all(session: &mut dyn Session, statements: &[String]) -> Result<(), EngineErr
 
 /// Additional cost of a timed op of a loop, in us.
 fn sample_us(database: &dyn Database, code: &JobCode) -> Option<f64> {
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code,

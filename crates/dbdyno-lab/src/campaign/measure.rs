@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::aside::Aside;
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::evict::Evictor;
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
-use super::schedule::{self, Answers, Leg, Turn};
+use super::schedule::{self, Answers, ScheduledRamp, ServerStart};
+use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
-use super::take::{Taken, Taking};
+use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
-use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
-use dbdyno_core::analysis::promise::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, durability, lasting};
+use crate::test_runner::{Interrupt, Outcome, Workers};
+use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
+use dbdyno_core::analysis::{self, JudgeContext, durability, sustained};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
-    End, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
+    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
     Status, TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
@@ -34,17 +34,23 @@ const MIX_S: f64 = 2.0;
 /// Longest time for which a server may report that it starts or recovers from a crash.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// Interval at which that is checked.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Context of measuring.
-pub struct Measuring<'a> {
+pub struct MeasureContext<'a> {
+    /// Open database that the tests run against.
     pub database: &'a dyn Database,
+    /// Plan of the run, with every statement.
     pub plan: &'a Plan,
     /// Facts of the loaded data set as a selection sees them.
     pub facts: &'a dyn Fn(&Selection) -> Facts,
+    /// Row function of the data set, for bulk loads.
     pub rows: RowFunction,
+    /// Number of the run in the results file.
     pub run_id: i64,
-    pub leg: &'a Leg,
+    /// Server start and data load that the tests belong to.
+    pub leg: &'a ServerStart,
+    /// Flag by which the user ends the run.
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
@@ -55,9 +61,9 @@ pub struct Measuring<'a> {
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
     /// Catch-up after a test, if the database can be made to do it and the plan has commits.
-    pub debtor: Option<&'a Debtor<'a>>,
+    pub debtor: Option<&'a CatchUp<'a>>,
     /// Sources of server-side evidence.
-    pub aside: Aside,
+    pub aside: ServerEvidence,
     /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of a campaign is measured at the same time.
@@ -68,6 +74,7 @@ pub struct Measuring<'a> {
     pub round_trip_s: Option<f64>,
     /// Cost of timing an op.
     pub sample_cost: SampleCost,
+    /// Receiver of events.
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
@@ -88,7 +95,7 @@ pub(super) enum Step {
 }
 
 /// A test that was measured and stored.
-pub(super) struct Kept {
+pub(super) struct StoredTest {
     pub trial: Trial,
     pub kpm_value: Option<f64>,
     pub total_s: f64,
@@ -105,22 +112,22 @@ enum RampEnd {
 }
 
 /// Progress of a run.
-pub struct Course {
+pub struct RunProgress {
     /// Of the tests so far.
     numbers: Numbers,
     /// Rest of the ramp of each selection; none where it could not be prepared.
     ramps: Vec<Option<Ramp>>,
     /// All turns that have not begun.
-    ahead: VecDeque<Turn>,
+    ahead: VecDeque<ScheduledRamp>,
     /// Best ops per second of every selection so far of each series of rising values.
     climbs: BTreeMap<String, Vec<f64>>,
 }
 
-impl Course {
+impl RunProgress {
     /// Before the first of these legs.
-    pub fn new(plan: &Plan, legs: &[Leg]) -> Course {
+    pub fn new(plan: &Plan, legs: &[ServerStart]) -> RunProgress {
         let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
-        Course {
+        RunProgress {
             numbers: Numbers::default(),
             ramps,
             ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect(),
@@ -160,14 +167,14 @@ pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
     Ok(())
 }
 
-impl Measuring<'_> {
+impl MeasureContext<'_> {
     /// Measures every turn of the leg; returns how it ended.
     ///
     /// # Errors
     /// If a result cannot be stored.
     pub fn all(
         &self,
-        course: &mut Course,
+        course: &mut RunProgress,
         probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<RunStatus> {
@@ -183,7 +190,7 @@ impl Measuring<'_> {
             match self.ramp(selection, &ramp, turn.answers(), after_s, &mut bench)? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => course.ramps[turn.selection] = None,
-                RampEnd::Done(steps) if turn.finds_ramp() && !steps.is_empty() => {
+                RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
                     let jobs = steps.iter().map(|step| step.0).collect();
                     course.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
                     let best = steps.iter().map(|step| step.1).fold(0.0, f64::max);
@@ -318,7 +325,7 @@ impl Measuring<'_> {
         &self,
         selection: &'s Selection,
         jobs: u32,
-        offer: Option<Offer>,
+        offer: Option<OfferedLoad>,
         numbers: &mut Numbers,
         after_s: f64,
     ) -> TestSpec<'s> {
@@ -336,14 +343,14 @@ impl Measuring<'_> {
         after_s: f64,
         probing: &mut Probing<'_>,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
-        let taken = self.taking(spec.selection).take(spec, evictor, after_s, probing);
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, probing);
         self.stored(taken, spec, store)
     }
 
     /// Context for executing a test of the selection.
-    pub(super) fn taking(&self, selection: &Selection) -> Taking<'_> {
-        Taking {
+    pub(super) fn taking(&self, selection: &Selection) -> TestExecution<'_> {
+        TestExecution {
             database: self.database,
             facts: (self.facts)(selection),
             rows: self.rows,
@@ -360,11 +367,11 @@ impl Measuring<'_> {
     /// Judges and stores a test that was taken.
     pub(super) fn stored(
         &self,
-        taken: Taken,
+        taken: UnjudgedTest,
         spec: &TestSpec<'_>,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
-        let Taken { outcome, started_at, clock_step_s } = taken;
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
         match outcome {
             Outcome::Done(result) => {
                 Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
@@ -398,8 +405,8 @@ impl Measuring<'_> {
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Outcome {
-        let taken = Taking { debtor: None, ..self.taking(spec.selection) }
-            .take(spec, evictor, 0.0, probing);
+        let taken = TestExecution { debtor: None, ..self.taking(spec.selection) }
+            .execute(spec, evictor, 0.0, probing);
         match taken.outcome {
             Outcome::Done(result) => {
                 Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
@@ -436,7 +443,7 @@ impl Measuring<'_> {
             }
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
-        reasons.extend(self.is_duet.then(analysis::trials::of_duet));
+        reasons.extend(self.is_duet.then(analysis::ab_test::of_duet));
         reasons.extend(self.unconfirmed.clone());
         reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
         let device_per_s = self.device_per_s(&result);
@@ -446,7 +453,7 @@ impl Measuring<'_> {
         let is_alone = result.beside.is_none();
         result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
         let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-        result.lasting = commits.then(|| lasting::lasting(&result)).flatten();
+        result.lasting = commits.then(|| sustained::lasting(&result)).flatten();
         result
     }
 
@@ -461,12 +468,12 @@ impl Measuring<'_> {
         selection: &Selection,
         clock_step_s: f64,
         store: &mut Store,
-    ) -> Result<Kept> {
+    ) -> Result<StoredTest> {
         let result = self.judged(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         let TestResult { kpm_value, total_s, ref verdict, .. } = result;
-        Ok(Kept { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
+        Ok(StoredTest { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
     }
 
     fn keep_partial(
@@ -526,7 +533,7 @@ impl Measuring<'_> {
             if !gone || self.interrupt.is_set() || began.elapsed() >= patience {
                 return false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         true
     }
@@ -534,9 +541,9 @@ impl Measuring<'_> {
 
 /// The selection with a window in which the promise can be judged at the offered rate; none if its
 /// own is long enough.
-fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
+fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Selection> {
     let (own_s, offer) = (selection.window.duration_s()?, offer?);
-    let window_s = promise::window_s(offer.promise?, offer.per_s, own_s);
+    let window_s = slo_search::window_s(offer.promise?, offer.per_s, own_s);
     let window = Window { end: End::Time(window_s), ..selection.window };
     (window_s > own_s).then(|| Selection { window, ..selection.clone() })
 }
@@ -546,9 +553,9 @@ fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
 fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
     let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
     let own_s = selection.window.duration_s()?;
-    promise::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+    slo_search::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
         format!(
-            "{}: {promise} is not looked for: at {} ops/s a window holds too few ops for the \
+            "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",
             selection.label(),
             dbdyno_core::model::sentence::number(closed.ops_per_s)
@@ -561,10 +568,10 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
 /// measured.
 fn until_undisturbed(
     most: u32,
-    test: &mut dyn FnMut() -> Result<(Option<Kept>, Step)>,
+    test: &mut dyn FnMut() -> Result<(Option<StoredTest>, Step)>,
     tell: &dyn Fn(u32),
 ) -> Result<(Option<Trial>, Step)> {
-    let mut best: Option<Kept> = None;
+    let mut best: Option<StoredTest> = None;
     let mut left = most;
     loop {
         let (kept, step) = test()?;

@@ -3,13 +3,13 @@
 //! Nothing is printed here: whoever watches gets [`Event`]s.
 
 use crate::dataset::LoadEvent;
-use crate::runner::Now;
+use crate::test_runner::Now;
 use dbdyno_core::error::Error;
 use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
+pub mod ab_test;
 pub mod answers;
-mod aside;
-pub mod debt;
+pub(crate) mod deferred_work;
 mod duet;
 mod evict;
 mod explain;
@@ -29,15 +29,15 @@ pub mod run;
 pub mod sampler;
 pub mod schedule;
 pub mod selftest;
+mod server_evidence;
 mod sync;
-mod take;
-pub mod trials;
+mod test_execution;
 
 pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request, Via};
 pub use run::{
-    Campaign, Ended, Lacking, adapted, data_request, ended_by, interruptible, lacking, load_with,
+    Ended, Lacking, RunContext, adapted, data_request, ended_by, interruptible, lacking, load_with,
     make_site, run, spare, standard_definition,
 };
 pub use schedule::Fresh;
@@ -54,20 +54,47 @@ pub enum Event<'a> {
     /// A table is there, with the figures of its load.
     Loaded(&'a LoadResult),
     /// The run has its number in the results file.
-    RunStarted { run_id: i64 },
+    RunStarted {
+        /// Number of the run in the results file.
+        run_id: i64,
+    },
     /// A test begins.
-    TestStarted { seq: u32, selection: &'a Selection, jobs: u32, run_left_s: f64 },
+    TestStarted {
+        /// Number of the test within the run, from 1.
+        seq: u32,
+        /// Workload with its parameters, as planned.
+        selection: &'a Selection,
+        /// Number of jobs of the test.
+        jobs: u32,
+        /// Expected time until the end of the run, in s.
+        run_left_s: f64,
+    },
     /// Once a second during a test; `test_left_s` is infinite for fixed work.
-    TestProgress { test_left_s: f64, run_left_s: f64, now: Now },
+    TestProgress {
+        /// Time until the window closes, in s.
+        test_left_s: f64,
+        /// Expected time until the end of the run, in s.
+        run_left_s: f64,
+        /// Rate and service times of the last second.
+        now: Now,
+    },
     /// Measured, judged and stored.
     TestDone(&'a TestResult),
     /// A test could not run or broke; it is stored as invalid with the reason.
-    TestFailed { selection: &'a Selection, jobs: u32, error: &'a Error },
+    TestFailed {
+        /// Workload with its parameters, as planned.
+        selection: &'a Selection,
+        /// Number of jobs of the test.
+        jobs: u32,
+        /// Error that kept the test from running or ended it.
+        error: &'a Error,
+    },
 }
 
 /// Receives events, from the campaign's own thread or from loader threads.
 pub type Sink<'a> = dyn Fn(Event<'_>) + Sync + 'a;
 
+/// Plans made by hand, for the tests of this crate and of those above.
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use super::overhead::selection;

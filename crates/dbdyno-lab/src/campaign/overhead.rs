@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use crate::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
@@ -15,7 +15,7 @@ use dbdyno_core::plan;
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 use dbdyno_engines::engine::null::Null;
 use dbdyno_engines::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice,
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, Slice,
     SliceReport,
 };
 
@@ -30,7 +30,9 @@ const SESSION: &str = "SESSION";
 pub struct Overhead {
     /// Length that the op was told to have, in ns.
     pub op_ns: u64,
+    /// Number of jobs that ran the op.
     pub jobs: u32,
+    /// Result of the test, as of any other workload.
     pub result: TestResult,
 }
 
@@ -56,7 +58,7 @@ const TAIL_S: f64 = 2.0;
 pub(super) fn own_loop() -> Option<OwnLoop> {
     let database = open_null().ok()?;
     let selection = selection(TAIL_OP_NS, TAIL_S);
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code: &selection.parts[0].code,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Event, HostUrls, Request, Sink, Via};
 use crate::fit::{Limits, SessionCaches};
-use crate::runner::Interrupt;
-use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
+use crate::server::{self, FileLock, NetworkEmulation, PrivateServer, Setup, StartOptions};
+use crate::test_runner::Interrupt;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine, Pooler};
@@ -30,7 +30,9 @@ pub enum Keep {
 
 /// An open platform.
 pub struct Platform {
+    /// Open database, shared by the threads of a test.
     pub database: Arc<dyn Database>,
+    /// Engine of the database.
     pub engine: &'static dyn Engine,
     to: ConnectTo,
     access: Access,
@@ -278,7 +280,7 @@ impl Platform {
     }
 
     /// Network emulation of a private cluster, if there is one.
-    pub fn links(&self) -> Option<&Links> {
+    pub fn links(&self) -> Option<&NetworkEmulation> {
         self.server.as_ref()?.links()
     }
 
@@ -333,6 +335,12 @@ fn start_server(
     let server = server::start(engine, &options)?;
     if request.keep == Keep::Yes {
         server.keep_whatever_happens()?;
+    }
+    if let Some(directory) = server.replaced_remains() {
+        events(Event::Note(&format!(
+            "removed the private server that a run which did not end properly left in {}",
+            directory.display()
+        )));
     }
     events(Event::Note(&format!("the private server, {}, is up", server.product())));
     Ok(server)

@@ -1,17 +1,17 @@
 //! Preparation of a platform for measuring: its data, loaded and locked, its caches warmed, its
 //! counters read.
 
-use super::aside::Aside;
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::evict::{self, Evictor};
 use super::instrument::SampleCost;
-use super::measure::Measuring;
+use super::measure::MeasureContext;
 use super::platform::Platform;
 use super::probing::Probing;
 use super::run::{data_request, interruptible, load_with, make_site, spare, standard_definition};
-use super::schedule::{Answers, Leg};
+use super::schedule::{Answers, ServerStart};
+use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
-use super::{Campaign, answers};
+use super::{RunContext, answers};
 use crate::dataset::{self, Lock, Site, Table};
 use crate::store::Store;
 use dbdyno_core::error::Result;
@@ -20,7 +20,7 @@ use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 
 /// A platform that is ready to be measured.
 pub(super) struct Ready<'a> {
-    pub measuring: Measuring<'a>,
+    pub measuring: MeasureContext<'a>,
     /// Its data; none without a database.
     data: Option<(&'a Site<'a>, &'a Lock)>,
 }
@@ -48,9 +48,9 @@ pub(super) struct OpenRun<'r> {
 /// # Errors
 /// Of the data set or the results file; those of `work`.
 pub(super) fn prepared<'p, T>(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
-    leg: &Leg,
+    leg: &ServerStart,
     probing: &mut Probing<'p>,
     run: &mut OpenRun<'_>,
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
@@ -61,7 +61,7 @@ pub(super) fn prepared<'p, T>(
         record.device_sync = sync.as_ref().map(|(_, found)| *found);
         store.update_run(record)?;
     }
-    let measuring = Measuring {
+    let measuring = MeasureContext {
         database: platform.database.as_ref(),
         plan: campaign.plan,
         facts: &|_| Facts::new(),
@@ -73,7 +73,7 @@ pub(super) fn prepared<'p, T>(
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
-        aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
+        aside: ServerEvidence::of(platform, campaign.catalog, &campaign.request.repositories)?,
         back_within: platform.back_within(),
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
@@ -97,7 +97,7 @@ pub(super) fn prepared<'p, T>(
         }
         _ => measuring.sample_cost,
     };
-    let measuring = Measuring { sample_cost, ..measuring };
+    let measuring = MeasureContext { sample_cost, ..measuring };
     let loaded =
         load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
@@ -126,14 +126,14 @@ pub(super) fn prepared<'p, T>(
             evictor(campaign, &site, selection)
         })
     };
-    let debtor = Debtor::open(campaign, platform);
+    let debtor = CatchUp::open(campaign, platform);
     let measuring =
-        Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
+        MeasureContext { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
 }
 
 /// Said of the engine's version, if it has one.
-fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
+fn unconfirmed(campaign: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
     let reason =
         || campaign.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
@@ -142,7 +142,7 @@ fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that
 /// it worked.
-fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+fn warm(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     tables(campaign, site, selection, &selection.workload.warm)
         .iter()
         .try_for_each(|table| dataset::warm(site, table))
@@ -150,7 +150,7 @@ fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Resu
 
 /// Reads the files of the other tables of a workload into the operating system's cache: what ran
 /// before decides nothing.
-fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+fn read_in(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     let workload = &selection.workload;
     let is_other =
         |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
@@ -165,7 +165,7 @@ fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// Evictor that keeps the tables of a workload that is not cached out of the operating system's
 /// cache.
-fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
+fn evictor(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
     let of = |selection: &Selection| tables(campaign, site, selection, &selection.workload.evict);
     let all: Vec<Table> = selection.with_background().flat_map(of).collect();
     Evictor::of(site, &all)
@@ -173,7 +173,7 @@ fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// The tables of a selection that are of these kinds.
 fn tables(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     site: &Site<'_>,
     selection: &Selection,
     kinds: &[String],

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::sampler::Sampler;
 use super::{Event, HostUrls, Platform, Sink};
-use crate::runner::Reading;
-use crate::server::Links;
+use crate::server::NetworkEmulation;
+use crate::test_runner::Reading;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{Counters, Disclosure};
@@ -25,7 +25,7 @@ pub struct Probing<'a> {
     block_setting: Option<&'static str>,
     sampler: Option<Arc<Mutex<Sampler>>>,
     failures: Failures<'a>,
-    /// The last two settled readings: of the begin and the end of a test that has just ended.
+    /// The last two settled readings: of the start and the end of a test that has just ended.
     settled: [Counters; 2],
 }
 
@@ -121,14 +121,14 @@ impl<'a> Probing<'a> {
     /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out. A
     /// reading after the pay-back needs a `debtor`; it is empty without one, and if the work could
     /// not be done.
-    pub fn read(&mut self, reading: Reading, debtor: Option<&Debtor<'_>>) -> (Counters, f64) {
+    pub fn read(&mut self, reading: Reading, debtor: Option<&CatchUp<'_>>) -> (Counters, f64) {
         let pay_back_s = match (reading, debtor) {
             (Reading::PaidBack, None) => return Default::default(),
             (Reading::PaidBack, Some(debtor)) => {
-                match debtor.pay_back(&self.settled[0], &self.settled[1]) {
+                match debtor.finish(&self.settled[0], &self.settled[1]) {
                     Ok(pay_back_s) => Some(pay_back_s),
                     Err(error) => {
-                        self.failures.tell(&format!("pay-back: {error}"));
+                        self.failures.tell(&format!("catch-up: {error}"));
                         return Default::default();
                     }
                 }
@@ -171,9 +171,11 @@ pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<Str
 pub enum HostFigures {
     /// It is ours.
     Here,
+    /// It is another host, read through its node_exporter or through the database.
     Elsewhere(Box<RemoteHost>),
     /// Those of the nodes of a cluster, each told of by itself.
     Nodes(Box<NodeHosts>),
+    /// Nothing can be read of the host.
     Unknown,
 }
 
@@ -296,7 +298,7 @@ pub fn disclosed(
 }
 
 /// Adds the section `network`: the delay that was asked for and the measured one, in us.
-fn disclose_links(links: &Links, disclosure: &mut Disclosure) {
+fn disclose_links(links: &NetworkEmulation, disclosure: &mut Disclosure) {
     let us = |time_s: f64| format!("{:.0}", time_s * 1e6);
     disclosure.set("network", "link_delay_us", us(links.delay_s));
     disclosure.set("network", "link_held_by", links.held_by);

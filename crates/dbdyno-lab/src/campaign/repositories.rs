@@ -30,7 +30,7 @@ struct Repository {
 }
 
 /// Lines of a report that are kept; one of AWR has 2,000 to 6,000.
-const MOST_LINES: usize = 20_000;
+const MAX_LINES: usize = 20_000;
 
 impl Repositories {
     /// Those of these names on an open platform.
@@ -165,7 +165,7 @@ impl Repository {
             ("end".to_string(), end.to_string()),
         ]);
         let mut lines = session.query(&fill(sql, &numbers), &[])?.rows;
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_LINES);
         Ok(lines
             .into_iter()
             .map(|line| line.into_iter().next().flatten().unwrap_or_default())

@@ -22,6 +22,7 @@ pub type HostUrls = BTreeMap<String, String>;
 /// A pooler that the user names.
 #[derive(Debug, Clone)]
 pub struct Via {
+    /// URL of the pooler, without a password.
     pub url: String,
     /// Password of the pooler that the user typed where no other source has it.
     pub password: Option<SecretString>,
@@ -37,6 +38,7 @@ impl Via {
 /// Everything that a campaign is asked to do.
 #[derive(Debug, Clone)]
 pub struct Request {
+    /// Database as the user named it.
     pub target: Target,
     /// The size profile: the settings of a database of ours.
     pub profile: Profile,
@@ -44,6 +46,7 @@ pub struct Request {
     pub size_is_of_profile: bool,
     /// Plan request.
     pub plan: plan::Request,
+    /// Fate of a private database at the end.
     pub keep: Keep,
     /// Settings instead of those of the profile, by the engine's names.
     pub settings: BTreeMap<String, String>,
@@ -69,7 +72,9 @@ pub struct Request {
     pub via: Option<Via>,
     /// Password that the user typed where no other source has it.
     pub password: Option<SecretString>,
+    /// Name of the run in reports; none = its number.
     pub name: Option<String>,
+    /// Labels of the run by their keys, by which runs are found.
     pub labels: BTreeMap<String, String>,
     /// The command line as typed.
     pub command: String,

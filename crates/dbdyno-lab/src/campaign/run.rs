@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::explain::explain;
-use super::measure::{Course, judge_repetitions};
+use super::measure::{RunProgress, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::{Probing, SUPERUSER, rights};
@@ -14,8 +14,8 @@ use super::schedule;
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
-use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
+use crate::test_runner::{Interrupt, Workers};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
@@ -28,12 +28,16 @@ use dbdyno_engines::host::processors;
 
 /// A request with what doing it takes.
 #[derive(Clone, Copy)]
-pub struct Campaign<'a> {
+pub struct RunContext<'a> {
+    /// Catalog that the plan was made from.
     pub catalog: &'a Catalog,
+    /// Request as the user made it.
     pub request: &'a Request,
     /// The request's plan.
     pub plan: &'a Plan,
+    /// Flag by which the user ends the run.
     pub interrupt: &'a Interrupt,
+    /// Receiver of events.
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
@@ -42,7 +46,9 @@ pub struct Campaign<'a> {
 /// Way in which a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
+    /// Number of the run in the results file.
     pub run_id: i64,
+    /// Finished, interrupted or failed.
     pub status: RunStatus,
     /// Of a failed run: how the private server ended, if it did.
     pub last_words: Option<String>,
@@ -54,16 +60,16 @@ pub struct Ended {
 /// # Errors
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
-pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
+pub fn run(campaign: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
     let opened =
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events);
     let mut platform = opened.map_err(|error| ended_by(campaign.interrupt, error))?;
     platform.heed(campaign.interrupt);
-    warn_of_rights(campaign, &platform);
+    warn_of_the_target(campaign, &platform);
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
-            let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
+            let campaign = RunContext { plan: plan.as_ref(), ..*campaign };
             recorded(&campaign, &mut platform, store, |platform, probing, mut run| {
                 let status = measured(&campaign, platform, probing, &mut run)?;
                 match campaign.request.explain.filter(|_| status == RunStatus::Finished) {
@@ -79,9 +85,12 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     Ok(ended)
 }
 
-/// Says that the user of an existing server may do more than any test needs.
-fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
+/// Says of an existing server which part of its URL is not used, and that its user may do more than
+/// any test needs.
+fn warn_of_the_target(campaign: &RunContext<'_>, platform: &Platform) {
     if matches!(campaign.request.target, Target::Existing { .. }) {
+        let unused = platform.database.unused_part_of_url();
+        unused.iter().for_each(|line| (campaign.events)(Event::Note(line)));
         let told = rights(platform, campaign.catalog, &[SUPERUSER]);
         told.iter().for_each(|line| (campaign.events)(Event::Note(line)));
     }
@@ -111,7 +120,7 @@ pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) ->
 ///
 /// # Errors
 /// Nothing is left to run without it, or a test that was asked for by name is not.
-pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+pub fn adapted<'a>(campaign: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
     let plan = match lacking(campaign.plan, platform) {
         None => Cow::Borrowed(campaign.plan),
         Some(lacking) => {
@@ -148,7 +157,7 @@ fn provided<'a>(
         return Ok(plan);
     }
     let at = |error: EngineError| error.at(platform.label());
-    let mut session = platform.database.looking_session().map_err(at)?;
+    let mut session = platform.database.polling_session().map_err(at)?;
     let mut missing = Vec::new();
     for requirement in wanted {
         if session.query(&requirement.sql, &[]).map_err(at)?.rows.is_empty() {
@@ -237,6 +246,7 @@ pub(super) fn fitting<'a>(
 /// Requirements of the plan that the server or its user does not satisfy, each with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lacking {
+    /// Drive that cannot be had, with the reason; none if all can.
     pub drive: Option<(Drive, String)>,
     /// Table organisations.
     pub orgs: Vec<(&'static str, &'static str)>,
@@ -270,7 +280,7 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
             .iter()
             .any(|selection| selection.params.get(ORG).is_some_and(|is| is == org))
     };
-    let all_orgs = platform.database.lacking_orgs();
+    let all_orgs = platform.database.unsupported_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
     let lacking = Lacking { drive, orgs, all_orgs };
@@ -279,7 +289,7 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
 
 /// Records the run from its begin to its end, also if it fails in between; `work` measures.
 pub(super) fn recorded<'a>(
-    campaign: &Campaign<'a>,
+    campaign: &RunContext<'a>,
     platform: &mut Platform,
     store: &mut Store,
     work: impl FnOnce(&mut Platform, Probing<'a>, OpenRun<'_>) -> Result<RunStatus>,
@@ -304,7 +314,7 @@ pub(super) fn recorded<'a>(
 /// The disclosure with what the request says of the database: its nodes, options and repositories
 /// that must be licensed; and of the platform.
 fn with_what_is_stated(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     mut disclosure: Disclosure,
 ) -> Result<Disclosure> {
@@ -332,7 +342,7 @@ fn with_what_is_stated(
 
 /// All legs, and what is made anew between them.
 fn measured<'a>(
-    campaign: &Campaign<'a>,
+    campaign: &RunContext<'a>,
     platform: &mut Platform,
     probing: Probing<'a>,
     run: &mut OpenRun<'_>,
@@ -342,7 +352,7 @@ fn measured<'a>(
         (campaign.events)(Event::Note(&order));
     }
     let legs = schedule::legs(campaign.plan, request.fresh, &request.target);
-    let (mut course, mut first) = (Course::new(campaign.plan, &legs), Some(probing));
+    let (mut course, mut first) = (RunProgress::new(campaign.plan, &legs), Some(probing));
     for (at, leg) in legs.iter().enumerate() {
         if at > 0 {
             platform.restart(campaign.events)?;
@@ -501,7 +511,7 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     described
 }
 
-fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
+fn record(campaign: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {
     let (plan, request) = (campaign.plan, campaign.request);
     RunRecord {
         id: 0,

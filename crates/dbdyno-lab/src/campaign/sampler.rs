@@ -1,10 +1,12 @@
 //! The sessions that look at the others: one on the server, or on each node of a cluster.
 
-use crate::runner::{IoCounts, SessionSource};
-use dbdyno_core::model::{Counters, Seen, ThreadTime};
+use crate::test_runner::{IoCounts, SessionSource};
+use dbdyno_core::model::{Counters, SessionState, ThreadTime};
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Database, EngineError, JobSessions, NodeSession};
-use dbdyno_engines::probe::{DeviceTimes, ProfileReading, Sessions, Whose, profiles_together};
+use dbdyno_engines::probe::{
+    DeviceTimes, ProfileReading, SessionScope, Sessions, profiles_together,
+};
 
 /// Looks at the sessions of all nodes.
 pub struct Sampler {
@@ -31,7 +33,8 @@ impl Sampler {
         let device = DeviceTimes::open(database.storage_path().as_deref());
         let open = |(name, session): NodeSession| {
             let pids = database.node_pids(&name);
-            Sessions::open(session, blocks, &pids, Whose::Jobs).map(|sessions| (name, sessions))
+            Sessions::open(session, blocks, &pids, SessionScope::Jobs)
+                .map(|sessions| (name, sessions))
         };
         let nodes: Option<Vec<_>> = database.node_sessions()?.into_iter().map(open).collect();
         Ok(nodes.map(|nodes| Sampler { nodes, lost: Vec::new(), device }))
@@ -61,7 +64,7 @@ impl SessionSource for Sampler {
     fn period_s(&self) -> f64 {
         self.nodes.first().map_or(0.0, |(_, sessions)| sessions.period_s())
     }
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String> {
+    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
         let (mut seen, lost) = (Vec::new(), &mut self.lost);
         self.nodes.retain_mut(|(name, sessions)| {
             let of_node = jobs.get(name).or_else(|| jobs.get("")).map_or(&[][..], Vec::as_slice);

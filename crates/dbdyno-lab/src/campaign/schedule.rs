@@ -21,7 +21,9 @@ const FIXED_WORK_S: f64 = 10.0;
 /// State of the check of a workload's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
+    /// They have to be checked before the test.
     Check,
+    /// An earlier test of the run has had them checked.
     Known,
 }
 
@@ -29,6 +31,7 @@ pub enum Answers {
 /// separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fresh {
+    /// All blocks share one server start and one data load.
     #[default]
     Nothing,
     /// A block is a start of the private server, in which every test runs twice.
@@ -80,7 +83,7 @@ impl Fresh {
 
 /// A ramp's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct ScheduledRamp {
     /// From 1.
     pub block: u32,
     /// Within the block, from 1: a block in which tests run several times runs each once before any
@@ -90,7 +93,7 @@ pub struct Turn {
     pub selection: usize,
 }
 
-impl Turn {
+impl ScheduledRamp {
     fn is_first(&self) -> bool {
         (self.block, self.round) == (1, 1)
     }
@@ -101,18 +104,20 @@ impl Turn {
     }
 
     /// An automatic ramp is found once: all repetitions have its numbers of jobs.
-    pub fn finds_ramp(&self) -> bool {
+    pub fn discovers_ramp(&self) -> bool {
         self.is_first()
     }
 }
 
 /// The ramps that are measured on one server start and one load of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leg {
+pub struct ServerStart {
     /// Numbers within the run, from 1.
     pub load: u32,
+    /// Number of the server start within the run, from 1.
     pub server_start: u32,
-    pub turns: Vec<Turn>,
+    /// Ramps in the order in which they are measured.
+    pub turns: Vec<ScheduledRamp>,
 }
 
 fn blocks(plan: &Plan) -> u32 {
@@ -136,21 +141,22 @@ pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
 }
 
 /// All turns in order, in legs between which something is made anew.
-pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
+pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<ServerStart> {
     if fresh == Fresh::Nothing {
-        return vec![Leg { load: 1, server_start: 1, turns: turns(plan) }];
+        return vec![ServerStart { load: 1, server_start: 1, turns: turns(plan) }];
     }
     let starts = fresh.rounds(target);
     let of_block = |block: u32| {
-        let own: Vec<Turn> = turns(plan).into_iter().filter(|turn| turn.block == block).collect();
+        let own: Vec<ScheduledRamp> =
+            turns(plan).into_iter().filter(|turn| turn.block == block).collect();
         let leg = move |(at, rounds): (usize, &u32)| {
             let turns = (1..=*rounds).flat_map(|round| {
                 let round = round + starts[..at].iter().sum::<u32>();
-                own.iter().map(move |turn| Turn { round, ..*turn })
+                own.iter().map(move |turn| ScheduledRamp { round, ..*turn })
             });
             let load = if fresh == Fresh::Data { block } else { 1 };
             let server_start = (block - 1) * starts.len() as u32 + at as u32 + 1;
-            Leg { load, server_start, turns: turns.collect() }
+            ServerStart { load, server_start, turns: turns.collect() }
         };
         starts.iter().enumerate().map(leg).collect::<Vec<_>>()
     };
@@ -159,7 +165,7 @@ pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
 
 /// All turns in order, if nothing is made anew; within a block in an order drawn from the run's
 /// seed.
-pub fn turns(plan: &Plan) -> Vec<Turn> {
+pub fn turns(plan: &Plan) -> Vec<ScheduledRamp> {
     let most = blocks(plan);
     let block = |block: u32| {
         let own = (0..plan.selections.len()).filter(|&at| plan.selections[at].repeat >= block);
@@ -169,7 +175,7 @@ pub fn turns(plan: &Plan) -> Vec<Turn> {
             climb(&mut own, &plan.selections);
         }
         own.into_iter()
-            .map(move |selection| Turn { block, round: 1, selection })
+            .map(move |selection| ScheduledRamp { block, round: 1, selection })
             .collect::<Vec<_>>()
     };
     (1..=most).flat_map(block).collect()
@@ -194,7 +200,7 @@ fn climb(order: &mut [usize], selections: &[Selection]) {
 
 /// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must
 /// climb.
-pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &Turn) -> Ramp {
+pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &ScheduledRamp) -> Ramp {
     match ramp {
         Ramp::Fixed(jobs) if plan.selections[turn.selection].repeat > 1 => {
             let mut jobs = jobs.clone();
@@ -259,9 +265,9 @@ pub fn all_tests(selection: &Selection) -> u32 {
 pub fn turns_s<'a>(
     selections: &[Selection],
     ramps: &[Option<Ramp>],
-    turns: impl Iterator<Item = &'a Turn>,
+    turns: impl Iterator<Item = &'a ScheduledRamp>,
 ) -> f64 {
-    let turn_s = |turn: &Turn| {
+    let turn_s = |turn: &ScheduledRamp| {
         let tests = ramps[turn.selection].as_ref().map_or(0, tests);
         f64::from(tests) * jobs_s(&selections[turn.selection])
     };
@@ -352,7 +358,7 @@ mod tests {
     type Shape = (u32, u32, Vec<(u32, u32, usize)>);
 
     fn shape(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Shape> {
-        let turn = |turn: &Turn| (turn.block, turn.round, turn.selection);
+        let turn = |turn: &ScheduledRamp| (turn.block, turn.round, turn.selection);
         legs(plan, fresh, target)
             .iter()
             .map(|leg| (leg.load, leg.server_start, leg.turns.iter().map(turn).collect()))
@@ -375,7 +381,7 @@ mod tests {
         );
         let answers: Vec<Answers> = legs(&plan, Fresh::Data, &private())
             .iter()
-            .flat_map(|leg| leg.turns.iter().map(Turn::answers))
+            .flat_map(|leg| leg.turns.iter().map(ScheduledRamp::answers))
             .collect();
         assert_eq!(answers.iter().filter(|one| **one == Answers::Check).count(), 1);
     }
@@ -400,7 +406,7 @@ mod tests {
     fn fixed_ramps_are_shuffled_and_automatic_ones_climb() {
         let plan = plan(&[3], 42);
         let jobs: Vec<u32> = (1..=20).collect();
-        let turn = Turn { block: 2, round: 1, selection: 0 };
+        let turn = ScheduledRamp { block: 2, round: 1, selection: 0 };
         let Ramp::Fixed(drawn) = shuffled(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
             panic!()
         };
@@ -422,8 +428,11 @@ mod tests {
     fn repetitions_count_by_the_ramp_that_was_found() {
         let selections = plan(&[3, 1], 42).selections;
         let one_s = test_s(&selections[0]);
-        let turns =
-            [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| Turn { block, round: 1, selection });
+        let turns = [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| ScheduledRamp {
+            block,
+            round: 1,
+            selection,
+        });
         let ramps = [Some(Ramp::Fixed(vec![1, 2])), Some(Ramp::Auto { from: 1, max: 16 })];
         assert!(
             (turns_s(&selections, &ramps, turns.iter()) - (2.0 + 2.0 + 5.0) * one_s).abs() < 1e-9

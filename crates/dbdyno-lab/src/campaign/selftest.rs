@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use super::measure::Course;
+use super::measure::RunProgress;
 use super::platform::{Platform, is_there};
 use super::prepare::{Ready, prepared};
 use super::run::{fitting, interruptible, make_site, recorded, standard_definition};
-use super::schedule::{self, Leg};
-use super::{Campaign, Checked, Event, Request, answers, overhead};
+use super::schedule::{self, ServerStart};
+use super::{Checked, Event, Request, RunContext, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
 use dbdyno_core::analysis::selftest::{self, Finding, Outcome, Tried};
@@ -40,9 +40,11 @@ const KNOWN_GB: f64 = 0.1;
 pub struct SelfTest {
     /// Name and version of the product.
     pub product: String,
+    /// Checks in order, each with outcome and evidence.
     pub findings: Vec<Finding>,
     /// Selections that were run, and the last test of each.
     pub selections: Vec<Selection>,
+    /// Last test of each selection, in the same order.
     pub tests: Vec<TestResult>,
     /// The first run, with disclosure and loads.
     pub run: RunRecord,
@@ -98,7 +100,7 @@ fn merge(mut plan: Plan, other: Plan) -> Plan {
 ///
 /// # Errors
 /// Of the target; if there is a data set of ours already; interrupted.
-pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<SelfTest> {
+pub fn run(campaign: &RunContext<'_>, store: &mut Store) -> Result<SelfTest> {
     let target = &campaign.request.target;
     let is_own = !matches!(target, Target::Existing { .. });
     if is_own && is_there(target) {
@@ -127,7 +129,7 @@ fn used(label: &str) -> Error {
 }
 
 fn on_platform(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &mut Platform,
     store: &mut Store,
 ) -> Result<SelfTest> {
@@ -138,7 +140,7 @@ fn on_platform(
     }
     let (plan, lacking) = drivable(campaign.plan, platform);
     let tested = fitting(Cow::Owned(plan), platform, campaign.events)
-        .and_then(|plan| tested(&Campaign { plan: plan.as_ref(), ..*campaign }, platform, store));
+        .and_then(|plan| tested(&RunContext { plan: plan.as_ref(), ..*campaign }, platform, store));
     let cleaned = cleaned(campaign, platform);
     let mut found = tested?;
     found.findings.extend(lacking);
@@ -163,14 +165,14 @@ fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
 }
 
 /// Names of what is ours on the target.
-fn owned(campaign: &Campaign<'_>, platform: &Platform) -> Result<Vec<String>> {
+fn owned(campaign: &RunContext<'_>, platform: &Platform) -> Result<Vec<String>> {
     let definition = standard_definition(campaign.catalog)?;
     let label = platform.label();
     dataset::owned(&make_site(campaign.catalog, platform, &definition, &label)?)
 }
 
 /// Removes all that is ours, and looks.
-fn cleaned(campaign: &Campaign<'_>, platform: &Platform) -> Result<Finding> {
+fn cleaned(campaign: &RunContext<'_>, platform: &Platform) -> Result<Finding> {
     (campaign.events)(Event::Step("removing what the self-test made"));
     let definition = standard_definition(campaign.catalog)?;
     let label = platform.label();
@@ -185,7 +187,11 @@ fn cleaned(campaign: &Campaign<'_>, platform: &Platform) -> Result<Finding> {
 }
 
 /// All tests, and again those that are in doubt, in longer windows.
-fn tested(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -> Result<SelfTest> {
+fn tested(
+    campaign: &RunContext<'_>,
+    platform: &mut Platform,
+    store: &mut Store,
+) -> Result<SelfTest> {
     let mut answers = Vec::new();
     let (run_id, mut tests) = one_run(campaign, platform, store, Some(&mut answers))?;
     for _ in 0..FURTHER_TRIES {
@@ -200,7 +206,7 @@ fn tested(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -
             |at: &usize| Selection { window: LONGER, ..campaign.plan.selections[*at].clone() };
         let plan =
             Plan { selections: doubtful.iter().map(longer).collect(), ..campaign.plan.clone() };
-        let (_, again) = one_run(&Campaign { plan: &plan, ..*campaign }, platform, store, None)?;
+        let (_, again) = one_run(&RunContext { plan: &plan, ..*campaign }, platform, store, None)?;
         doubtful.into_iter().zip(again).for_each(|(at, test)| tests[at] = test);
     }
     let run = store.run(&run_id.to_string())?;
@@ -213,7 +219,7 @@ fn tested(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -
     Ok(SelfTest { product, findings, selections, tests, run })
 }
 
-fn connection(campaign: &Campaign<'_>, platform: &Platform, product: &str) -> Finding {
+fn connection(campaign: &RunContext<'_>, platform: &Platform, product: &str) -> Finding {
     let can = platform.engine.capabilities();
     let version = platform.database.version();
     let unconfirmed = campaign.catalog.unconfirmed(platform.engine.name(), can.product, &version.0);
@@ -222,7 +228,7 @@ fn connection(campaign: &Campaign<'_>, platform: &Platform, product: &str) -> Fi
 }
 
 /// The rows were compared with ours when they were loaded; the id stands for them on every engine.
-fn data_set(campaign: &Campaign<'_>, run: &RunRecord) -> Finding {
+fn data_set(campaign: &RunContext<'_>, run: &RunRecord) -> Finding {
     let plan = campaign.plan;
     let is_usual = plan.size_gb == KNOWN_GB && plan.seed == u64::from(plan::DEFAULT_SEED);
     let kinds: Vec<&str> = plan.tables.iter().map(|table| table.kind.as_str()).collect();
@@ -246,7 +252,7 @@ fn data_set(campaign: &Campaign<'_>, run: &RunRecord) -> Finding {
 }
 
 fn judged(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     selections: &[Selection],
     tests: &[TestResult],
 ) -> Result<Vec<Finding>> {
@@ -268,14 +274,14 @@ fn judged(
 }
 
 /// Our clock on ops of a known length, without a database.
-fn own_clock(campaign: &Campaign<'_>) -> Result<Finding> {
+fn own_clock(campaign: &RunContext<'_>) -> Result<Finding> {
     let measured = overhead::measure(OWN_OP_NS, 1, OWN_LOOP_S, campaign.interrupt)?;
     Ok(selftest::of_times("clock, our own loop", OWN_OP_NS as f64 / 1e3, &measured.result))
 }
 
 /// Measures every selection once; with `answers` their answers are checked before.
 fn one_run(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &mut Platform,
     store: &mut Store,
     answers: Option<&mut Vec<Finding>>,
@@ -287,7 +293,11 @@ fn one_run(
             if let Some(answers) = answers {
                 *answers = checked(campaign, ready)?;
             }
-            ready.measuring.all(&mut Course::new(plan, std::slice::from_ref(&leg)), probing, store)
+            ready.measuring.all(
+                &mut RunProgress::new(plan, std::slice::from_ref(&leg)),
+                probing,
+                store,
+            )
         })
     })?;
     let tests: Vec<TestResult> =
@@ -300,10 +310,10 @@ fn one_run(
 }
 
 /// One turn for each selection, whose answers are checked apart.
-fn leg(campaign: &Campaign<'_>) -> Leg {
-    let turn = |turn: schedule::Turn| schedule::Turn { round: 2, ..turn };
+fn leg(campaign: &RunContext<'_>) -> ServerStart {
+    let turn = |turn: schedule::ScheduledRamp| schedule::ScheduledRamp { round: 2, ..turn };
     let turns = schedule::turns(campaign.plan).into_iter().map(turn).collect();
-    Leg { load: 1, server_start: 1, turns }
+    ServerStart { load: 1, server_start: 1, turns }
 }
 
 fn interrupted() -> Error {
@@ -311,7 +321,7 @@ fn interrupted() -> Error {
 }
 
 /// The answers of every workload, by drive.
-fn checked(campaign: &Campaign<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
+fn checked(campaign: &RunContext<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
     let mut told: Vec<(Drive, Told)> = Vec::new();
     (campaign.events)(Event::Step("checking the answers of the workloads"));
     for selection in &campaign.plan.selections {

@@ -17,8 +17,8 @@ use super::{Site, Table};
 /// at most.
 const CHUNKS_PER_SESSION: u64 = 16;
 /// Fewer rows are not worth a transaction, and more would be a pity to lose.
-const LEAST_ROWS: u64 = 20_000;
-const MOST_ROWS: u64 = 250_000;
+const MIN_ROWS: u64 = 20_000;
+const MAX_ROWS: u64 = 250_000;
 
 /// Rows of the stretches together.
 pub(super) fn rows_in(stretches: &[Range<u64>]) -> u64 {
@@ -28,8 +28,7 @@ pub(super) fn rows_in(stretches: &[Range<u64>]) -> u64 {
 /// Part of ids `1..=rows` that is not in `done` (ascending, no overlaps), cut into chunks for this
 /// many sessions.
 pub(super) fn missing(rows: u64, done: &[Range<u64>], sessions: u32) -> Vec<Range<u64>> {
-    let most =
-        (rows / (CHUNKS_PER_SESSION * u64::from(sessions.max(1)))).clamp(LEAST_ROWS, MOST_ROWS);
+    let most = (rows / (CHUNKS_PER_SESSION * u64::from(sessions.max(1)))).clamp(MIN_ROWS, MAX_ROWS);
     let starts = std::iter::once(1).chain(done.iter().map(|stretch| stretch.end));
     let ends = done.iter().map(|stretch| stretch.start).chain([rows + 1]);
     let gaps = starts.zip(ends).filter(|(start, end)| start < end);
@@ -128,7 +127,7 @@ mod tests {
     #[test]
     fn big_tables_have_chunks_that_can_be_lost() {
         assert!(
-            missing(100_000_000, &[], 2).iter().all(|chunk| chunk.end - chunk.start <= MOST_ROWS)
+            missing(100_000_000, &[], 2).iter().all(|chunk| chunk.end - chunk.start <= MAX_ROWS)
         );
     }
 }

@@ -71,7 +71,7 @@ pub fn spared(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
     Ok(foreign.into_iter().map(|name| format!("{prefix}{name}")).collect())
 }
 
-/// True if a text has the name behind the prefix, or the begin of a name that the database
+/// True if a text has the name behind the prefix, or the start of a name that the database
 /// completes: `dbdyno.sto_write_` for `sto_write_3`.
 fn is_named(text: &str, prefix: &str, name: &str) -> bool {
     let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';

@@ -15,10 +15,13 @@ use super::Recipe;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
+    /// Identifier of the data set.
     pub id: String,
+    /// Name of the data set for people.
     pub title: String,
     /// Raised whenever a row, a column or an index changes.
     pub revision: u32,
+    /// Kinds of tables: `small`, `big`.
     pub tables: Vec<String>,
     /// Blocks `index.<name>`, built after the rows.
     pub indexes: Vec<String>,
@@ -41,7 +44,9 @@ impl Definition {
 /// Site of a data set: an open database, and the recipe for it there.
 #[derive(Clone)]
 pub struct Site<'a> {
+    /// Open database that holds the data set.
     pub db: &'a dyn Database,
+    /// Recipe by which the engine makes it.
     pub recipe: Recipe<'a>,
     /// First words of the names of what the catalogue's tests make beside the data set: its groups
     /// in lower case, and `w` of the generated routines.
@@ -106,6 +111,7 @@ pub struct Table {
     pub name: String,
     /// The organisation, spelled out.
     pub org: String,
+    /// Function that computes any row from its number.
     pub rows: RowFunction,
 }
 

@@ -10,7 +10,7 @@ use dbdyno_engines::engine::{EngineError, Session, rows_of, threads};
 use super::Site;
 
 /// Whoever waits longer asks whom for, and again after as long.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Does the work. While sessions of this process wait for locks of others meanwhile, `tell` is
 /// called with a line that says who holds them; again if it is somebody else.
@@ -29,9 +29,9 @@ pub fn while_telling<T>(
         let (sql, database) = (sql.as_str(), site.db);
         let watch = move || {
             let (mut session, mut told) = (None, String::new());
-            while wait_for_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            while wait_for_done.recv_timeout(LOCK_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
                 if session.is_none() {
-                    session = database.looking_session().ok();
+                    session = database.polling_session().ok();
                 }
                 let Some(session) = session.as_deref_mut() else { continue };
                 if let Some(line) = waits_for(session, sql).filter(|line| *line != told) {

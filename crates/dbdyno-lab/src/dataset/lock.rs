@@ -11,7 +11,7 @@ use dbdyno_engines::engine::{EngineError, ErrorClass, Session};
 use super::Site;
 
 /// Timeout for the end of what a killed dbdyno left.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(100);
 
 /// Keeps other dbdynos out of a site as long as it lives.
@@ -31,7 +31,7 @@ impl Lock {
     /// # Errors
     /// Another dbdyno is at work there: the line says which. The engine's.
     pub fn take(site: &Site<'_>) -> Result<Lock> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         let held = statement(site)?.map_or(Ok(Held::Nothing), |sql| hold(site, &sql, deadline))?;
         await_leftovers(site, deadline)?;
         Ok(Lock(RefCell::new(held)))
@@ -53,7 +53,7 @@ impl Lock {
         if !lives {
             // The old session ends first: it may be the one that holds the lock.
             *held = Held::Lost;
-            *held = hold(site, &sql, Instant::now() + PATIENCE)?;
+            *held = hold(site, &sql, Instant::now() + LOCK_TIMEOUT)?;
         }
         Ok(())
     }

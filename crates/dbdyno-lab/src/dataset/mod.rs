@@ -36,7 +36,9 @@ pub use recipe::{Recipe, STANDARD};
 pub struct Request {
     /// Tables, each in its organisation.
     pub tables: Vec<TableRef>,
+    /// Nominal size of the data set, in GB.
     pub size_gb: f64,
+    /// Seed of the rows: equal seeds give equal rows.
     pub seed: u64,
     /// Sessions that load side by side, where the engine can.
     pub sessions: u32,
@@ -78,16 +80,51 @@ impl LoadedDataset {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadEvent {
     /// The table is there from an earlier run.
-    Reused { table: String, rows: u64 },
+    Reused {
+        /// Name of the table, without prefix.
+        table: String,
+        /// Number of its rows.
+        rows: u64,
+    },
     /// A load that broke off goes on: so many rows are in.
-    Resumed { table: String, rows_done: u64, rows_total: u64 },
+    Resumed {
+        /// Name of the table, without prefix.
+        table: String,
+        /// Number of rows that the earlier load left.
+        rows_done: u64,
+        /// Number of rows of the complete table.
+        rows_total: u64,
+    },
     /// A phase begins: `rows`, `indexes`, `statistics`, `verify`.
-    Phase { table: String, phase: &'static str },
+    Phase {
+        /// Name of the table, without prefix.
+        table: String,
+        /// Phase that begins.
+        phase: &'static str,
+    },
     /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for all tables
     /// and phases.
-    Progress { table: String, rows_done: u64, rows_total: u64, mb_per_s: f64, left_s: f64 },
+    Progress {
+        /// Name of the table, without prefix.
+        table: String,
+        /// Number of rows sent so far.
+        rows_done: u64,
+        /// Number of rows of the complete table.
+        rows_total: u64,
+        /// Speed of the load, in 10^6 bytes of 300-byte rows per second.
+        mb_per_s: f64,
+        /// Expected time until all tables are complete, in s.
+        left_s: f64,
+    },
     /// A phase that cannot be counted is still under way; seconds left for all tables and phases.
-    Left { table: String, phase: &'static str, left_s: f64 },
+    Left {
+        /// Name of the table, without prefix.
+        table: String,
+        /// Phase that is under way.
+        phase: &'static str,
+        /// Expected time until all tables are complete, in s.
+        left_s: f64,
+    },
     /// The table is complete.
     Loaded(LoadResult),
 }
@@ -95,6 +132,7 @@ pub enum LoadEvent {
 /// Observer of a load that can also stop it. Events may come from any of the loading threads.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
+    /// Receiver of events, called from any loading thread.
     pub events: &'a (dyn Fn(LoadEvent) + Sync),
     /// Set it to stop: chunks that are in stay if the database does, else the table is dropped.
     pub cancel: &'a AtomicBool,

@@ -16,8 +16,11 @@ pub const STANDARD: &str = "dbdyno";
 pub struct Recipe<'a> {
     /// Registry name, for the choice of blocks.
     pub engine: &'a str,
+    /// Declared capabilities of the engine, which decide what is loaded.
     pub capabilities: Capabilities,
+    /// Tables and indexes of the data set.
     pub definition: &'a Definition,
+    /// SQL blocks of the data set, by name and engine.
     pub blocks: &'a BlockSet,
 }
 

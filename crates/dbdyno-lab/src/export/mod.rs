@@ -27,7 +27,9 @@ const SEEDED_TESTS: u32 = 100;
 pub struct Script {
     /// Path below the output directory, with `/`.
     pub path: String,
+    /// Contents of the file.
     pub text: String,
+    /// True if the file gets the permission to be run.
     pub executable: bool,
 }
 
@@ -39,8 +41,11 @@ impl Script {
 
 /// Sources of an export.
 pub struct Export<'a> {
+    /// Catalog that the plan was made from.
     pub catalog: &'a Catalog,
+    /// Engine whose SQL is exported.
     pub engine: &'static dyn Engine,
+    /// Plan whose statements are exported.
     pub plan: &'a Plan,
     /// The command line, for the README.
     pub command: String,

@@ -64,8 +64,8 @@ impl Export<'_> {
 }
 
 /// Test that says whether a block of the probes is in a file.
-type IsOf = fn(&str) -> bool;
-const KINDS: [(&str, IsOf); 3] = [
+type BlockFilter = fn(&str) -> bool;
+const KINDS: [(&str, BlockFilter); 3] = [
     ("counters", |name| name.starts_with("counters.")),
     ("settings", |name| name.starts_with("settings.")),
     ("version", |name| name == "version"),

@@ -6,8 +6,8 @@ use dbdyno_core::model::{Plan, Selection};
 
 /// Bytes of a stored row on a server at least, and at most with its entries in the four indexes.
 /// Source: measured at 1 GB, docs/decisions/0015-sizes-and-caches.md.
-pub const LEAST_ROW_BYTES: f64 = 300.0;
-pub const MOST_INDEXED_ROW_BYTES: f64 = 400.0;
+pub const MIN_ROW_BYTES: f64 = 300.0;
+pub(crate) const MAX_INDEXED_ROW_BYTES: f64 = 400.0;
 /// A cached table with its indexes fills at most this share of the cache: the rest is for
 /// everything else.
 pub const CACHED_SHARE: f64 = 0.9;
@@ -20,17 +20,17 @@ const SMALL_ROWS_PER_GB: f64 = ROWS_PER_GB / 32.0;
 
 /// Least bytes of the big table at a nominal size.
 pub fn big_bytes(size_gb: f64) -> f64 {
-    table_rows("big", size_gb) as f64 * LEAST_ROW_BYTES
+    table_rows("big", size_gb) as f64 * MIN_ROW_BYTES
 }
 
 /// Most bytes of the small table and its indexes at a nominal size.
 pub fn small_bytes(size_gb: f64) -> f64 {
-    table_rows("small", size_gb) as f64 * MOST_INDEXED_ROW_BYTES
+    table_rows("small", size_gb) as f64 * MAX_INDEXED_ROW_BYTES
 }
 
 /// Smallest nominal size whose big table is not cached, rounded up.
 pub fn least_gb(cache_bytes: f64) -> f64 {
-    let size_gb = cache_bytes * NOT_CACHED_FACTOR / LEAST_ROW_BYTES / ROWS_PER_GB;
+    let size_gb = cache_bytes * NOT_CACHED_FACTOR / MIN_ROW_BYTES / ROWS_PER_GB;
     let digit = 10_f64.powf(size_gb.log10().floor() - 1.0);
     // Without the last bits, which would make 1.2 of 12 x 0.1 more than that.
     ((size_gb / digit).ceil() * digit * 1e6).round() / 1e6
@@ -39,7 +39,7 @@ pub fn least_gb(cache_bytes: f64) -> f64 {
 /// Largest nominal size whose small table is cached with its indexes, rounded down; none if the
 /// least table is too large.
 pub fn most_gb(cache_bytes: f64) -> Option<f64> {
-    let size_gb = cache_bytes * CACHED_SHARE / MOST_INDEXED_ROW_BYTES / SMALL_ROWS_PER_GB;
+    let size_gb = cache_bytes * CACHED_SHARE / MAX_INDEXED_ROW_BYTES / SMALL_ROWS_PER_GB;
     let digit = 10_f64.powf(size_gb.log10().floor() - 1.0);
     let rounded = ((size_gb / digit).floor() * digit * 1e6).round() / 1e6;
     (small_bytes(rounded) <= cache_bytes * CACHED_SHARE).then_some(rounded)

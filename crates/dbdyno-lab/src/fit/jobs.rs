@@ -9,7 +9,7 @@ use dbdyno_core::model::{JobCode, PartPlan, Plan, Protocol, Selection, TableRef}
 use dbdyno_engines::engine::SessionsLeft;
 use dbdyno_engines::host::{self, ThreadsLeft};
 
-use super::cache::MOST_INDEXED_ROW_BYTES;
+use super::cache::MAX_INDEXED_ROW_BYTES;
 use super::profile::SHARE_OF_MEMORY;
 
 /// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the
@@ -210,7 +210,7 @@ impl Limits {
         let caches = self.session_caches?;
         let rows: u64 = tables.iter().map(|table| table_rows(&table.kind, size_gb)).sum();
         let cache_bytes =
-            (caches.most_bytes as f64).min(rows as f64 * MOST_INDEXED_ROW_BYTES).max(1.0);
+            (caches.most_bytes as f64).min(rows as f64 * MAX_INDEXED_ROW_BYTES).max(1.0);
         let sessions = caches.memory_bytes as f64 * SHARE_OF_MEMORY / cache_bytes;
         let because = format!(
             "{:.0} MB of cache for each, {:.0} MB of memory",

@@ -21,14 +21,18 @@ use dbdyno_core::model::{PublishedTest, RunRecord};
 pub struct ImportedRun<T = PublishedTest> {
     /// The same whenever the same rows are imported, so that a second import is noticed.
     pub uid: String,
+    /// Run without a number: the results file gives it one.
     pub run: RunRecord,
+    /// Tests in the order of the rows.
     pub tests: Vec<T>,
 }
 
 /// A file's text, and how messages name it.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
+    /// File name as messages show it.
     pub place: &'a str,
+    /// Contents of the file.
     pub text: &'a str,
 }
 
@@ -46,7 +50,7 @@ pub fn published(
     let rows = rows::read(results)?;
     let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
     let mut runs = record::runs(&rows, &platforms, catalog, command);
-    let checks = dbdyno_core::analysis::errata::of_tables(
+    let checks = dbdyno_core::analysis::published_checks::of_tables(
         &runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>(),
     );
     for (run, checks) in runs.iter_mut().zip(checks) {

@@ -152,11 +152,11 @@ struct Meaning {
     params: BTreeMap<String, String>,
 }
 
-fn wish(test: &Published, catalog: &Catalog) -> Wish {
+fn wish(test: &Published, catalog: &Catalog) -> ExpectedKpm {
     let meaning = workload(test, catalog);
     let listed = catalog.published().code(&test.code, &test.description);
     let own = catalog.find(&meaning.id).ok().map(|asked| asked.entry.workload.kpm.unit.clone());
-    Wish { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
+    ExpectedKpm { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
 }
 
 /// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for
@@ -222,7 +222,7 @@ pub fn judge(run: &mut ImportedRun, checks: Vec<Vec<Reason>>) {
 }
 
 /// KPM that the catalog expects of a test.
-struct Wish {
+struct ExpectedKpm {
     /// The metric that it is.
     metric: Option<String>,
     /// The unit of the workload's own KPM.
@@ -233,7 +233,7 @@ struct Wish {
 /// rate in which the study states speed or throughput of that code, else the metric in the
 /// workload's own unit, else the best-known rate; of several stated ones that which most tests
 /// have.
-fn choose_kpm(tests: &mut [Published], wish_of: impl Fn(&Published) -> Wish) {
+fn choose_kpm(tests: &mut [Published], wish_of: impl Fn(&Published) -> ExpectedKpm) {
     let all = tests.to_vec();
     for test in tests.iter_mut() {
         let same: Vec<&Published> = all.iter().filter(|other| is_same(other, test)).collect();
@@ -242,7 +242,7 @@ fn choose_kpm(tests: &mut [Published], wish_of: impl Fn(&Published) -> Wish) {
         metrics.retain(|metric| {
             published::rank(metric).is_some() && test.figure(metric).is_some_and(|f| f.value > 0.0)
         });
-        let Wish { metric: wished, unit } = wish_of(test);
+        let ExpectedKpm { metric: wished, unit } = wish_of(test);
         metrics.sort_by_key(|metric| {
             let tests = same.iter().filter(|other| has(other, metric)).count();
             let in_unit =

@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 
 use super::spool::{self, Done, Spool, SpooledTest};
 use super::{ImportedRun, Text};
-use crate::runner::assemble::{Raw, assemble, test_facts};
-use crate::runner::log::{JobLog, SliceLog, Times};
+use crate::test_runner::assemble::{Raw, assemble, test_facts};
+use crate::test_runner::log::{JobLog, SliceLog, Times};
 use dbdyno_core::analysis::{self, JudgeContext};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord,
-    RunStatus, Selection, Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
+    Selection, Sentence, Snapshot, SnapshotPoint, Status, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -123,7 +123,7 @@ fn result(
 /// Reasons of every test of scripts, and of SQL that is not this version's.
 fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
     let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
-    let unwatched = "run by plain scripts: the host, other programs and caches were not watched";
+    let unwatched = "run by plain scripts: the host, other processes and caches were not observed";
     let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
                  be about another work";
     let differs = test.hash != selection.hash;
@@ -179,8 +179,8 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
     Raw {
         jobs: jobs.collect(),
         snapshots: vec![
-            snapshot(Moment::Begin, 0.0, &test.begin),
-            snapshot(Moment::End, test.total_s, &test.end),
+            snapshot(SnapshotPoint::Begin, 0.0, &test.begin),
+            snapshot(SnapshotPoint::End, test.total_s, &test.end),
         ],
         started_at: test.started.clone(),
         total_s: test.total_s,

@@ -12,7 +12,7 @@ use dbdyno_core::stats::LatencyHistogram;
 pub const MAGIC: &str = "dbdyno-spool";
 const VERSION: &str = "1";
 /// More jobs than any server takes.
-const MOST_JOBS: u32 = 100_000;
+const MAX_JOBS: u32 = 100_000;
 /// Advice for a line that is not as the scripts write it.
 const ADVICE: &str = "give the file as the scripts wrote it";
 /// Fields of a line about the work of a job.
@@ -112,7 +112,7 @@ fn refuse_errors(file: Text<'_>) -> Result<()> {
         Some((at, line)) => {
             let what = format!("the client reports {}", quote(line.trim()));
             Err(Error::usage(format!("{}:{}", file.place, at + 1), what)
-                .advise("mend that and run the test again"))
+                .advise("correct that and run the test again"))
         }
     }
 }
@@ -169,7 +169,7 @@ impl Line<'_> {
     fn job(&self) -> Result<u32> {
         match self.count(1)? {
             job @ 1..=100_000 => Ok(job as u32),
-            _ => Err(self.wrong(&format!("a job has a number from 1 to {MOST_JOBS}"))),
+            _ => Err(self.wrong(&format!("a job has a number from 1 to {MAX_JOBS}"))),
         }
     }
 
@@ -187,7 +187,7 @@ impl Line<'_> {
         let mut done = Done::default();
         for at in (from..self.words.len()).step_by(2) {
             match self.words[at] {
-                "part" => done.part = self.count(at + 1)?.min(u64::from(MOST_JOBS)) as u32,
+                "part" => done.part = self.count(at + 1)?.min(u64::from(MAX_JOBS)) as u32,
                 "ops" => done.ops = self.count(at + 1)?,
                 "rows" => done.rows = self.count(at + 1)?,
                 "commits" => done.commits = self.count(at + 1)?,
@@ -233,7 +233,7 @@ impl Reader {
         match (line.words[0], self.test.is_some()) {
             (MAGIC, false) if line.word(1)? != VERSION => {
                 let what = format!(
-                    "the form {} of a spool is not known to this dbdyno",
+                    "form {} of a script results file is not known to this dbdyno",
                     quote(line.word(1)?)
                 );
                 Err(Error::usage(&line.place, what).advise("use a newer one"))
@@ -307,7 +307,8 @@ impl Reader {
 fn same<T: PartialEq + Default>(known: &mut T, said: T, line: &Line<'_>) -> Result<()> {
     if *known != T::default() && *known != said {
         return Err(line.wrong(
-            "is not what the head of the file says: the spools of two packs, or of two servers",
+            "is not what the head of the file says: results files of two script packs, or of two \
+             servers",
         ));
     }
     *known = said;
@@ -385,7 +386,7 @@ mod tests {
             (format!("{HEAD}{}", TEST.replace("jobs 1", "jobs 2")), 22, "one of 2 jobs"),
             (format!("{HEAD}{}", TEST.replace("us 1 12", "us 2 12")), 22, "more jobs than 1"),
             (format!("{HEAD}{}", TEST.replace("hash", "hahs")), 13, "'hahs' is not known here"),
-            (format!("{HEAD}{TEST}pack 02\n"), 23, "two packs"),
+            (format!("{HEAD}{TEST}pack 02\n"), 23, "two script packs"),
             (TEST.to_string(), 1, "before the head"),
             (
                 format!("{HEAD}{}", TEST.replace("1000 stride", "1000,5 stride")),

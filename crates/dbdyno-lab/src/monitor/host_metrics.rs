@@ -11,8 +11,8 @@ use dbdyno_engines::host;
 /// Bytes of a sector in `/proc/diskstats` (kernel, Documentation/block/stat).
 const SECTOR_BYTES: f64 = 512.0;
 
-const CPU: Family = counter("node_cpu_seconds", "Processor time by mode.");
-const CPU_INFO: Family = info("node_cpu", "Model and place of each processor.");
+const CPU: Family = counter("node_cpu_seconds", "CPU time by mode.");
+const CPU_INFO: Family = info("node_cpu", "Model and place of each CPU.");
 const UNAME: Family = info("node_uname", "The kernel.");
 const SYSTEM: Family = info("node_os", "The distribution.");
 const PROBE: Family = info("dbdyno_probe", "Who tells this.");

@@ -1,7 +1,7 @@
 //! Metrics of the monitor's last interval.
 
-use super::observer::Look;
 use super::open_metrics::{Family, Kind, Labels, Page};
+use super::poller::IntervalSample;
 use super::rates::{CPU, RATES, Rate};
 use super::run_metrics;
 
@@ -20,7 +20,7 @@ const PEAK: Family = Family {
 const USED: Family = Family {
     name: "dbdyno_live_used_ratio",
     kind: Kind::Gauge,
-    help: "Share of what the platform was measured to do.",
+    help: "Share of the platform's measured maximum.",
 };
 const TIMES: Family = Family {
     name: "dbdyno_live_limit_load",
@@ -30,7 +30,7 @@ const TIMES: Family = Family {
 const BUSY: Family = Family {
     name: "dbdyno_live_cpu_busy_ratio",
     kind: Kind::Gauge,
-    help: "Share of the host's processors that is busy.",
+    help: "Share of the host's CPUs that is busy.",
 };
 const SESSIONS: Family = Family {
     name: "dbdyno_live_sessions",
@@ -42,7 +42,7 @@ const SESSIONS: Family = Family {
 pub const FAMILIES: [&Family; 7] = [&TARGET, &NOW, &PEAK, &USED, &TIMES, &BUSY, &SESSIONS];
 
 /// A look in the text format.
-pub fn text(target: &str, look: &Look) -> String {
+pub fn text(target: &str, look: &IntervalSample) -> String {
     let mut page = Page::default();
     run_metrics::add_build(&mut page);
     page.add(&TARGET, [(vec![("target", target.to_string())], 1.0)]);
@@ -52,7 +52,7 @@ pub fn text(target: &str, look: &Look) -> String {
     let used =
         |rate: &Rate| Some((vec![("kpm", rate.id.to_string())], rate.against.as_ref()?.used));
     page.add(&USED, look.rates.iter().filter_map(used));
-    let limit = |limit: &super::against::Limit| {
+    let limit = |limit: &super::baseline::Limit| {
         (vec![("component", limit.component.to_string())], limit.at_times)
     };
     page.add(&TIMES, look.limit.iter().map(limit));
@@ -60,7 +60,7 @@ pub fn text(target: &str, look: &Look) -> String {
     page.add(&BUSY, busy.map(|rate| (Labels::new(), rate.now / 100.0)));
     let mut classes = std::collections::BTreeMap::<&str, u64>::new();
     look.seen.iter().for_each(|(event, count)| *classes.entry(&event.class).or_default() += count);
-    let mean = |count: u64| count as f64 / look.glances.max(1) as f64;
+    let mean = |count: u64| count as f64 / look.session_samples.max(1) as f64;
     page.add(
         &SESSIONS,
         classes.iter().map(|(class, count)| (vec![("class", class.to_string())], mean(*count))),
@@ -76,15 +76,18 @@ fn labels(rate: &Rate) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::against::Limit;
+    use crate::monitor::baseline::Limit;
 
     #[test]
     fn a_look_is_told_with_its_rates_and_the_limit() {
         let rate =
             |id, now| Rate { id, title: "", unit: "tps", now, peak: 2.0 * now, against: None };
         let limit = Some(Limit { component: "log writer", used: 0.4, at_times: 2.5 });
-        let look =
-            Look { rates: vec![rate("commits", 10.0), rate(CPU, 50.0)], limit, ..Look::default() };
+        let look = IntervalSample {
+            rates: vec![rate("commits", 10.0), rate(CPU, 50.0)],
+            limit,
+            ..IntervalSample::default()
+        };
         let text = text("any://db", &look);
         for line in [
             "dbdyno_monitor_info{target=\"any://db\"} 1",

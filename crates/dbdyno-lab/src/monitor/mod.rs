@@ -1,11 +1,11 @@
 //! Live figures: a run under way as metrics, and a database at work beside what its platform was
 //! measured to do. Prints nothing.
 
-pub mod against;
+pub mod baseline;
 pub mod host_metrics;
 pub mod live_metrics;
-pub mod observer;
 pub mod open_metrics;
+pub mod poller;
 pub mod rates;
 pub mod recording;
 mod run_metrics;

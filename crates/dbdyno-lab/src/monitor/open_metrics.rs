@@ -9,11 +9,17 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// Kind of a family of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// Value that goes up and down.
     Gauge,
+    /// Sum that only grows.
     Counter,
+    /// Quantiles with count and sum.
     Summary,
+    /// Cumulative buckets with count and sum.
     Histogram,
+    /// Labels that describe something; the value is always 1.
     Info,
+    /// States of which each is 1 (true) or 0.
     StateSet,
 }
 
@@ -46,7 +52,9 @@ impl Kind {
 pub struct Family {
     /// Ends with its unit, if it has one.
     pub name: &'static str,
+    /// Kind of its metrics.
     pub kind: Kind,
+    /// Description in one sentence.
     pub help: &'static str,
 }
 
@@ -155,7 +163,9 @@ impl Page {
 pub struct Summary {
     /// Those that are known: 0.99 and the time that 99 % of the ops took at most.
     pub quantiles: Vec<(f64, f64)>,
+    /// Number of ops.
     pub count: f64,
+    /// Sum of their times, in s.
     pub sum: f64,
 }
 
@@ -165,7 +175,9 @@ pub struct Summary {
 pub struct Histogram {
     /// Seconds, ascending, and the ops that took at most so many.
     pub buckets: Vec<(f64, f64)>,
+    /// Number of ops.
     pub count: f64,
+    /// Sum of their times, in s.
     pub sum: f64,
 }
 

@@ -5,15 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
-use super::against::Covered;
+use super::baseline::Covered;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::Counters;
 
 /// A counter that is shown as a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Definition {
+    /// Identifier in JSON, in recordings and in names of metrics.
     pub id: &'static str,
+    /// Name of the row.
     pub title: &'static str,
+    /// Unit of the rate: `MB/s`.
     pub unit: &'static str,
     /// Name in `docs/counters.md`.
     pub counter: &'static str,
@@ -106,8 +109,11 @@ pub const CPU: &str = "cpu_busy";
 /// A row of the monitor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
+    /// Identifier in JSON, see [`Definition::id`].
     pub id: &'static str,
+    /// Name of the row.
     pub title: &'static str,
+    /// Unit of all its values: `MB/s`.
     pub unit: &'static str,
     /// Mean of the last intervals, at most five.
     pub now: f64,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::observer::{Look, Sightings, Wait};
+use super::poller::{EventCounts, IntervalSample, Wait};
 use super::rates::{Peaks, kept};
 use crate::store::{self, Store};
 use dbdyno_core::error::Result;
@@ -26,7 +26,7 @@ pub struct Recording {
     series: Vec<SeriesPoint>,
     grown: Counters,
     /// Sightings, and looks at the sessions.
-    seen: (Sightings, u64),
+    seen: (EventCounts, u64),
 }
 
 /// Start of a test.
@@ -37,10 +37,15 @@ struct Begin {
 
 /// Database that is recorded.
 pub struct Subject {
+    /// Target without password.
     pub target: String,
+    /// Registry name of the engine.
     pub engine: &'static str,
+    /// Facts about the platform.
     pub disclosure: Disclosure,
+    /// Command line as typed.
     pub command: String,
+    /// Name of the run; none = its number.
     pub name: Option<String>,
 }
 
@@ -65,13 +70,13 @@ impl Recording {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn add(&mut self, look: &Look) -> Result<()> {
+    pub fn add(&mut self, look: &IntervalSample) -> Result<()> {
         self.series.push(point(look, self.began.t_s));
         self.grown.add(&look.grown);
         look.seen
             .iter()
             .for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
-        self.seen.1 += look.glances;
+        self.seen.1 += look.session_samples;
         if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
     }
 
@@ -91,8 +96,8 @@ impl Recording {
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
         let mut test = observed(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
-        let (seen, glances) = std::mem::take(&mut self.seen);
-        test.waits = Some(waits(seen, glances, test.window_s));
+        let (seen, session_samples) = std::mem::take(&mut self.seen);
+        test.waits = Some(waits(seen, session_samples, test.window_s));
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
@@ -149,7 +154,7 @@ fn observed(seq: u32, started_at: String) -> TestResult {
     }
 }
 
-fn point(look: &Look, began_s: f64) -> SeriesPoint {
+fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
     let commits = look.grown.get("commits").unwrap_or(0.0);
     let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
     let all: u64 = look.seen.values().sum();
@@ -171,7 +176,7 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
     }
 }
 
-fn waits(seen: Sightings, glances: u64, window_s: f64) -> Waits {
+fn waits(seen: EventCounts, session_samples: u64, window_s: f64) -> Waits {
     let all: u64 = seen.values().sum();
     let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,
@@ -180,9 +185,9 @@ fn waits(seen: Sightings, glances: u64, window_s: f64) -> Waits {
     };
     let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
     events.sort_by_key(|count| std::cmp::Reverse(count.samples));
-    let (samples, due, sessions) = (glances, glances, all);
+    let (samples, due, sessions) = (session_samples, session_samples, all);
     Waits {
-        period_s: window_s / glances.max(1) as f64,
+        period_s: window_s / session_samples.max(1) as f64,
         samples,
         due,
         sessions,
@@ -192,7 +197,7 @@ fn waits(seen: Sightings, glances: u64, window_s: f64) -> Waits {
 }
 
 /// Samples from the seconds of a recording; rates are as exact as what was kept.
-pub fn looks(tests: &[Test]) -> Vec<Look> {
+pub fn looks(tests: &[Test]) -> Vec<IntervalSample> {
     let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
     for test in tests.iter().filter_map(Test::measured) {
         looks.extend(test.series.iter().map(|point| look(point, began_s, &mut peaks)));
@@ -201,7 +206,7 @@ pub fn looks(tests: &[Test]) -> Vec<Look> {
     looks
 }
 
-fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
+fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample {
     let sessions: f64 = point.sessions.iter().map(|(_, mean)| mean).sum();
     let wait = |(class, mean): (&str, f64)| Wait {
         class: class.to_owned(),
@@ -210,13 +215,13 @@ fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
     };
     let mut waits: Vec<Wait> = point.sessions.iter().map(wait).collect();
     waits.sort_by(|a, b| b.share.total_cmp(&a.share));
-    Look {
+    IntervalSample {
         t_s: began_s + point.t_s,
         interval_s: point.interval_s,
         rates: peaks.rates(&Counters::from(&point.metrics), point.interval_s),
         sessions: Some(sessions),
         waits,
-        ..Look::default()
+        ..IntervalSample::default()
     }
 }
 
@@ -226,7 +231,7 @@ mod tests {
     use dbdyno_core::analysis::fixture::counters;
     use dbdyno_core::model::{Activity, Event};
 
-    fn seen(t_s: f64, commits: f64) -> Look {
+    fn seen(t_s: f64, commits: f64) -> IntervalSample {
         let event = Event {
             class: "IO".into(),
             name: "WALSync".into(),
@@ -235,13 +240,13 @@ mod tests {
         };
         let grown =
             counters(&[("commits", commits), ("os_cpu_total_s", 2.0), ("os_cpu_idle_s", 1.0)]);
-        Look {
+        IntervalSample {
             t_s,
             interval_s: 1.0,
             sessions: Some(1.5),
             grown,
             seen: [(event, 6)].into(),
-            ..Look::default()
+            ..IntervalSample::default()
         }
     }
 
@@ -280,7 +285,7 @@ mod tests {
         let seconds = 2000;
         for second in 1..=seconds {
             let t_s = f64::from(second) * 1.000_123;
-            recording.add(&Look { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
+            recording.add(&IntervalSample { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
         }
         assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
         recording.end(f64::from(seconds), RunStatus::Finished).unwrap();

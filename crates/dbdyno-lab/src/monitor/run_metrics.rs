@@ -10,7 +10,7 @@ use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
 
 /// Of a run with more tests only the last are told.
-const MOST_TESTS: usize = 1000;
+const MAX_TESTS: usize = 1000;
 
 const BUILD: Family = Family { name: "dbdyno_build", kind: Kind::Info, help: "This program." };
 const RUN: Family = Family { name: "dbdyno_run", kind: Kind::Info, help: "The run under way." };
@@ -53,7 +53,7 @@ const SPREAD: Family = Family {
 const BUSY: Family = Family {
     name: "dbdyno_test_cpu_busy_ratio",
     kind: Kind::Gauge,
-    help: "Share of the host's processors that was busy in a test.",
+    help: "Share of the host's CPUs that were busy in a test.",
 };
 const VERDICT: Family = Family {
     name: "dbdyno_test_verdict",
@@ -167,7 +167,7 @@ impl State {
             Some((_, of_repetition)) => *of_repetition = figures,
             None => self.tests.push((labels, figures)),
         }
-        let too_many = self.tests.len().saturating_sub(MOST_TESTS);
+        let too_many = self.tests.len().saturating_sub(MAX_TESTS);
         self.tests.drain(..too_many);
     }
 
@@ -308,7 +308,7 @@ fn labels(workload: &str, params: String, drive: Drive, jobs: u32) -> Labels {
 mod tests {
     use super::*;
     use crate::campaign::fixture::plan;
-    use crate::runner::Now;
+    use crate::test_runner::Now;
     use dbdyno_core::analysis::fixture;
 
     fn value(text: &str, start: &str) -> Option<f64> {

@@ -13,9 +13,11 @@ use zip::ZipArchive;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_engines::host::{cache_dir, may_be_run, stranger_at};
 
-use super::home::{account_for_server, check_reach};
+use super::server_dir::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, pinned, unusable};
 
+/// Before what Maven says of a version that its repository does not have.
+const NOT_FOUND: &str = "Unable to find/resolve artifact. ";
 /// Maven's plugin by its version: without one Maven runs the newest that there is.
 const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
 
@@ -204,7 +206,14 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
     maven.args(["-q", "-B", "--strict-checksums", MAVEN_COPY]);
     maven.arg(format!("-Dartifact={coordinates}"));
     maven.arg(format!("-DoutputDirectory={}", partial.display())).current_dir(partial);
-    run(maven, "install the package maven, or the server itself with your package manager")?;
+    run(maven, "install the package maven, or the server itself with your package manager")
+        .map_err(|error| match error.what.contains(archive.name) {
+            true => error.advise(format!(
+                "give a full version, as {} (the default); the repository lists them",
+                artifact.version
+            )),
+            false => error,
+        })?;
     let jar = partial.join(format!("{}-{version}.jar", archive.name));
     pinned::check(&jar, (version == artifact.version).then_some(archive.sha256))?;
     unpack_jar(&jar, partial).map_err(|error| unusable(&jar, &error))?;
@@ -282,8 +291,16 @@ fn first_error(text: &str) -> String {
     marked
         .find(|line| !line.is_empty() && !line.starts_with("code "))
         .or_else(|| lines.next())
+        .map(without_stack)
         .unwrap_or("it says nothing")
         .to_string()
+}
+
+/// What Maven could not find, without the names of its own plugins before it and behind it.
+fn without_stack(line: &str) -> &str {
+    let said = line.split_once(NOT_FOUND).map_or(line, |(_, said)| said);
+    let ends = [" -> [Help", " during a previous attempt"];
+    ends.iter().fold(said, |said, end| said.split(end).next().unwrap_or(said))
 }
 
 fn archive_in(dir: &Path) -> Option<PathBuf> {
@@ -348,6 +365,11 @@ mod tests {
         assert_eq!(first_error("npm error code E404\nnpm error 404 Not Found\n"), "404 Not Found");
         assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
         assert_eq!(first_error(""), "it says nothing");
+        let stack = "[ERROR] Failed to execute goal plugin:copy on project x: Unable to \
+                     find/resolve artifact. Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2) -> [Help 1]";
+        let short =
+            "Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2)";
+        assert_eq!(first_error(stack), short);
     }
 
     #[test]

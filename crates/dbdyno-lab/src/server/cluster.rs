@@ -12,9 +12,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::home::write_config;
-use super::link::{NETWORK, Network};
+use super::network_emulation::{NETWORK, Network};
 use super::process::run_to_end;
+use super::server_dir::write_config;
 use super::{Place, free_port, unusable};
 use dbdyno_core::error::{Error, Result};
 
@@ -72,7 +72,7 @@ pub fn find_cluster(name: &str) -> Option<&'static ClusterKind> {
 /// Nodes of a private cluster, if none are asked for.
 pub const USUAL_NODES: u32 = 3;
 /// The most nodes that it may have.
-pub const MOST_NODES: u32 = 9;
+pub const MAX_NODES: u32 = 9;
 
 /// Plan of a cluster that all its nodes share.
 #[derive(Debug, Clone)]
@@ -326,7 +326,7 @@ pub(super) fn check(kind: &ClusterKind) -> Result<()> {
 mod tests {
     use std::os::unix::fs::{lchown, symlink};
 
-    use super::super::home::Home;
+    use super::super::server_dir::ServerDir;
     use super::super::skipped;
     use super::*;
     use dbdyno_engines::host::{Account, is_root};
@@ -347,7 +347,7 @@ mod tests {
             [("postgres-replicas", "standby.signal"), ("mariadb-galera", "grastate.dat")]
         {
             let kind = find_cluster(kind).unwrap();
-            let home = Home::claim(dir.path(), &kind.home_of(1)).unwrap();
+            let home = ServerDir::claim(dir.path(), &kind.home_of(1)).unwrap();
             let [data, socket_dir, temporary] = home.directories(Some(&account)).unwrap();
             let place = Place {
                 name: "n2".into(),

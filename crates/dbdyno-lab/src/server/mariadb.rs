@@ -9,8 +9,8 @@ use rustix::process::Signal;
 
 use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::cluster::TRANSFER_PROGRAM;
-use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
+use super::server_dir::{read_of_server, write_config};
 use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use dbdyno_core::error::{Error, Result, excerpt, quote};
 use dbdyno_engines::engine::Version;

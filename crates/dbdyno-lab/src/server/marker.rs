@@ -15,7 +15,7 @@ use dbdyno_core::error::{Error, Result};
 pub(super) const FILE: &str = "dbdyno.json";
 const FORMAT: u32 = 1;
 /// A directory of ours outside: for a socket where paths are short, for a log where file systems in
-/// memory are; and the begin of its name; so many random letters follow.
+/// memory are; and the start of its name; so many random letters follow.
 const SHORT_PARENT: &str = "/tmp";
 pub(super) const MEMORY_PARENT: &str = "/dev/shm";
 const SHORT_PREFIX: &str = "dbdyno-";
@@ -165,7 +165,7 @@ pub(super) fn belongs_to_us(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::home::Home;
+    use super::super::server_dir::ServerDir;
     use super::*;
 
     #[test]
@@ -174,11 +174,11 @@ mod tests {
         for (marker, word) in [("", "EOF"), ("{\"format\": 1, \"engi", "EOF"), (newer, "format 2")]
         {
             let dir = tempfile::tempdir().unwrap();
-            let home = Home::path(dir.path(), "postgres");
+            let home = ServerDir::path(dir.path(), "postgres");
             fs::create_dir(&home).unwrap();
             fs::write(home.join(FILE), marker).unwrap();
             fs::write(home.join("precious"), "x").unwrap();
-            let error = Home::claim(dir.path(), "postgres").err().expect(marker);
+            let error = ServerDir::claim(dir.path(), "postgres").err().expect(marker);
             assert!(error.what.contains(word) && error.what.contains("left alone"), "{error}");
             assert!(home.join("precious").exists());
         }

@@ -20,30 +20,30 @@ use dbdyno_engines::engine::{Access, ConnectTo, ErrorClass};
 use dbdyno_engines::host::{Account, allow_files};
 
 mod binaries;
-mod breaking;
 mod cluster;
-mod home;
-mod link;
+mod faults;
 mod lock;
+mod log_in_tmpfs;
 mod mariadb;
 mod marker;
-mod memory;
+mod network_emulation;
 mod nodes;
 mod packages;
 mod pinned;
 mod postgres;
 mod process;
+mod server_dir;
 
 pub use binaries::{Binaries, Fetched, fetch};
-pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
-pub use link::Links;
+pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
 pub use lock::{FileLock, lock_file};
-pub use memory::memory_place;
+pub use log_in_tmpfs::memory_place;
+pub use network_emulation::NetworkEmulation;
 
-use home::{Home, SHARED_USER, State, USER_VARIABLE, account_for_server, check_reach};
-use link::Network;
+use network_emulation::Network;
 use nodes::{known_cluster, remove_nodes, start_cluster};
 use process::{Daemon, StopSignals};
+use server_dir::{SHARED_USER, ServerDir, State, USER_VARIABLE, account_for_server, check_reach};
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -143,7 +143,7 @@ pub struct PrivateServer {
     kind: &'static dyn ServerKind,
     binaries: Binaries,
     place: Place,
-    home: Home,
+    home: ServerDir,
     daemon: Option<Daemon>,
     /// Of a cluster: what it is, and the other nodes of its first one.
     cluster: Option<&'static ClusterKind>,
@@ -152,6 +152,8 @@ pub struct PrivateServer {
     network: Option<(Arc<Network>, usize)>,
     /// It was made to fail.
     failed: Option<How>,
+    /// What a dead run had left in its place was removed.
+    replaces_remains: bool,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and
@@ -179,14 +181,23 @@ fn claimed(
     let binaries = kind.find(options.server_bin.as_deref())?;
     // Before anything is made.
     let account = account_for_server(kind.account())?;
-    let home = Home::claim(&options.data_dir, home)?;
-    retire(kind, &home)?;
+    let home = ServerDir::claim(&options.data_dir, home)?;
+    let replaces_remains = retire(kind, &home)?;
     let place =
         check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
-    let none = (None, Vec::new(), None, None);
-    let (cluster, peers, network, failed) = none;
-    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster, peers, network, failed })
+    Ok(PrivateServer {
+        kind,
+        binaries,
+        place,
+        home,
+        daemon: None,
+        cluster: None,
+        peers: Vec::new(),
+        network: None,
+        failed: None,
+        replaces_remains,
+    })
 }
 
 /// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or
@@ -207,10 +218,10 @@ fn remove_home(
     name: &str,
     data_dir: &Path,
 ) -> Result<Option<PathBuf>> {
-    if !Home::path(data_dir, name).exists() {
+    if !ServerDir::path(data_dir, name).exists() {
         return Ok(None);
     }
-    let home = Home::claim(data_dir, name)?;
+    let home = ServerDir::claim(data_dir, name)?;
     stop_orphans(kind, &home)?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
@@ -220,10 +231,9 @@ fn remove_home(
 /// `data_dir`, running or not.
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     match find_cluster(engine) {
-        Some(cluster) => {
-            (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists())
-        }
-        None => Home::path(data_dir, engine).exists(),
+        Some(cluster) => (0..MAX_NODES as usize)
+            .any(|at| ServerDir::path(data_dir, &cluster.home_of(at)).exists()),
+        None => ServerDir::path(data_dir, engine).exists(),
     }
 }
 
@@ -238,7 +248,7 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     check_port(options.port)?;
     let mut product = product(kind, &binaries.version);
     if let Some(account) = account_for_server(kind.account())? {
-        check_reach(&account, &Home::path(&options.data_dir, kind.engine()))?;
+        check_reach(&account, &ServerDir::path(&options.data_dir, kind.engine()))?;
         if account.name == SHARED_USER {
             let _ = write!(
                 product,
@@ -302,18 +312,20 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 }
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept
-/// or gone.
-fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+/// or gone. True if a dead run had left something there.
+fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<bool> {
     stop_orphans(kind, home)?;
-    match home.state() {
-        Some(State::Kept) => Ok(()),
-        _ => home.empty(),
+    let state = home.state();
+    if state == Some(State::Kept) {
+        return Ok(false);
     }
+    home.empty()?;
+    Ok(state.is_some())
 }
 
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
 /// database.
-fn stop_orphans(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
     process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
 }
 
@@ -348,7 +360,7 @@ fn check_port(port: Option<u16>) -> Result<()> {
 
 /// The directories of the server.
 fn make_place(
-    home: &Home,
+    home: &ServerDir,
     name: &str,
     options: &StartOptions,
     account: Option<&Account>,
@@ -369,6 +381,13 @@ fn make_place(
 }
 
 impl PrivateServer {
+    /// The directory from which the remains of a dead run were removed before it was started; none
+    /// if there were none.
+    pub fn replaced_remains(&self) -> Option<&Path> {
+        let mut servers = std::iter::once(self).chain(&self.peers);
+        servers.find(|server| server.replaces_remains).map(|server| server.home.directory())
+    }
+
     fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
         // A kept database stays marked as kept while it is used again: no failure and no kill may
         // cost it.
@@ -424,9 +443,9 @@ impl PrivateServer {
     pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
-        memory::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
+        log_in_tmpfs::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
         let put = |room_bytes| {
-            memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
+            log_in_tmpfs::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
         };
         setup.log_in_memory.map_or(Ok(()), put)?;
         self.kind.configure(&self.place, &setup.settings)?;
@@ -592,7 +611,7 @@ impl PrivateServer {
         // A node that is cut off would wait for the others.
         self.network.iter().for_each(|(network, _)| network.mend());
         if self.failed == Some(How::Freeze) {
-            self.pid().into_iter().for_each(breaking::wake);
+            self.pid().into_iter().for_each(faults::wake);
         }
         self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
         self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cluster::{self, ClusterKind, MOST_NODES, find_cluster};
-use super::home::{State, account_for_server};
-use super::link::{Links, Network};
+use super::cluster::{self, ClusterKind, MAX_NODES, find_cluster};
+use super::network_emulation::{Network, NetworkEmulation};
+use super::server_dir::{State, account_for_server};
 use super::{
     Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
     remove_home,
@@ -63,7 +63,7 @@ pub(super) fn remove_nodes(
     data_dir: &Path,
 ) -> Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
-    for at in from..MOST_NODES as usize {
+    for at in from..MAX_NODES as usize {
         removed.extend(remove_home(find_kind(cluster.engine)?, &cluster.home_of(at), data_dir)?);
     }
     Ok(removed)
@@ -142,7 +142,7 @@ impl PrivateServer {
     }
 
     /// Network emulation between the nodes, if there is one.
-    pub fn links(&self) -> Option<&Links> {
+    pub fn links(&self) -> Option<&NetworkEmulation> {
         self.network.as_ref().map(|(network, _)| network.links())
     }
 

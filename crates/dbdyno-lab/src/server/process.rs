@@ -12,7 +12,7 @@ use procfs::process::Process;
 use rustix::process::{Gid, Signal, Uid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::breaking::{tell, wake};
+use super::faults::{tell, wake};
 use super::unusable;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::host::{Account, is_root};

@@ -4,17 +4,19 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::base::{Answer, Base, Row};
+use super::backend::{Answer, Row, StoreBackend};
 use super::read::{self, RunSummary};
 use super::tables::TEST;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::Test;
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run with what it can be found by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
+    /// Run as a line of `results list`.
     pub run: RunSummary,
+    /// Name of the suite; empty if single workloads were chosen.
     pub suite: String,
     /// `key=value`.
     pub labels: Vec<String>,
@@ -27,12 +29,19 @@ pub struct Listed {
 /// A point of a ramp that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
+    /// Registry name of the engine.
     pub engine: String,
+    /// System or processors, as disclosed; of a publication its target.
     pub platform: Option<String>,
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
+    /// `database` or `client`.
     pub drive: String,
+    /// Number of jobs.
     pub jobs: u32,
+    /// Unit of the KPM.
     pub unit: String,
     /// Parameters that were chosen.
     pub chosen: BTreeMap<String, String>,
@@ -43,7 +52,7 @@ pub struct Measured {
 }
 
 /// The platform of a run, of its disclosure; of a publication its target.
-fn platform(base: &dyn Base) -> Answer<String> {
+fn platform(base: &dyn StoreBackend) -> Answer<String> {
     let of = |fact: &str| base.json_text("disclosure", &["hardware", fact]);
     Ok(format!(
         "coalesce(nullif({}, 'unknown'), nullif({}, 'unknown'), CASE kind WHEN 'published' THEN \
@@ -71,9 +80,9 @@ impl Store {
     /// If the file cannot be read.
     pub fn listing(&self) -> Result<Vec<Listed>> {
         let platform = platform(self.base.as_ref()).map_err(|trouble| self.explain(trouble))?;
-        let text = |row: &Row, at: usize| row.get(at).and_then(Datum::text).map(str::to_string);
+        let text = |row: &Row, at: usize| row.get(at).and_then(SqlValue::text).map(str::to_string);
         let number =
-            |row: &Row, at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
+            |row: &Row, at: usize| row.get(at).and_then(SqlValue::integer).unwrap_or_default();
         let details =
             self.rows(&format!("SELECT id, suite, labels, {platform} FROM run"), Row::new())?;
         let details: BTreeMap<i64, Row> =

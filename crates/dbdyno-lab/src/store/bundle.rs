@@ -23,8 +23,8 @@ const PLAN: &str = "plan.sql";
 const DISCLOSURE: &str = "disclosure.json";
 const MANIFEST: &str = "manifest.json";
 /// A larger entry is not of a run: one of 1,000 tests with all their seconds has 40 MB.
-const MOST_BYTES: u64 = 1_000_000_000;
-const MOST_MANIFEST_BYTES: u64 = 100_000;
+const MAX_BYTES: u64 = 1_000_000_000;
+const MAX_MANIFEST_BYTES: u64 = 100_000;
 
 /// A run as a bundle holds it.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Store {
 /// Of usage: it is none, is of a newer format, or was altered after it had been sealed.
 pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| no_bundle(place))?;
-    let manifest_bytes = read_entry(&mut archive, place, MANIFEST, MOST_MANIFEST_BYTES)?;
+    let manifest_bytes = read_entry(&mut archive, place, MANIFEST, MAX_MANIFEST_BYTES)?;
     let manifest: Manifest =
         serde_json::from_slice(&manifest_bytes).map_err(|_| no_bundle(place))?;
     if manifest.kind != KIND {
@@ -123,7 +123,7 @@ pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
     }
     let mut contents = Vec::new();
     for sealed in &manifest.entries {
-        let content = read_entry(&mut archive, place, &sealed.name, MOST_BYTES)?;
+        let content = read_entry(&mut archive, place, &sealed.name, MAX_BYTES)?;
         if entry(&sealed.name, &content) != *sealed {
             return Err(altered(place, &format!("{} is not what was sealed", quote(&sealed.name))));
         }
@@ -233,5 +233,5 @@ fn no_bundle(place: &str) -> Error {
 
 fn altered(place: &str, why: &str) -> Error {
     Error::usage(place, format!("was altered after it had been sealed: {why}"))
-        .advise("ask whoever sealed it for the file and its digest")
+        .advise("ask the person who sealed it for the file and its digest")
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// Form in which a column holds its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Table {
     ///
     /// # Errors
     /// If the item is not a JSON object or lacks a declared field (a mistake in the declaration).
-    pub fn values<T: Serialize>(&self, keys: &[Datum], item: &T) -> Result<Vec<Datum>> {
+    pub fn values<T: Serialize>(&self, keys: &[SqlValue], item: &T) -> Result<Vec<SqlValue>> {
         let mut document = serde_json::to_value(item).map_err(|error| error.to_string())?;
         drop_unknown_counters(&mut document);
         let mut values = keys.to_vec();
@@ -93,7 +93,7 @@ impl Table {
                 .ok_or_else(|| format!("no field {:?}", column.path))?;
             values.push(to_sql(value, column)?);
         }
-        values.push(Datum::Text(document.to_string()));
+        values.push(SqlValue::Text(document.to_string()));
         Ok(values)
     }
 
@@ -101,9 +101,9 @@ impl Table {
     ///
     /// # Errors
     /// If the row does not hold what the schema says.
-    pub fn read<T: DeserializeOwned>(&self, mut row: Vec<Datum>) -> Result<T> {
+    pub fn read<T: DeserializeOwned>(&self, mut row: Vec<SqlValue>) -> Result<T> {
         let rest = row.pop();
-        let rest = rest.as_ref().and_then(Datum::text).unwrap_or_default();
+        let rest = rest.as_ref().and_then(SqlValue::text).unwrap_or_default();
         let mut document: Value =
             serde_json::from_str(rest).map_err(|error| format!("{}.rest: {error}", self.name))?;
         for (value, column) in row.into_iter().zip(self.columns) {
@@ -152,33 +152,33 @@ fn object(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("made an object just above")
 }
 
-fn to_sql(value: Value, column: &Column) -> Result<Datum> {
+fn to_sql(value: Value, column: &Column) -> Result<SqlValue> {
     if column.form == Form::Json {
-        return Ok(Datum::Text(value.to_string()));
+        return Ok(SqlValue::Text(value.to_string()));
     }
     match value {
-        Value::Null => Ok(Datum::Null),
-        Value::Bool(flag) => Ok(Datum::Integer(flag.into())),
-        Value::String(text) => Ok(Datum::Text(text)),
+        Value::Null => Ok(SqlValue::Null),
+        Value::Bool(flag) => Ok(SqlValue::Integer(flag.into())),
+        Value::String(text) => Ok(SqlValue::Text(text)),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => Ok(Datum::Integer(integer)),
-            (None, Some(real)) if number.is_f64() => Ok(Datum::Real(real)),
+            (Some(integer), _) => Ok(SqlValue::Integer(integer)),
+            (None, Some(real)) if number.is_f64() => Ok(SqlValue::Real(real)),
             _ => Err(format!("{} = {number} is too large", column.name)),
         },
         Value::Array(_) | Value::Object(_) => Err(format!("{} is not a single value", column.name)),
     }
 }
 
-fn from_sql(value: Datum, column: &Column) -> Result<Value> {
+fn from_sql(value: SqlValue, column: &Column) -> Result<Value> {
     match (value, column.form) {
-        (Datum::Null, _) => Ok(Value::Null),
-        (Datum::Integer(integer), Form::Bool) => Ok(Value::Bool(integer != 0)),
-        (Datum::Integer(integer), _) => Ok(integer.into()),
-        (Datum::Real(real), _) => Ok(real.into()),
-        (Datum::Text(text), Form::Json) => {
+        (SqlValue::Null, _) => Ok(Value::Null),
+        (SqlValue::Integer(integer), Form::Bool) => Ok(Value::Bool(integer != 0)),
+        (SqlValue::Integer(integer), _) => Ok(integer.into()),
+        (SqlValue::Real(real), _) => Ok(real.into()),
+        (SqlValue::Text(text), Form::Json) => {
             serde_json::from_str(&text).map_err(|error| error.to_string())
         }
-        (Datum::Text(text), _) => Ok(text.into()),
+        (SqlValue::Text(text), _) => Ok(text.into()),
     }
 }
 

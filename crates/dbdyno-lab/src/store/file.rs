@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
 
-use super::base::{Answer, Base, Role, Row, Trouble};
+use super::backend::{Answer, Role, Row, StoreBackend, Trouble};
 use super::{failure, process};
 use dbdyno_core::error::Error;
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// An open file.
 pub(super) struct File {
@@ -17,15 +17,15 @@ pub(super) struct File {
 }
 
 /// A value of the store as SQLite binds it.
-struct Bound<'a>(&'a Datum);
+struct Bound<'a>(&'a SqlValue);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
-            Datum::Null => ValueRef::Null,
-            Datum::Integer(value) => ValueRef::Integer(*value),
-            Datum::Real(value) => ValueRef::Real(*value),
-            Datum::Text(value) => ValueRef::Text(value.as_bytes()),
+            SqlValue::Null => ValueRef::Null,
+            SqlValue::Integer(value) => ValueRef::Integer(*value),
+            SqlValue::Real(value) => ValueRef::Real(*value),
+            SqlValue::Text(value) => ValueRef::Text(value.as_bytes()),
         }))
     }
 }
@@ -60,18 +60,18 @@ impl File {
     }
 }
 
-fn datum(value: ValueRef<'_>) -> rusqlite::Result<Datum> {
+fn datum(value: ValueRef<'_>) -> rusqlite::Result<SqlValue> {
     Ok(match value {
-        ValueRef::Null => Datum::Null,
-        ValueRef::Integer(value) => Datum::Integer(value),
-        ValueRef::Real(value) => Datum::Real(value),
-        ValueRef::Text(_) => Datum::Text(value.as_str()?.to_string()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(value) => SqlValue::Integer(value),
+        ValueRef::Real(value) => SqlValue::Real(value),
+        ValueRef::Text(_) => SqlValue::Text(value.as_str()?.to_string()),
         // We write none; what else somebody wrote is not ours.
-        ValueRef::Blob(bytes) => Datum::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Text(String::from_utf8_lossy(bytes).into_owned()),
     })
 }
 
-impl Base for File {
+impl StoreBackend for File {
     fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>> {
         self.rows_of(sql, binds).map_err(|error| self.in_words(error))
     }

@@ -4,7 +4,7 @@
 //! `schema.sql` explains every column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
 
-mod base;
+mod backend;
 mod browse;
 mod bundle;
 mod columns;
@@ -21,13 +21,13 @@ mod write;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use base::{Base, Trouble};
+use backend::{StoreBackend, Trouble};
 use file::File;
 use rusqlite::Connection;
 use secrecy::SecretString;
 use server::{Opening, Server};
 
-pub use base::Role;
+pub use backend::Role;
 pub use browse::{Listed, Measured};
 pub use bundle::{Bundle, open_bundle};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
@@ -36,11 +36,11 @@ pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
 use dbdyno_core::error::{Error, Result};
-use dbdyno_engines::engine::keeper::{Keeper, is_url};
+use dbdyno_engines::engine::results_backend::{ResultsBackend, is_url};
 
 /// Open results. Any number of processes may have them open; writers take turns.
 pub struct Store {
-    base: Box<dyn Base>,
+    base: Box<dyn StoreBackend>,
     reads: Cell<Reads>,
 }
 
@@ -58,7 +58,9 @@ pub fn url_of(results: &Path) -> Option<&str> {
 /// Place of the results: a file or a URL, with the password that the user typed for it.
 #[derive(Debug, Clone)]
 pub struct Place {
+    /// Path of the file; a URL stands in it as given.
     pub path: PathBuf,
+    /// Password that the user typed; none where another source has it.
     pub password: Option<SecretString>,
 }
 
@@ -135,7 +137,7 @@ impl Store {
         opening: Opening,
         open: impl FnOnce(&Path) -> Result<Connection>,
     ) -> Result<Store> {
-        let base: Box<dyn Base> = match url_of(&place.path) {
+        let base: Box<dyn StoreBackend> = match url_of(&place.path) {
             Some(url) => Box::new(Server::open(url, place.password.as_ref(), opening)?),
             None => Box::new(File { connection: open(&place.path)?, path: place.path.clone() }),
         };
@@ -169,7 +171,7 @@ impl Store {
 ///
 /// # Errors
 /// The results are in a file; otherwise as [`Store::open`].
-pub fn keeper(place: &Place) -> Result<Box<dyn Keeper>> {
+pub fn keeper(place: &Place) -> Result<Box<dyn ResultsBackend>> {
     let Some(url) = url_of(&place.path) else {
         let what = "results in a file are seen by one machine only";
         let advice = "keep them in a database: --results postgres://user@host/database";

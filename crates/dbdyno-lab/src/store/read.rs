@@ -7,20 +7,25 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Store;
-use super::base::Row;
+use super::backend::Row;
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{RunKind, RunRecord, RunStatus, Test};
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run as a line of `results list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
+    /// Number of the run in the results file, from 1.
     pub id: i64,
+    /// Name that the user gave; none = the number stands for it.
     pub name: Option<String>,
+    /// Origin of its tests.
     pub kind: RunKind,
+    /// Target without password.
     pub target: String,
+    /// Registry name of the engine.
     pub engine: String,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -33,7 +38,9 @@ pub struct RunSummary {
 /// Amount of data read: the cost of a report, independent of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reads {
+    /// Number of queries.
     pub queries: u64,
+    /// Number of rows that they returned.
     pub rows: u64,
 }
 
@@ -291,8 +298,8 @@ impl Store {
 
     /// A row of [`LIST`].
     pub(super) fn summary(&self, row: &Row) -> Result<RunSummary> {
-        let number = |at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
-        let text = |at: usize| row.get(at).and_then(Datum::text);
+        let number = |at: usize| row.get(at).and_then(SqlValue::integer).unwrap_or_default();
+        let text = |at: usize| row.get(at).and_then(SqlValue::text);
         let some = |at: usize| text(at).unwrap_or_default().to_string();
         Ok(RunSummary {
             id: number(0),

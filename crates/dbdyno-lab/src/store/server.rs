@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use secrecy::SecretString;
 
-use super::base::{Answer, Base, Role, Row, Trouble};
+use super::backend::{Answer, Role, Row, StoreBackend, Trouble};
 use super::open::{APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, newer, no_way_up, older};
 use dbdyno_core::error::{Error, Result, quote};
-use dbdyno_engines::engine::keeper::{self, Datum, Keeper};
+use dbdyno_engines::engine::results_backend::{self, ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// An open database.
@@ -15,7 +15,7 @@ pub(super) struct Server {
     /// Its URL, which holds no password.
     url: String,
     password: Option<SecretString>,
-    keeper: RefCell<Box<dyn Keeper>>,
+    keeper: RefCell<Box<dyn ResultsBackend>>,
     in_transaction: Cell<bool>,
     /// Runs that we write.
     held: RefCell<Vec<i64>>,
@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// The session, for more than results.
-    pub(super) fn into_keeper(self) -> Box<dyn Keeper> {
+    pub(super) fn into_keeper(self) -> Box<dyn ResultsBackend> {
         self.keeper.into_inner()
     }
 
@@ -73,7 +73,7 @@ impl Server {
             (Some(other), Opening::Read) => Err(Trouble::Said(older(&self.url, other))),
             (None, Opening::Read | Opening::Update) => Err(Trouble::Said(self.empty())),
             (_, Opening::Create | Opening::Update) => {
-                super::base::in_transaction(self, |_| self.bring_up())
+                super::backend::in_transaction(self, |_| self.bring_up())
             }
         }
     }
@@ -203,17 +203,17 @@ const OTHER_DATABASE: &str = "give another database with --results";
 const GRANT: &str = "the owner of schema dbdyno_results gives the right: 'dbdyno results grant \
                      reader|writer|conductor|worker USER --results URL'";
 
-fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
+fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn ResultsBackend>> {
     let unknown = || {
         let scheme = url.split("://").next().unwrap_or_default();
-        let known: Vec<String> = keeper::schemes()
+        let known: Vec<String> = results_backend::schemes()
             .iter()
             .map(|scheme| format!("{scheme}://user@host/database"))
             .collect();
         Error::usage("--results", format!("{} is not a database that keeps results", quote(scheme)))
             .advise(format!("give a file, or {}", known.join(" or ")))
     };
-    let opened = keeper::open(url, password).ok_or_else(unknown)?;
+    let opened = results_backend::open(url, password).ok_or_else(unknown)?;
     opened.map_err(|error| {
         // What is wrong with a URL may be that it holds a password: it is not repeated.
         let place = if error.class == ErrorClass::Usage { "--results" } else { url };
@@ -221,7 +221,7 @@ fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>
     })
 }
 
-impl Base for Server {
+impl StoreBackend for Server {
     fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>> {
         let first = self.keeper.borrow_mut().run(sql, binds);
         first.or_else(|error| {
@@ -274,7 +274,7 @@ impl Base for Server {
         for name in role.grants() {
             let statements = self.run(&self.sql_of(name, &[])?, &[vec![user.into()]])?;
             for row in &statements {
-                let statement = row.first().and_then(Datum::text).unwrap_or_default();
+                let statement = row.first().and_then(SqlValue::text).unwrap_or_default();
                 self.execute(statement)?;
                 done.push(statement.to_string());
             }

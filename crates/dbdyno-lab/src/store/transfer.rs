@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::base::{Base, Trouble};
+use super::backend::{StoreBackend, Trouble};
 use super::write::{insert_numbered, insert_run, insert_test};
 use dbdyno_core::error::{Error, Result, visible_json};
 use dbdyno_core::model::{RunRecord, Test};
@@ -20,7 +20,9 @@ pub const FORMAT_VERSION: u32 = 2;
 /// Numbers of exported or imported objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Number of runs.
     pub runs: u64,
+    /// Number of their tests.
     pub tests: u64,
 }
 
@@ -146,7 +148,7 @@ fn unwritten(error: &dyn std::fmt::Display) -> Error {
 }
 
 /// Inserts a run under a uid that the file must not hold yet; `place` names it in the message.
-fn insert_new(base: &dyn Base, place: &str, uid: &str, run: &RunRecord) -> Step<i64> {
+fn insert_new(base: &dyn StoreBackend, place: &str, uid: &str, run: &RunRecord) -> Step<i64> {
     let known = "SELECT id FROM run WHERE uid = ?1";
     if let Some(id) = base.number(known, vec![uid.into()])? {
         let error = Error::usage(place, format!("this run is here already as run {id}"));
@@ -169,7 +171,7 @@ enum State {
 
 struct Import<'a> {
     source: &'a str,
-    base: &'a dyn Base,
+    base: &'a dyn StoreBackend,
     counts: Counts,
     state: State,
 }

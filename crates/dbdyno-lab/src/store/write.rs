@@ -3,13 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::base::{self, Answer, Base, Trouble};
+use super::backend::{self, Answer, StoreBackend, Trouble};
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
 use dbdyno_core::error::Result;
-use dbdyno_core::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_core::model::{
+    ExperimentResult, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict,
+};
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run without what has tables or keys of its own.
 #[derive(Serialize)]
@@ -87,12 +89,17 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn explain_test(&mut self, run_id: i64, seq: u32, explained: &Explained) -> Result<()> {
+    pub fn explain_test(
+        &mut self,
+        run_id: i64,
+        seq: u32,
+        explained: &ExperimentResult,
+    ) -> Result<()> {
         const READ: &str = "SELECT rest FROM test WHERE run_id = ?1 AND seq = ?2";
         const WRITE: &str = "UPDATE test SET rest = ?3 WHERE run_id = ?1 AND seq = ?2";
         let shape = |error: serde_json::Error| Trouble::Shape(error.to_string());
         self.in_transaction(|base| {
-            let key = vec![Datum::from(run_id), seq.into()];
+            let key = vec![SqlValue::from(run_id), seq.into()];
             let found = base.rows(READ, key.clone())?;
             let Some(rest) = found.first().and_then(|row| row.first()?.text()) else {
                 return Ok(());
@@ -128,21 +135,25 @@ impl Store {
     /// Runs `work` in a transaction that is rolled back if it fails.
     pub(super) fn in_transaction<T>(
         &mut self,
-        work: impl FnOnce(&dyn Base) -> Answer<T>,
+        work: impl FnOnce(&dyn StoreBackend) -> Answer<T>,
     ) -> Result<T> {
-        base::in_transaction(self.base.as_ref(), work).map_err(|trouble| self.explain(trouble))
+        backend::in_transaction(self.base.as_ref(), work).map_err(|trouble| self.explain(trouble))
     }
 }
 
 /// Inserts a run with its loads; gives its id.
-pub(super) fn insert_run(base: &dyn Base, run: &RunRecord, process: Option<String>) -> Answer<i64> {
+pub(super) fn insert_run(
+    base: &dyn StoreBackend,
+    run: &RunRecord,
+    process: Option<String>,
+) -> Answer<i64> {
     let id = insert(base, &RUN, &[process.into()], &RunRow(run))?;
     insert_loads(base, id, &run.loads)?;
     Ok(id)
 }
 
 /// Inserts a run with its loads under the number that it has, which must be free.
-pub(super) fn insert_numbered(base: &dyn Base, uid: &str, run: &RunRecord) -> Answer<()> {
+pub(super) fn insert_numbered(base: &dyn StoreBackend, uid: &str, run: &RunRecord) -> Answer<()> {
     let id = insert(base, &RUN, &[None::<String>.into()], &RunRow(run))?;
     // Nothing refers to it yet.
     let numbered = "UPDATE run SET id = ?2, uid = ?3 WHERE id = ?1";
@@ -150,18 +161,23 @@ pub(super) fn insert_numbered(base: &dyn Base, uid: &str, run: &RunRecord) -> An
     insert_loads(base, run.id, &run.loads)
 }
 
-fn insert_loads(base: &dyn Base, run_id: i64, loads: &[LoadResult]) -> Answer<()> {
+fn insert_loads(base: &dyn StoreBackend, run_id: i64, loads: &[LoadResult]) -> Answer<()> {
     insert_all(base, &LOAD, run_id, loads)
 }
 
 /// Inserts a test with its series and snapshots.
-pub(super) fn insert_test(base: &dyn Base, run_id: i64, test: &Test) -> Answer<()> {
+pub(super) fn insert_test(base: &dyn StoreBackend, run_id: i64, test: &Test) -> Answer<()> {
     let test_id = insert(base, &TEST, &[run_id.into()], &test.without_seconds())?;
     insert_all(base, &SERIES, test_id, test.series())?;
     insert_all(base, &SNAPSHOT, test_id, test.snapshots())
 }
 
-fn insert_all<T: Serialize>(base: &dyn Base, table: &Table, owner: i64, items: &[T]) -> Answer<()> {
+fn insert_all<T: Serialize>(
+    base: &dyn StoreBackend,
+    table: &Table,
+    owner: i64,
+    items: &[T],
+) -> Answer<()> {
     let values = |(item, position): (&T, i64)| table.values(&[owner.into(), position.into()], item);
     let rows = items
         .iter()
@@ -173,7 +189,12 @@ fn insert_all<T: Serialize>(base: &dyn Base, table: &Table, owner: i64, items: &
 }
 
 /// Inserts a row of a table whose rows are numbered; gives its number.
-fn insert<T: Serialize>(base: &dyn Base, table: &Table, keys: &[Datum], item: &T) -> Answer<i64> {
+fn insert<T: Serialize>(
+    base: &dyn StoreBackend,
+    table: &Table,
+    keys: &[SqlValue],
+    item: &T,
+) -> Answer<i64> {
     let values = table.values(keys, item).map_err(Trouble::Shape)?;
     let id = base.number(&format!("{} RETURNING id", table.insert_sql()), values)?;
     id.ok_or_else(|| Trouble::Shape(format!("{} gives no number", table.name)))

@@ -3,22 +3,22 @@
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
-use crate::runner::{Come, Edges, Share, ShareLog, Stage, Workers};
 use crate::store::Place;
+use crate::test_runner::{Edges, Stage, WorkerAssignment, WorkerLog, WorkerProgress, Workers};
 use dbdyno_core::error::Result;
-use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// From the word to the common start: every worker has heard it by then.
 const LEAD_S: f64 = 0.5;
 /// The load machines of a run.
-pub struct Crew {
-    keeper: Box<dyn Keeper>,
+pub struct WorkerPool {
+    keeper: Box<dyn ResultsBackend>,
     id: i64,
     count: u32,
     /// Number of the test.
     turn: i64,
-    patience: Patience,
+    patience: WorkerTimeouts,
     given_at: Instant,
     clock: Clock,
     engine: String,
@@ -28,7 +28,7 @@ pub struct Crew {
 
 /// Timeouts of workers.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct WorkerTimeouts {
     /// To claim their shares.
     pub wait: Duration,
     /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells
@@ -36,7 +36,7 @@ pub struct Patience {
     pub silence: Duration,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Calls for so many load machines through the database of results; they connect to the target
     /// of this engine and URL.
     ///
@@ -45,10 +45,10 @@ impl Crew {
     pub fn call(
         place: &Place,
         count: u32,
-        patience: Patience,
+        patience: WorkerTimeouts,
         engine: &str,
         url: Option<&str>,
-    ) -> Result<Crew> {
+    ) -> Result<WorkerPool> {
         let mut keeper = super::opened(place)?;
         let mut begin = || {
             ask(keeper.as_mut(), "crew-clean", Vec::new())?;
@@ -62,7 +62,7 @@ impl Crew {
         let (id, clock) =
             begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
         let (engine, url) = (engine.to_string(), url.map(str::to_string));
-        Ok(Crew {
+        Ok(WorkerPool {
             keeper,
             id,
             count,
@@ -76,21 +76,21 @@ impl Crew {
         })
     }
 
-    fn ask(&mut self, name: &str) -> Step<Vec<Vec<Datum>>> {
+    fn ask(&mut self, name: &str) -> Step<Vec<Vec<SqlValue>>> {
         ask(self.keeper.as_mut(), name, vec![self.id.into(), self.turn.into()])
     }
 
     /// Progress of a part, and the data that its worker sent.
-    fn come(&self, row: &[Datum]) -> Step<Come> {
+    fn come(&self, row: &[SqlValue]) -> Step<WorkerProgress> {
         let points =
-            row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());
-        Ok(Come { stage: self.stage(row)?, points: points.unwrap_or_default() })
+            row.get(5).and_then(SqlValue::text).and_then(|text| serde_json::from_str(text).ok());
+        Ok(WorkerProgress { stage: self.stage(row)?, points: points.unwrap_or_default() })
     }
 
-    fn stage(&self, row: &[Datum]) -> Step<Stage> {
-        let text = |at: usize| row.get(at).and_then(Datum::text).unwrap_or_default();
-        let lives = row.get(3).and_then(Datum::integer) == Some(1);
-        let silent_s = row.get(4).and_then(Datum::real).unwrap_or(0.0);
+    fn stage(&self, row: &[SqlValue]) -> Step<Stage> {
+        let text = |at: usize| row.get(at).and_then(SqlValue::text).unwrap_or_default();
+        let lives = row.get(3).and_then(SqlValue::integer) == Some(1);
+        let silent_s = row.get(4).and_then(SqlValue::real).unwrap_or(0.0);
         let most_s = self.patience.silence.as_secs_f64();
         let lost = |why: String| {
             EngineError::new(ErrorClass::WorkerLost, format!("worker {} is lost: {why}", text(0)))
@@ -111,9 +111,9 @@ impl Crew {
     }
 
     /// Says who did not come, once that was waited for.
-    fn check_all_came(&self, rows: &[Vec<Datum>]) -> Step<()> {
+    fn check_all_came(&self, rows: &[Vec<SqlValue>]) -> Step<()> {
         let missing =
-            rows.iter().filter(|row| row.get(1).and_then(Datum::text) == Some("open")).count();
+            rows.iter().filter(|row| row.get(1).and_then(SqlValue::text) == Some("open")).count();
         if missing == 0 || self.given_at.elapsed() < self.patience.wait {
             return Ok(());
         }
@@ -124,23 +124,23 @@ impl Crew {
             format!("{came} of {all} workers came within {wait_s} s"),
         )
         .advised(
-            "start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of \
-                      this target on each load machine, or give a longer --worker-join-timeout",
+            "start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of this \
+             target on each load generator, or give a longer --worker-join-timeout",
         ))
     }
 }
 
-impl Workers for Crew {
+impl Workers for WorkerPool {
     fn count(&self) -> u32 {
         self.count
     }
 
-    fn give(&mut self, shares: &[Share]) -> Step<()> {
+    fn assign(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
         self.turn += 1;
         self.sessions.clear();
         self.clock = Clock::compared(self.keeper.as_mut())?;
         self.ask("crew-turn")?;
-        let task = |share: &Share| {
+        let task = |share: &WorkerAssignment| {
             let task = Task {
                 build: BUILD.into(),
                 engine: self.engine.clone(),
@@ -150,7 +150,7 @@ impl Workers for Crew {
             serde_json::to_string(&task)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
         };
-        let row = |(position, share): (i64, &Share)| {
+        let row = |(position, share): (i64, &WorkerAssignment)| {
             Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
         };
         let rows = (1..).zip(shares).map(row).collect::<Step<Vec<_>>>()?;
@@ -160,7 +160,7 @@ impl Workers for Crew {
         Ok(())
     }
 
-    fn look(&mut self) -> Step<Vec<Come>> {
+    fn poll(&mut self) -> Step<Vec<WorkerProgress>> {
         let rows = self.ask("crew-look")?;
         self.check_all_came(&rows)?;
         let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
@@ -173,7 +173,7 @@ impl Workers for Crew {
         Ok(come)
     }
 
-    fn move_edges(&mut self, edges: Edges) -> Step<()> {
+    fn set_window(&mut self, edges: Edges) -> Step<()> {
         let binds = vec![self.id.into(), edges.open_s.into(), edges.close_s.into()];
         ask(self.keeper.as_mut(), "crew-edges", binds).map(drop)
     }
@@ -194,10 +194,10 @@ impl Workers for Crew {
         self.keeper.run(&sql, &[vec![self.id.into()]]).map(drop)
     }
 
-    fn collect(&mut self) -> Step<Vec<ShareLog>> {
+    fn collect(&mut self) -> Step<Vec<WorkerLog>> {
         let rows = self.ask("crew-logs")?;
-        let log = |row: &Vec<Datum>| serde_json::from_str(row.first()?.text()?).ok();
-        let logs: Option<Vec<ShareLog>> = rows.iter().map(log).collect();
+        let log = |row: &Vec<SqlValue>| serde_json::from_str(row.first()?.text()?).ok();
+        let logs: Option<Vec<WorkerLog>> = rows.iter().map(log).collect();
         self.ask("crew-forget")?;
         logs.ok_or_else(|| unreadable("what a worker did"))
     }
@@ -207,7 +207,7 @@ impl Workers for Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
         let end = self.keeper.sql_of("crew-end", &[]);
         // Rows that stay are those of a run that is gone: the next one takes them away.

@@ -1,5 +1,5 @@
 //! Several load machines, with a database of results between them: whoever conducts a run lays out
-//! shares there ([`Crew`]), each load machine claims one ([`serve`]). There is no protocol of ours:
+//! shares there ([`WorkerPool`]), each load machine claims one ([`serve`]). There is no protocol of ours:
 //! all of it is rows, which live as long as the run.
 
 mod coordinator;
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::runner::Share;
 use crate::store::{self, Place};
+use crate::test_runner::WorkerAssignment;
 use dbdyno_core::error::Result;
-use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{EngineError, ErrorClass};
 
-pub use coordinator::{Crew, Patience};
-pub use worker::{Orders, serve};
+pub use coordinator::{WorkerPool, WorkerTimeouts};
+pub use worker::{WorkerOptions, serve};
 
 /// Round trips by which a clock is compared.
 const ROUND_TRIPS: u32 = 20;
@@ -36,19 +36,23 @@ struct Task {
     /// password is each machine's own.
     engine: String,
     url: Option<String>,
-    share: Share,
+    share: WorkerAssignment,
 }
 
 /// The rows of a statement by its name.
-fn ask(keeper: &mut dyn Keeper, name: &str, binds: Vec<Datum>) -> Step<Vec<Vec<Datum>>> {
+fn ask(
+    keeper: &mut dyn ResultsBackend,
+    name: &str,
+    binds: Vec<SqlValue>,
+) -> Step<Vec<Vec<SqlValue>>> {
     let sql = keeper.sql_of(name, &[])?;
     keeper.run(&sql, &[binds])
 }
 
 /// A session with the tables that load machines need.
-fn opened(place: &Place) -> Result<Box<dyn Keeper>> {
+fn opened(place: &Place) -> Result<Box<dyn ResultsBackend>> {
     let mut keeper = store::keeper(place)?;
-    let make = |keeper: &mut dyn Keeper| {
+    let make = |keeper: &mut dyn ResultsBackend| {
         let told = ask(keeper, "crew-is-there", Vec::new())?;
         if told.first().and_then(|row| row.first()?.integer()) == Some(1) {
             return Ok(());
@@ -79,7 +83,7 @@ struct Clock {
 
 impl Clock {
     /// Compares by the fastest of some round trips: its middle is known best.
-    fn compared(keeper: &mut dyn Keeper) -> Step<Clock> {
+    fn compared(keeper: &mut dyn ResultsBackend) -> Step<Clock> {
         let mut best: Option<Clock> = None;
         for _ in 0..ROUND_TRIPS {
             let (at, wall) = (Instant::now(), SystemTime::now());

@@ -4,11 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
-use crate::runner::{Edges, Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
+use crate::test_runner::{
+    CoordinatorLink, CoordinatorUpdate, Edges, Interrupt, SecondsLog, WorkerAssignment, WorkerLog,
+    run_assignment,
+};
 use dbdyno_core::error::{Result, quote};
 use dbdyno_core::model::Target;
-use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
 
 /// Interval at which an idle worker asks for a part.
@@ -21,7 +24,8 @@ const HEARD: Duration = Duration::from_secs(1);
 const HEARD_OFTEN: Duration = Duration::from_millis(250);
 
 /// Options of a worker.
-pub struct Orders<'a> {
+pub struct WorkerOptions<'a> {
+    /// Results database through which coordinator and workers communicate.
     pub place: &'a Place,
     /// Targets that the owner of this machine named, the only ones that it opens. The coordinator
     /// chooses among them, and nothing else.
@@ -30,6 +34,7 @@ pub struct Orders<'a> {
     pub name: String,
     /// It ends after so long without a share; none = it goes on until it is interrupted.
     pub idle: Option<Duration>,
+    /// Flag by which the owner of the machine ends the worker.
     pub interrupt: &'a Interrupt,
     /// Told of each share, and of what went wrong.
     pub tell: &'a dyn Fn(&str),
@@ -39,7 +44,7 @@ pub struct Orders<'a> {
 ///
 /// # Errors
 /// The results are in a file, or the database cannot be reached at first; later it is tried again.
-pub fn serve(orders: &Orders<'_>) -> Result<()> {
+pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
     let mut keeper = Some(opened(orders)?);
     let mut target = Opened::default();
     let mut busy_at = Instant::now();
@@ -67,7 +72,7 @@ pub fn serve(orders: &Orders<'_>) -> Result<()> {
 }
 
 /// A session whose end shows that we are gone.
-fn opened(orders: &Orders<'_>) -> Result<Box<dyn Keeper>> {
+fn opened(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
     let mut keeper = super::opened(orders.place)?;
     let held = ask(keeper.as_mut(), "worker-hold", Vec::new());
     held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
@@ -76,20 +81,22 @@ fn opened(orders: &Orders<'_>) -> Result<Box<dyn Keeper>> {
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
 fn one(
-    orders: &Orders<'_>,
-    mut keeper: Box<dyn Keeper>,
+    orders: &WorkerOptions<'_>,
+    mut keeper: Box<dyn ResultsBackend>,
     target: &mut Opened,
-) -> Step<(Box<dyn Keeper>, bool)> {
+) -> Step<(Box<dyn ResultsBackend>, bool)> {
     let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
     let claimed = ask(keeper.as_mut(), "worker-claim", me)?;
     let Some(row) = claimed.into_iter().next() else { return Ok((keeper, false)) };
-    let task =
-        row.get(3).and_then(Datum::text).and_then(|text| serde_json::from_str::<Task>(text).ok());
+    let task = row
+        .get(3)
+        .and_then(SqlValue::text)
+        .and_then(|text| serde_json::from_str::<Task>(text).ok());
     let clock = Clock::compared(keeper.as_mut())?;
     let key = row[..3].to_vec();
     let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
     let heard = if is_precise { HEARD_OFTEN } else { HEARD };
-    let board = Board {
+    let board = CoordinatorClient {
         keeper: Mutex::new((keeper, Instant::now())),
         key,
         clock,
@@ -106,7 +113,7 @@ fn one(
     });
     match done {
         Ok(log) => {
-            let log = ShareLog { name: orders.name.clone(), ..log };
+            let log = WorkerLog { name: orders.name.clone(), ..log };
             let text = serde_json::to_string(&log)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
             board.tell("done", None, Some(text))?;
@@ -131,8 +138,8 @@ fn check_build(task: &Task) -> Step<()> {
     }
     let theirs = if task.build.is_empty() { "an older one" } else { &task.build };
     let what = format!(
-        "this load machine runs another build of dbdyno ({BUILD}) than whoever conducts the run \
-         ({})",
+        "this load generator runs another build of dbdyno ({BUILD}) than the coordinator of the \
+         run ({})",
         quote(theirs)
     );
     Err(EngineError::new(ErrorClass::Other, what).advised("use the same dbdyno everywhere"))
@@ -147,7 +154,7 @@ fn named<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
         |target: &&Target| target.engine() == task.engine && target.url() == task.url.as_deref();
     targets.iter().find(is_it).ok_or_else(|| {
         let wanted = task.url.as_ref().unwrap_or(&task.engine);
-        let what = format!("the target {} is not named on this load machine", quote(wanted));
+        let what = format!("the target {} is not named on this load generator", quote(wanted));
         EngineError::new(ErrorClass::Denied, what)
             .advised("start 'dbdyno worker RESULTS TARGET' there, TARGET as 'run' has it")
     })
@@ -186,28 +193,28 @@ fn open(target: &Target) -> Step<Box<dyn Database>> {
 }
 
 /// Connection through which a worker and the coordinator exchange their progress.
-struct Board<'a> {
+struct CoordinatorClient<'a> {
     /// Connection to the results, and the time of the last report.
-    keeper: Mutex<(Box<dyn Keeper>, Instant)>,
+    keeper: Mutex<(Box<dyn ResultsBackend>, Instant)>,
     /// Crew, turn, position.
-    key: Vec<Datum>,
+    key: Vec<SqlValue>,
     clock: Clock,
     /// Interval of reports.
     heard: Duration,
     interrupt: &'a Interrupt,
 }
 
-impl Board<'_> {
-    fn run(&self, database: &dyn Database, share: &Share) -> Step<ShareLog> {
-        let log = run_share(database, share, self)?;
-        Ok(ShareLog {
+impl CoordinatorClient<'_> {
+    fn run(&self, database: &dyn Database, share: &WorkerAssignment) -> Step<WorkerLog> {
+        let log = run_assignment(database, share, self)?;
+        Ok(WorkerLog {
             clock_offset_s: self.clock.offset_s,
             round_trip_s: self.clock.round_trip_s,
             ..log
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Box<dyn Keeper>, Instant)> {
+    fn lock(&self) -> MutexGuard<'_, (Box<dyn ResultsBackend>, Instant)> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -218,7 +225,7 @@ impl Board<'_> {
 
     /// Start and what else is told; nothing if the test is off, or nobody can be asked. The
     /// database hears what our jobs have done.
-    fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, Told)> {
+    fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, CoordinatorUpdate)> {
         let mut guard = self.lock();
         let (keeper, heard_at) = &mut *guard;
         if heard_at.elapsed() >= self.heard {
@@ -229,7 +236,7 @@ impl Board<'_> {
         }
         let rows = ask(keeper.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
         let [start_s, stopped, open_s, close_s] = rows.first()?.as_slice() else { return None };
-        let told = Told {
+        let told = CoordinatorUpdate {
             is_stopped: stopped.integer() != Some(0),
             edges: open_s
                 .real()
@@ -240,13 +247,13 @@ impl Board<'_> {
     }
 }
 
-impl Foreman for Board<'_> {
+impl CoordinatorLink for CoordinatorClient<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
         self.tell("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {
             match self.look(None)? {
                 _ if self.interrupt.is_set() => return None,
-                (_, Told { is_stopped: true, .. }) => return None,
+                (_, CoordinatorUpdate { is_stopped: true, .. }) => return None,
                 (Some(start_s), _) => return Some(self.clock.moment(start_s)),
                 (None, _) => std::thread::sleep(LISTENING),
             }
@@ -258,8 +265,8 @@ impl Foreman for Board<'_> {
         let _ = self.tell("satisfied", None, None);
     }
 
-    fn told(&self, log: &SecondsLog) -> Told {
-        let off = Told { is_stopped: true, ..Told::default() };
+    fn told(&self, log: &SecondsLog) -> CoordinatorUpdate {
+        let off = CoordinatorUpdate { is_stopped: true, ..CoordinatorUpdate::default() };
         let told = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
         told.map_or(off, |(_, told)| told)
     }

@@ -17,11 +17,13 @@ pub struct Table {
     /// Of its texts; its numbers are written so.
     #[serde(skip)]
     pub language: Language,
+    /// Heads of the columns, from left to right.
     pub columns: Vec<Column>,
     /// Number of leading columns: where space is short, those behind them follow below in further
     /// blocks, and none is left out; 0 = columns are left out by priority.
     #[serde(skip)]
     pub leading: usize,
+    /// Cells from top to bottom, one per column in each row.
     pub rows: Vec<Vec<Cell>>,
     /// Reasons for unknown cells; a cell names its footnote by index.
     pub footnotes: Vec<String>,
@@ -32,6 +34,7 @@ pub struct Table {
 /// The head of a column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Column {
+    /// Head of the column, in the language of the table.
     pub name: String,
     /// Unit of every figure of the column; none for text and counts.
     pub unit: Option<String>,
@@ -43,23 +46,31 @@ pub struct Column {
 /// Number of digits of a figure that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
+    /// Number of significant digits, whatever the size of the figure.
     Significant(u8),
+    /// Number of digits after the decimal separator.
     Decimals(u8),
 }
 
 /// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
+    /// Nothing to show: the column does not apply to the row.
     Empty,
+    /// Words, which are shown as they are.
     Text(String),
+    /// A figure in the unit of its column.
     Number {
+        /// Figure with all its digits.
         value: f64,
+        /// Digits that people are shown.
         digits: Digits,
         /// The verdict on this figure; none for counts and settings.
         verdict: Option<Status>,
     },
     /// A value that cannot be had; the index of the footnote that says why.
     Unknown(usize),
+    /// The verdict itself, as a word with its color.
     Verdict(Status),
 }
 

@@ -7,7 +7,7 @@ use dbdyno_core::error::visible;
 use super::signs::printed;
 
 /// A cell of a workbook holds at most so many characters.
-const LONGEST_CELL: usize = 32_767;
+const MAX_CELL: usize = 32_767;
 
 /// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken
 /// as one.
@@ -64,7 +64,7 @@ fn is_formula(text: &str) -> bool {
 
 /// As a workbook holds it; its cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
-    printed(&visible(text)).chars().take(LONGEST_CELL).collect()
+    printed(&visible(text)).chars().take(MAX_CELL).collect()
 }
 
 /// As a page prints it.

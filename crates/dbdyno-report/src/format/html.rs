@@ -28,6 +28,7 @@ pub struct Html;
 
 /// Style of the pages, and the script that sorts their tables.
 pub const STYLE: &str = include_str!("../../assets/report.css");
+/// JavaScript of pages: sorting and filtering; a page is complete without it.
 pub const SCRIPT: &str = include_str!("../../assets/report.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 /// A page with more sections has a table of contents.
@@ -76,11 +77,15 @@ impl Format for Html {
 
 /// Frame of a page of a web site, which a file does not have.
 pub struct Frame<'a> {
+    /// Language of the page's own words, and its `lang` attribute.
     pub language: Language,
+    /// Title in the browser's tab.
     pub title: &'a str,
     /// Files of the site.
     pub styles: &'a [&'a str],
+    /// Addresses of the scripts, which run after the page is parsed.
     pub scripts: &'a [&'a str],
+    /// Address of the icon in the browser's tab.
     pub icon: &'a str,
     /// Content policy of the page, where no server sends it.
     pub policy: Option<&'a str>,

@@ -10,8 +10,11 @@ pub const GAP: &str = "  ";
 
 /// Columns of text: head lines and cells per shown column.
 pub struct Layout {
+    /// Lines of each shown column's head.
     pub heads: Vec<Vec<String>>,
+    /// Cells of each row, one per shown column.
     pub rows: Vec<Vec<String>>,
+    /// Width of each shown column, in characters.
     pub widths: Vec<usize>,
     /// Right-aligned columns.
     pub right: Vec<bool>,

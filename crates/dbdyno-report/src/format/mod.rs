@@ -7,12 +7,12 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod layout;
-pub mod markdown;
+mod markdown;
 pub mod number;
 pub mod pdf;
 mod signs;
 pub mod text;
-pub mod xlsx;
+mod xlsx;
 
 use super::document::{Cell, Column, Document, HeatCell, Table};
 use super::texts::Language;
@@ -34,6 +34,7 @@ pub struct Options {
 /// Colors that a terminal shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Color {
+    /// No color at all: plain text.
     #[default]
     None,
     /// The 256 colours of an xterm.

@@ -3,7 +3,7 @@
 use super::super::document::Digits;
 
 /// More decimals than this are noise.
-const MOST_DECIMALS: i32 = 9;
+const MAX_DECIMALS: i32 = 9;
 
 /// For people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with their
 /// own marks.
@@ -49,7 +49,7 @@ fn decimals(value: f64, digits: u8) -> usize {
         return 0;
     }
     let needed = |value: f64| {
-        (i32::from(digits) - 1 - value.abs().log10().floor() as i32).clamp(0, MOST_DECIMALS)
+        (i32::from(digits) - 1 - value.abs().log10().floor() as i32).clamp(0, MAX_DECIMALS)
     };
     // Rounding may carry into a new digit: 9.9996 with 4 digits is 10.00.
     let scale = 10_f64.powi(needed(value));

@@ -7,22 +7,22 @@ use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Ti
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, Language};
 use super::timeline::split;
+use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::{Limiter, experiment};
 use dbdyno_core::analysis::ramp::{self, Scalability};
 use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
 
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);
 /// A law must explain this share of the variance for its knee to be drawn.
-const LEAST_EXPLAINED: f64 = 0.8;
+const MIN_EXPLAINED: f64 = 0.8;
 /// Other programs are named from this share of the CPU on, in percent.
 const FOREIGN_PCT: f64 = 10.0;
 /// Other workloads of a group beyond these stand in the table only.
-const MOST_OTHERS: usize = 6;
+const MAX_OTHERS: usize = 6;
 
 /// A workload of a group with its figures.
 pub(super) struct Entry<'a> {
@@ -127,7 +127,7 @@ fn card(
         times_head: language.phrase("Service time"),
         times: times(language, chosen),
         chips: main.map(|_| chips(language, chosen)).unwrap_or_default(),
-        others: others.take(MOST_OTHERS).map(|entry| other(language, entry)).collect(),
+        others: others.take(MAX_OTHERS).map(|entry| other(language, entry)).collect(),
     }
 }
 
@@ -245,7 +245,7 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
 pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
     let fit = ramp::scalability(tests)?
         .law
-        .filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
+        .filter(|fit| fit.r_squared.is_some_and(|share| share >= MIN_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
     let (jobs, _) = fit.knee_jobs()?;
     Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
@@ -292,7 +292,7 @@ pub(super) fn duration(language: Language, us: f64) -> String {
 }
 
 /// A limit with its share of the time, and what its removal should bring.
-pub fn limit_said(language: Language, test: &TestResult, limiter: &Limiter) -> String {
+pub fn limit_said(language: Language, test: &TestResult, limiter: &Bottleneck) -> String {
     let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
     let share = 100.0 * limiter.share.unwrap_or(0.0).min(1.0);
     let percent = language.number(share, Digits::Decimals(0));
@@ -328,7 +328,7 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
         cpu::foreign_pct(&test.window_counters).ok().filter(|percent| *percent >= FOREIGN_PCT);
     let foreign = foreign.map(|percent| {
         let percent = language.number(percent, Digits::Decimals(0));
-        let text = language.say("other programs {percent} %", &[("percent", &percent)]);
+        let text = language.say("other processes {percent} %", &[("percent", &percent)]);
         Chip { text, is_limit: false, is_warning: true }
     });
     limit.or_else(below).into_iter().chain(foreign).collect()

@@ -26,10 +26,10 @@ const SHEET_PLATFORMS: usize = 9;
 const SHEET_TILES: usize = 5;
 
 /// A curve of fewer places is not drawn beside others.
-const FEWEST_PLACES: usize = 3;
+const MIN_PLACES: usize = 3;
 
 /// Runs whose names stand in a title; of more the others stand on the name plate.
-const MOST_NAMED: usize = 7;
+const MAX_NAMED: usize = 7;
 
 /// Reading instructions for the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: \
@@ -38,7 +38,7 @@ const CARDS: &str = "Best throughput at any number of jobs, or the time at one j
                      ring is round the best. A rule chooses the headline: the first workload of \
                      the group with a valid ramp, else with a valid figure.";
 const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is \
-                      drawn only where a law of scalability explains four numbers of jobs or more.";
+                      drawn only where the scalability law fits at least four numbers of jobs.";
 const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is \
                         one bar, by its mean. Gaps are set-up and loading, which are not measured. \
                         Numbered: tests that others on the machine disturbed.";
@@ -291,8 +291,8 @@ pub(super) fn head_of_several(input: &Input, kind: &str) -> Head {
         .iter()
         .zip(names.clone())
         .map(|(data, name)| (name, head::title(language, data)));
-    if names.len() > MOST_NAMED {
-        names.truncate(MOST_NAMED);
+    if names.len() > MAX_NAMED {
+        names.truncate(MAX_NAMED);
         names.push("…".into());
     }
     let names = names.join(", ");
@@ -338,7 +338,7 @@ fn overlays(input: &Input) -> Vec<Part> {
             _ => None,
         });
         let (drawn, short): (Vec<Chart>, Vec<Chart>) =
-            charts.partition(|chart| chart.places() >= FEWEST_PLACES);
+            charts.partition(|chart| chart.places() >= MIN_PLACES);
         left_out += short.len();
         if !drawn.is_empty() {
             let pictures = vec![Picture::Charts(drawn)];
@@ -388,11 +388,11 @@ pub(crate) fn compared(
 
 /// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
 /// already.
-const FEWEST_OF_A_CURVE: usize = 3;
+const MIN_OF_A_CURVE: usize = 3;
 
 fn has_curves(input: &Input) -> bool {
     let jobs: BTreeSet<Option<u32>> = input.tests().map(|(_, test)| test.jobs()).collect();
-    jobs.len() >= FEWEST_OF_A_CURVE
+    jobs.len() >= MIN_OF_A_CURVE
 }
 
 /// Many platforms: which comes how near to the best, every figure of all side by side, what differs

@@ -9,20 +9,20 @@ use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
 use super::super::{Input, Language, RunTests, beside, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
 use dbdyno_core::analysis::beside::Beside;
+use dbdyno_core::analysis::bottleneck::limiters;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::ramp::Scalability;
 use dbdyno_core::catalog::Form;
 use dbdyno_core::model::{Drive, RunKind, Status, Test, params};
 
 /// Figures of the answer.
-const MOST_FIGURES: usize = 3;
+const MAX_FIGURES: usize = 3;
 /// Groups of these forms come first in the answer.
 const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 /// More tests than these are only counted.
-const MOST_TICKS: usize = 300;
+const MAX_TICKS: usize = 300;
 /// Kinds of reasons that the fold tells one by one.
-const MOST_REASONS: usize = 60;
+const MAX_REASONS: usize = 60;
 
 /// The head of a page about this run, which shows it beside these publications.
 pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str, published: &[Beside]) -> Head {
@@ -137,7 +137,7 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
         let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
         Some(language.say("{figure} {label} at {jobs}", &values))
     };
-    let texts: Vec<String> = valid.iter().filter_map(text).take(MOST_FIGURES).collect();
+    let texts: Vec<String> = valid.iter().filter_map(text).take(MAX_FIGURES).collect();
     match texts.is_empty() {
         true => language.phrase("No figure of this run is valid."),
         false => format!("{}.", texts.join(", ")),
@@ -235,7 +235,7 @@ pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
 
 fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     let language = input.language;
-    if data.tests.len() > MOST_TICKS {
+    if data.tests.len() > MAX_TICKS {
         return Vec::new();
     }
     let tick = |test: &Test| {
@@ -264,8 +264,8 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
         })
         .collect();
     let mut told = lowered::remarks(language, &lowered);
-    let more = told.len().saturating_sub(MOST_REASONS);
-    told.truncate(MOST_REASONS);
+    let more = told.len().saturating_sub(MAX_REASONS);
+    told.truncate(MAX_REASONS);
     let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
     let title = language.count(
         "lowered",

@@ -133,7 +133,7 @@ fn labels(language: Language) -> TimelineWords {
         in_window: word("in the window"),
         warm_up: word("outside the window"),
         own: word("database and dbdyno"),
-        foreign: word("other programs"),
+        foreign: word("other processes"),
         iowait: word("waiting for I/O"),
         steal: word("taken by the host"),
         read: word("reading"),

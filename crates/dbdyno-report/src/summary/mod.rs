@@ -108,7 +108,7 @@ fn prices(input: &Input, platforms: &[String]) -> Option<Section> {
 }
 
 /// More subjects than these are counted.
-const MOST_NAMED: usize = 6;
+const MAX_NAMED: usize = 6;
 
 /// The sentences about the tests of a run.
 fn trust(language: Language, tests: &[Test]) -> Vec<String> {
@@ -141,9 +141,9 @@ fn counts(language: Language, tests: &[Test]) -> String {
 fn named(language: Language, tests: &[Test], status: Status) -> String {
     let found: Vec<&Test> = tests.iter().filter(|test| test.status() == status).collect();
     let mut subjects: Vec<String> =
-        found.iter().take(MOST_NAMED).map(|test| subject(language, test, status)).collect();
-    if found.len() > MOST_NAMED {
-        subjects.push(language.count("others", found.len() - MOST_NAMED, &[]));
+        found.iter().take(MAX_NAMED).map(|test| subject(language, test, status)).collect();
+    if found.len() > MAX_NAMED {
+        subjects.push(language.count("others", found.len() - MAX_NAMED, &[]));
     }
     let key = if status == Status::Invalid { "invalid" } else { "conditional" };
     match subjects.is_empty() {

@@ -4,14 +4,14 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
 use super::{DIGITS, section, trust, what};
-use dbdyno_core::analysis::heatmap::{Known, METRICS, Rank, places};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, limiters};
+use dbdyno_core::analysis::heatmap::{METRICS, Rank, ValidValue, places};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::{Limiter, limiters};
 use dbdyno_core::analysis::ramp::Figure;
 use dbdyno_core::model::{Better, RunKind, Status, Test};
 
 /// More workloads of a group than these are in the datasheet only.
-const MOST_FIGURES: usize = 3;
+const MAX_FIGURES: usize = 3;
 
 /// Speed and throughput of a row, as far as they may be used.
 struct Figures<'a> {
@@ -100,9 +100,9 @@ fn figures(row: RampRow<'_>) -> Figures<'_> {
 
 fn group(language: Language, title: &str, rows: &[Figures<'_>]) -> String {
     let texts: Vec<String> = rows.iter().filter_map(|row| figure_text(language, row)).collect();
-    let mut shown: Vec<String> = texts.iter().take(MOST_FIGURES).cloned().collect();
-    if texts.len() > MOST_FIGURES {
-        shown.push(language.count("more", texts.len() - MOST_FIGURES, &[]));
+    let mut shown: Vec<String> = texts.iter().take(MAX_FIGURES).cloned().collect();
+    if texts.len() > MAX_FIGURES {
+        shown.push(language.count("more", texts.len() - MAX_FIGURES, &[]));
     }
     match shown.is_empty() {
         true => String::new(),
@@ -173,8 +173,9 @@ fn accepted(figures: &[&Figure<'_>]) -> bool {
 
 /// True if two figures of one metric differ beyond the noise; none if one of them has no interval.
 fn differs(a: &Figure<'_>, b: &Figure<'_>) -> Option<bool> {
-    let known =
-        |found: &Figure<'_>| Some(Known::of(found)).filter(|known| known.ci_fraction.is_some());
+    let known = |found: &Figure<'_>| {
+        Some(ValidValue::of(found)).filter(|known| known.ci_fraction.is_some())
+    };
     let places = places(a.better, &[Some(known(a)?), Some(known(b)?)]);
     Some(places.iter().flatten().any(|place| place.rank == Rank::Below))
 }
@@ -225,7 +226,7 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
 }
 
 /// A limit that is worth a sentence: it takes half of the time.
-fn is_named(limit: &Limiter) -> bool {
+fn is_named(limit: &Bottleneck) -> bool {
     limit.share.is_some_and(|share| share >= 0.5)
 }
 

@@ -7,14 +7,16 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::{DIGITS, counts, section, what};
-use dbdyno_core::analysis::heatmap::{Compared, Known, METRICS, Metric, Place, Rank, side_by_side};
+use dbdyno_core::analysis::heatmap::{
+    Compared, METRICS, Metric, Place, Rank, ValidValue, side_by_side,
+};
 use dbdyno_core::analysis::interval::FEWEST;
 use dbdyno_core::model::{ReasonCode, RunKind};
 
 /// Distances that are named.
-const MOST_DISTANCES: usize = 3;
+const MAX_DISTANCES: usize = 3;
 /// More runs than these are only named, not described.
-const MOST_DESCRIBED: usize = 3;
+const MAX_DESCRIBED: usize = 3;
 
 /// Code for a figure of valid values that is left out.
 const NO_INTERVAL: &str = "no-interval";
@@ -35,7 +37,7 @@ struct Order {
 struct Line {
     label: String,
     unit: String,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<ValidValue>>,
     places: Vec<Option<Place>>,
 }
 
@@ -72,7 +74,7 @@ fn about(input: &Input, platforms: &[String]) -> Vec<String> {
     let count = platforms.len().to_string();
     let compared =
         language.say("compared", &[("count", &count), ("platforms", &language.list(platforms))]);
-    let is_few = platforms.len() <= MOST_DESCRIBED;
+    let is_few = platforms.len() <= MAX_DESCRIBED;
     let described = input.runs.iter().zip(platforms).filter(|_| is_few);
     std::iter::once(compared)
         .chain(described.map(|(data, name)| what(language, data, name)))
@@ -283,7 +285,7 @@ fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String
     found.sort_by(|a, b| b.1.factor.total_cmp(&a.1.factor));
     let text =
         |(line, distance): &(&Line, Distance)| distance_text(language, line, *distance, platforms);
-    let texts: Vec<String> = found.iter().take(MOST_DISTANCES).map(text).collect();
+    let texts: Vec<String> = found.iter().take(MAX_DISTANCES).map(text).collect();
     match texts.is_empty() {
         true => String::new(),
         false => language.count("distance", texts.len(), &[("distances", &texts.join("; "))]),

@@ -17,16 +17,21 @@ use dbdyno_core::model::{Reason, ReasonCode, Status};
 /// A language of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Language {
+    /// American English, in which texts are written.
     #[default]
     English,
+    /// German, translated in `texts/de.toml`.
     German,
+    /// English with the names of columns that programs know: a name that reports no longer show
+    /// stays in JSON and CSV.
+    Programs,
 }
 
 impl Language {
     /// Its tag by BCP 47, as on the command line and in pages.
     pub fn tag(self) -> &'static str {
         match self {
-            Language::English => "en",
+            Language::English | Language::Programs => "en",
             Language::German => "de",
         }
     }
@@ -62,6 +67,9 @@ struct File {
     /// General texts of reasons, by code: for results that hold its English text only.
     #[serde(default)]
     reasons: BTreeMap<String, String>,
+    /// English texts of earlier versions, which stored results hold, and the present text of each.
+    #[serde(default)]
+    former: BTreeMap<String, String>,
     /// Titles of the catalogue's groups, by id.
     #[serde(default)]
     groups: BTreeMap<String, String>,
@@ -79,20 +87,29 @@ const NO_BREAK: char = '\u{a0}';
 impl Language {
     fn file(self) -> &'static File {
         match self {
-            Language::English => &ENGLISH,
+            Language::English | Language::Programs => &ENGLISH,
             Language::German => &GERMAN,
         }
     }
 
-    /// An English text in this language, if it has it.
+    fn is_english(self) -> bool {
+        self != Language::German
+    }
+
+    /// An English text in this language, if it has it; a stored result may hold a former one.
     fn known(self, english: &str) -> Option<&'static str> {
-        let File { phrases, claims, .. } = self.file();
+        let File { phrases, claims, former, .. } = self.file();
+        if self == Language::Programs {
+            return None;
+        }
+        let english = former.get(english).map_or(english, String::as_str);
         phrases.get(english).or_else(|| claims.get(english)).map(String::as_str)
     }
 
     /// True if it has this English text, which is thus one of ours.
     pub fn knows(self, english: &str) -> bool {
-        self.known(english).is_some()
+        let is_shown = |text: &String| text == english;
+        self.known(english).is_some() || ENGLISH.phrases.values().any(is_shown)
     }
 
     /// The sentence of this key or English text, with `{names}` replaced by values.
@@ -136,7 +153,7 @@ impl Language {
 
     /// The sentence in this language; none if it knows none. Texts of others are quoted.
     fn translated(self, sentence: &Sentence) -> Option<String> {
-        if self == Language::English {
+        if self.is_english() {
             return Some(sentence.to_string());
         }
         let show = |value: &Value, style: Style| match value {
@@ -163,14 +180,12 @@ impl Language {
     /// English text as a quote.
     pub fn reason(self, reason: &Reason) -> String {
         let own = reason.sentence.as_ref().and_then(|sentence| self.translated(sentence));
-        own.or_else(|| (self == Language::English).then(|| reason.text.clone())).unwrap_or_else(
-            || {
-                self.say(
-                    "reason_quoted",
-                    &[("general", &self.code(&reason.code)), ("text", &reason.text)],
-                )
-            },
-        )
+        own.or_else(|| self.is_english().then(|| reason.text.clone())).unwrap_or_else(|| {
+            self.say(
+                "reason_quoted",
+                &[("general", &self.code(&reason.code)), ("text", &reason.text)],
+            )
+        })
     }
 
     /// The word for a verdict.
@@ -226,7 +241,7 @@ impl Language {
         let is_number =
             |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let [year, month, day] = parts.as_slice() else { return iso.to_string() };
-        if self == Language::English || !parts.iter().all(is_number) {
+        if self.is_english() || !parts.iter().all(is_number) {
             return iso.to_string();
         }
         let time =
@@ -252,7 +267,7 @@ impl Language {
     fn typeset(self, text: String) -> String {
         const UNITS: [&str; 11] =
             ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];
-        if self == Language::English {
+        if self.is_english() {
             return text;
         }
         let mut tied = String::new();
@@ -326,8 +341,10 @@ mod tests {
         assert_eq!(german.date("2026-07-20T09:00:00Z"), "20.07.2026 09:00:00 UTC");
         assert_eq!(german.date("2019"), "2019");
         assert_eq!(Language::English.date("2026-07-20T09:00:00Z"), "2026-07-20T09:00:00Z");
-        let steal =
-            Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        let steal = Sentence::new(
+            "steal time was {share%} of the CPU time: the hypervisor gave it to \
+                           others",
+        );
         let mut reason = Reason::new(
             Status::Conditional,
             ReasonCode::Steal,
@@ -338,8 +355,8 @@ mod tests {
         assert_eq!(Language::English.reason(&reason), reason.text);
         reason.sentence = None;
         assert!(german.reason(&reason).replace(NO_BREAK, " ").ends_with(
-            "(im Original: „TP-LIGHT: 4.10 % of the CPU time was taken by the host of this virtual \
-             machine“)"
+            "(im Original: „TP-LIGHT: steal time was 4.10 % of the CPU time: the hypervisor gave \
+             it to others“)"
         ));
     }
 
@@ -394,6 +411,30 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(with_groups(shown), grouped);
+        }
+    }
+
+    #[test]
+    fn former_texts_lead_to_the_german_of_present_ones() {
+        assert!(GERMAN.former.len() > 100);
+        for (former, present) in &GERMAN.former {
+            assert_eq!(placeholders(former), placeholders(present), "{former}");
+            assert!(!GERMAN.former.contains_key(present), "{present} is a former text itself");
+            assert!(Language::German.knows(former), "no German of {present}");
+        }
+        let stored =
+            Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        let german = Language::German.sentence(&stored.with("share", 0.041));
+        assert_eq!(german, "der Wirt dieser virtuellen Maschine nahm 4,10\u{a0}% der CPU-Zeit");
+    }
+
+    #[test]
+    fn a_renamed_heading_keeps_its_name_for_programs() {
+        assert!(ENGLISH.phrases.len() > 30);
+        for (name, heading) in &ENGLISH.phrases {
+            assert_eq!(Language::English.phrase(name), *heading);
+            assert_eq!(Language::Programs.phrase(name), *name);
+            assert!(GERMAN.phrases.contains_key(name), "no German of {name}");
         }
     }
 

@@ -28,7 +28,9 @@ pub const LEVEL: f64 = 0.05;
 /// Words of the catalogue and the engine about workloads and codes.
 #[derive(Debug, Clone, Default)]
 pub struct Words<'a> {
+    /// Workloads of the catalog.
     pub workloads: Vec<&'a Workload>,
+    /// Codes of publications.
     pub codes: Vec<CodeWords<'a>>,
     /// Suites that have a test of this workload with these parameters, by id.
     pub suites: Vec<(&'a str, &'a str, BTreeMap<String, String>)>,
@@ -42,7 +44,9 @@ pub struct Words<'a> {
 pub struct CodeWords<'a> {
     /// Empty for a test without a code: then its description decides.
     pub code: &'a str,
+    /// Words of the publication for the measured work.
     pub description: &'a str,
+    /// Work that a job does where the publication prints its time.
     pub fixed: &'a Fixed,
     /// Parameters of the stated throughput, where they are others.
     pub best: &'a BTreeMap<String, String>,
@@ -82,9 +86,12 @@ pub struct Beside {
     /// Names of the runs.
     #[serde(rename = "published_run")]
     pub theirs: String,
+    /// Name of the measured run.
     #[serde(rename = "run")]
     pub yours: String,
+    /// Figures that both have.
     pub pairs: Vec<Pair>,
+    /// Figures that have no counterpart.
     pub unpaired: Vec<Unpaired>,
 }
 
@@ -95,14 +102,19 @@ pub struct Pair {
     pub code: String,
     /// The publication's own words for the measured work.
     pub description: String,
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Parameters of our test that are not the defaults.
     pub params: BTreeMap<String, String>,
+    /// Speed or throughput.
     pub kind: Kind,
+    /// Quantity that both figures count.
     pub quantity: Quantity,
     /// The common unit.
     pub unit: &'static str,
+    /// Figure of the publication.
     pub theirs: Figure,
+    /// Figure of the measured run.
     pub yours: Figure,
     /// Yours / theirs.
     pub ratio: f64,
@@ -121,14 +133,18 @@ pub struct Pair {
 pub struct Figure {
     /// In the common unit.
     pub value: f64,
+    /// Figure before its conversion, as printed or measured.
     pub printed: f64,
+    /// Unit of that figure.
     pub printed_unit: String,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
     /// Mean time of an op at this figure, in ms; absent if a publication does not print it.
     pub service_time_ms: Option<f64>,
+    /// Verdict on this figure alone.
     #[serde(rename = "verdict")]
     pub status: Status,
+    /// Conversion to the common unit.
     pub conversion: Conversion,
 }
 
@@ -139,7 +155,9 @@ pub struct Unpaired {
     pub code: String,
     /// Absent: of both kinds.
     pub kind: Option<Kind>,
+    /// Reason as a code.
     pub reason: Why,
+    /// The same as a sentence.
     #[serde(serialize_with = "said")]
     pub text: Sentence,
 }
@@ -359,7 +377,7 @@ impl<'a> Compared<'a> {
         if let Some((org, orgs)) = params.get(ORG).zip(self.words.orgs.get(self.engine))
             && !orgs.contains(&org.as_str())
         {
-            let text = Sentence::new("{engine} has no table organisation {org}");
+            let text = Sentence::new("{engine} has no table organization {org}");
             return Some(text.with("engine", self.engine).with("org", org.as_str()));
         }
         let refused = |param: &crate::model::Param| {

@@ -11,6 +11,7 @@ pub struct Note {
     /// `data`, `one-an-op`, `per-op`, `fixed-work`, `differs`, or what is said against the printed
     /// figure: `lower-bound`, `doubtful`, `approximate`, `caution`, `restored`, `bound`.
     pub code: String,
+    /// The remark as a sentence.
     #[serde(serialize_with = "super::said")]
     pub text: Sentence,
 }

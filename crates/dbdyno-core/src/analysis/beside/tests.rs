@@ -88,7 +88,7 @@ fn another_organisation_is_not_the_same_work_and_one_that_the_engine_lacks_is_to
     }
     let lacking = found(&[measured(1, 2500.0, "default")], &[hash]);
     assert_eq!(lacking.unpaired[0].reason, Why::EngineCannot);
-    assert_eq!(lacking.unpaired[0].text.to_string(), "postgres has no table organisation hash");
+    assert_eq!(lacking.unpaired[0].text.to_string(), "postgres has no table organization hash");
 }
 
 #[test]

@@ -33,6 +33,7 @@ const EQUAL: f64 = 1e-3;
 /// The conversion of a figure to an amount of the common quantity per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Conversion {
+    /// Kind of the conversion.
     pub code: Code,
     /// Amount of the common quantity in one unit of the figure before: in one op, or the fixed
     /// work of a job.
@@ -60,11 +61,15 @@ impl Conversion {
 /// An amount per second, the figure that it was made from, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate<'a> {
+    /// Amount of the common quantity per second.
     pub per_s: f64,
     /// As printed or measured, with its unit and the metric's name.
     pub printed: f64,
+    /// Unit of the figure before.
     pub unit: &'a str,
+    /// Name of its metric.
     pub metric: &'a str,
+    /// Conversion that was made.
     pub conversion: Conversion,
 }
 

@@ -2,16 +2,17 @@
 
 use super::need::Need;
 use super::{Outcome, Span};
+use crate::analysis::bottleneck::{Cause, limiters};
 use crate::analysis::interval::supports;
-use crate::analysis::limiter::{Cause, limiters};
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::model::{
-    Better, Drive, LatencySummary, Promise, Sentence, Status, Test, params, without_offer,
+    Better, Drive, LatencySummary, Sentence, Slo, Status, Test, params, without_offer,
 };
 
 /// A rate that was measured, and the times of its ops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a> {
+    /// The rate, with its interval.
     pub figure: Figure<'a>,
     times: &'a LatencySummary,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
@@ -22,7 +23,9 @@ pub struct Point<'a> {
 /// Answer for one requirement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
+    /// The requirement.
     pub need: &'a Need,
+    /// Outcome for it alone.
     pub outcome: Outcome,
     /// Reason why it does not fit, or why that is unknown.
     pub why: Option<Sentence>,
@@ -48,12 +51,12 @@ impl Answer<'_> {
 
 impl<'a> Point<'a> {
     /// The percentile of the promise, in us.
-    pub fn time_us(&self, promise: Promise) -> Option<f64> {
+    pub fn time_us(&self, promise: Slo) -> Option<f64> {
         promise.percentile.of(self.times)
     }
 
     /// True if the SLO is met; none if that is unknown.
-    fn keeps(&self, promise: Option<Promise>) -> Option<bool> {
+    fn keeps(&self, promise: Option<Slo>) -> Option<bool> {
         promise.map_or(Some(true), |promise| Some(self.time_us(promise)? < promise.limit_us))
     }
 
@@ -244,8 +247,8 @@ impl Case<'_> {
 
     fn too_little(&self, most: &Point<'_>) -> Sentence {
         let template = match most.figure.jobs {
-            Some(_) => "the most is {most} {unit}, with {jobs}",
-            None => "the most is {most} {unit}",
+            Some(_) => "the maximum is {most} {unit}, with {jobs}",
+            None => "the maximum is {most} {unit}",
         };
         Sentence::new(template)
             .with("most", most.figure.value)
@@ -271,7 +274,7 @@ impl Case<'_> {
             .filter(is_low)
             .filter(breaks)
             .find(|point| !keeps_above(point.figure.value))?;
-        let at = Sentence::new("{promise} is broken at {rate} {unit}: it is {time} ms")
+        let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
             .with("promise", promise.to_string())
             .with("rate", broken.figure.value)
             .with("unit", self.need.unit.as_str());
@@ -282,10 +285,10 @@ impl Case<'_> {
         let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
         match self.valid.iter().all(|point| point.keeps(self.need.promise) == Some(false)) {
             true => Sentence::new(
-                "{promise} is broken at every rate that was measured, all of them \
-                               above the one needed",
+                "{promise} is missed at every rate that was measured, all of them above the \
+                 required one",
             ),
-            false => Sentence::new("too few ops were timed to know whether {promise} is kept"),
+            false => Sentence::new("too few ops were timed to know whether {promise} is met"),
         }
         .with("promise", promise)
     }
@@ -323,10 +326,10 @@ impl Case<'_> {
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps(Some(promise)) {
             Some(_) => {
-                "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was \
-                 not measured"
+                "{promise} is met at {kept} {unit} and missed at {next}; nothing between was \
+                 measured"
             }
-            None => "{promise} is kept at {kept} {unit}; whether it is at {next} is not known",
+            None => "{promise} is met at {kept} {unit}; whether it is met at {next} is not known",
         };
         Some(
             Sentence::new(template)
@@ -353,12 +356,11 @@ impl Case<'_> {
                 self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
             let template = match is_only {
                 true => {
-                    "the most with {jobs} is {most} {unit}, and no other number of jobs was \
-                         measured"
+                    "the maximum with {jobs} is {most} {unit}, and no other number of jobs was \
+                     measured"
                 }
                 false => {
-                    "throughput still rose with {jobs}, the most that were measured: {most} \
-                          {unit}"
+                    "throughput still rose with {jobs}, the largest number measured: {most} {unit}"
                 }
             };
             let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));

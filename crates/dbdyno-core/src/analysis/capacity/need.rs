@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::quote;
-use crate::model::{Drive, Promise, Test, params, without_offer};
+use crate::model::{Drive, Slo, Test, params, without_offer};
 
 /// More of anything per second is a typing error.
-const MOST_PER_S: f64 = 1e12;
+const MAX_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
 /// Syntax of a requirement.
-pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps \
+pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and an SLO: TP-LIGHT 8000 tps \
                         update_pct=20 p99<5ms";
 
 /// A rate of a workload that a platform should reach.
@@ -27,9 +27,10 @@ pub struct Need {
     pub drive: Option<Drive>,
     /// In `unit`.
     pub rate: f64,
+    /// Unit of the rate.
     pub unit: String,
     /// Of the time of an op.
-    pub promise: Option<Promise>,
+    pub promise: Option<Slo>,
 }
 
 /// A file of needs: `[[need]]` with the words of the command line as fields.
@@ -48,7 +49,7 @@ struct Entry {
     unit: String,
     #[serde(default)]
     params: BTreeMap<String, Scalar>,
-    promise: Option<Promise>,
+    promise: Option<Slo>,
 }
 
 /// A value of a parameter in a file.
@@ -105,11 +106,11 @@ impl Need {
     fn add(&mut self, word: &str) -> Result<(), String> {
         if word.contains('<') {
             let twice = self.promise.replace(word.parse()?).is_some();
-            return if twice { Err("there are two promises".into()) } else { Ok(()) };
+            return if twice { Err("there are two SLOs".into()) } else { Ok(()) };
         }
         match word.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => self.set(name, value),
-            _ => Err(format!("{} is neither param=value nor a promise", quote(word))),
+            _ => Err(format!("{} is neither param=value nor an SLO", quote(word))),
         }
     }
 
@@ -122,10 +123,10 @@ impl Need {
     }
 
     fn checked(self) -> Result<Need, String> {
-        match self.rate > 0.0 && self.rate <= MOST_PER_S {
+        match self.rate > 0.0 && self.rate <= MAX_PER_S {
             true => Ok(self),
             false => Err(format!(
-                "{} is not a rate: it must be above 0 and at most {MOST_PER_S:e}",
+                "{} is not a rate: it must be above 0 and at most {MAX_PER_S:e}",
                 self.rate
             )),
         }
@@ -208,8 +209,8 @@ mod tests {
             ("TP-LIGHT 1e13 tps", "is not a rate"),
             ("TP-LIGHT 8 tps x", "'x' is neither"),
             ("TP-LIGHT 8 tps =x", "'=x' is neither"),
-            ("TP-LIGHT 8 tps p98<5ms", "not a valid promise"),
-            ("TP-LIGHT 8 tps p99<5ms p50<1ms", "two promises"),
+            ("TP-LIGHT 8 tps p98<5ms", "not a valid SLO"),
+            ("TP-LIGHT 8 tps p99<5ms p50<1ms", "two SLOs"),
             ("TP-LIGHT 8 tps a=1 a=2", "'a' is given twice"),
             ("TP-LIGHT 8 tps drive=car", "'car' is not a drive"),
         ] {
@@ -232,7 +233,7 @@ mod tests {
         let wrong = |from: &str, to: &str| Need::parse_file(&text.replace(from, to)).unwrap_err();
         assert_eq!(Need::parse_file(""), Err((0, "there is no [[need]]".into())));
         assert!(wrong("unit", "units").1.contains("unknown field"));
-        assert!(wrong("p99<5ms", "soon").1.contains("not a valid promise"));
+        assert!(wrong("p99<5ms", "soon").1.contains("not a valid SLO"));
         assert!(wrong("rate = 100", "rate = -1").1.contains("not a rate"));
     }
 

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::analysis::fixture::{at, counters, kpm};
-use crate::analysis::{compare, errata};
+use crate::analysis::{compare, published_checks};
 use crate::model::{
-    Better, DeviceSync, Drive, KpmValue, LatencySummary, Offer, OpenLoop, PublishedKind, Reason,
-    ReasonCode, RunKind, Status, Verdict,
+    Better, DeviceSync, Drive, KpmValue, LatencySummary, OfferedLoad, OpenLoop, PublishedKind,
+    Reason, ReasonCode, RunKind, Status, Verdict,
 };
 
 /// A ramp of SRV-QUERY1 in qps: 100, 190, 300 and 306 with 1, 2, 4 and 8 jobs, +-1 %; p99 of 1, 2,
@@ -43,7 +43,7 @@ fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
     assert_eq!(said("100 qps", ramp()), (Outcome::Fits, Some(2), String::new()));
     assert_eq!(said("188.1 qps", ramp()).1, Some(2));
     assert_eq!(said("188.2 qps", ramp()).1, Some(4));
-    let most = "the most is 306 qps, with 8 jobs";
+    let most = "the maximum is 306 qps, with 8 jobs";
     assert_eq!(said("310 qps", ramp()), (Outcome::DoesNotFit, None, most.into()));
     let (outcome, jobs, why) = said("305 qps", ramp());
     assert_eq!((outcome, jobs), (Outcome::NotCovered, None));
@@ -57,9 +57,9 @@ fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
 fn nothing_is_said_beyond_what_was_measured() {
     let still = |results, rate: &str| said(rate, results).2;
     let rising = ramp().into_iter().take(3).collect::<Vec<_>>();
-    let more = "throughput still rose with 4 jobs, the most that were measured: 300 qps";
+    let more = "throughput still rose with 4 jobs, the largest number measured: 300 qps";
     assert_eq!(still(rising.clone(), "310 qps"), more);
-    let only = "the most with 4 jobs is 300 qps, and no other number of jobs was measured";
+    let only = "the maximum with 4 jobs is 300 qps, and no other number of jobs was measured";
     assert_eq!(still(vec![point(4, 300.0)], "310 qps"), only);
     let mut full = rising;
     full[2].window_counters = counters(&[
@@ -163,26 +163,24 @@ fn a_promise_must_be_kept_where_the_rate_is_reached() {
     assert_eq!(said("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));
     let (outcome, _, why) = said("150 qps p99<1.5ms", ramp());
     assert_eq!(outcome, Outcome::NotCovered);
-    assert_eq!(
-        why,
-        "p99<1.5ms is kept at 100 qps and broken at 190; what lies between was not measured"
-    );
-    let floor = "p99<1ms is broken at 100 qps: it is 1 ms";
+    assert_eq!(why, "p99<1.5ms is met at 100 qps and missed at 190; nothing between was measured");
+    let floor = "p99<1ms is missed at 100 qps: it is 1 ms";
     assert_eq!(said("50 qps p99<1ms", ramp()), (Outcome::DoesNotFit, None, floor.into()));
-    assert_eq!(said("310 qps p99<1s", ramp()).2, "the most is 306 qps, with 8 jobs");
+    assert_eq!(said("310 qps p99<1s", ramp()).2, "the maximum is 306 qps, with 8 jobs");
     assert_eq!(
         said("200 qps p50<1s", ramp()).2,
-        "too few ops were timed to know whether p50<1s is kept"
+        "too few ops were timed to know whether p50<1s is met"
     );
     let all_above = ramp().into_iter().skip(1).collect();
-    let why = "p99<1ms is broken at every rate that was measured, all of them above the one needed";
+    let why = "p99<1ms is missed at every rate that was measured, all of them above the required \
+               one";
     assert_eq!(said("50 qps p99<1ms", all_above), (Outcome::NotCovered, None, why.into()));
 }
 
 #[test]
 fn an_open_loop_tells_the_times_of_its_answers() {
     let offered = |per_s: f64, p99_us: f64| {
-        let offer = Offer { per_s, arrivals: Default::default(), promise: None };
+        let offer = OfferedLoad { per_s, arrivals: Default::default(), promise: None };
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut test = point(8, per_s);
         [&mut test.params, &mut test.chosen].into_iter().for_each(|params| offer.add_to(params));
@@ -200,7 +198,7 @@ fn an_open_loop_tells_the_times_of_its_answers() {
     results.extend([offered(150.0, 900.0), offered(200.0, 60_000.0)]);
     assert_eq!(said("140 qps p99<1ms", results.clone()), (Outcome::Fits, Some(8), String::new()));
     let (outcome, _, why) = said("195 qps p99<3ms", results);
-    assert_eq!((outcome, why.contains("broken at 200")), (Outcome::NotCovered, true), "{why}");
+    assert_eq!((outcome, why.contains("missed at 200")), (Outcome::NotCovered, true), "{why}");
 }
 
 #[test]
@@ -215,7 +213,7 @@ fn applications_are_clients_unless_the_need_names_a_drive() {
 #[test]
 fn a_publication_answers_as_printed() {
     let print = |jobs, qps| {
-        errata::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)])
+        published_checks::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)])
     };
     let tests = vec![print(1, 100.0), print(2, 190.0), print(4, 191.0)];
     let ask = |rate: &str| {
@@ -309,7 +307,7 @@ fn several_needs_share_the_platform_or_nobody_knows() {
     assert_eq!(ask(&needs(153.0, 400.0), &tests), (Outcome::Fits, String::new()));
     let (outcome, why) = ask(&needs(245.0, 400.0), &tests);
     assert_eq!(
-        (outcome, why.contains("take 114 % of the processors")),
+        (outcome, why.contains("take 114 % of the CPUs")),
         (Outcome::DoesNotFit, true),
         "{why}"
     );

@@ -7,7 +7,7 @@ use crate::model::{Sentence, Status};
 use crate::stats::moderated::Size;
 
 /// Names that a sentence lists.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The answer of the gate: whether it passes, the whole, what was found and what was not seen;
 /// empty without a limit.
@@ -62,8 +62,8 @@ fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
         ),
         Outcome::Fail => {
             let all = failures(comparison, gate);
-            let named = Sentence::list(all.iter().take(MOST_NAMED).cloned());
-            match all.len().saturating_sub(MOST_NAMED) {
+            let named = Sentence::list(all.iter().take(MAX_NAMED).cloned());
+            match all.len().saturating_sub(MAX_NAMED) {
                 0 => Sentence::new("Fail: {what}").with("what", named),
                 more => Sentence::new("Fail: {what} and {more} more")
                     .with("what", named)
@@ -164,11 +164,11 @@ fn found(size: &Size) -> Sentence {
 }
 
 fn blind(gate: &Judgement) -> Option<Sentence> {
-    let names = gate.blind.iter().take(MOST_NAMED).map(|name| Sentence::quoted(name.as_str()));
+    let names = gate.blind.iter().take(MAX_NAMED).map(|name| Sentence::quoted(name.as_str()));
     let named = Sentence::list(names);
     let text = match gate.blind.len() {
         0 => return None,
-        count if count > MOST_NAMED => {
+        count if count > MAX_NAMED => {
             "Blind below {size%} in {count} of {figures}: {names} and {more} more"
         }
         _ => "Blind below {size%} in {count} of {figures}: {names}",
@@ -179,7 +179,7 @@ fn blind(gate: &Judgement) -> Option<Sentence> {
             .with("count", gate.blind.len())
             .with("figures", figures(gate.figures))
             .with("names", named)
-            .with("more", gate.blind.len().saturating_sub(MOST_NAMED)),
+            .with("more", gate.blind.len().saturating_sub(MAX_NAMED)),
     )
 }
 

@@ -10,13 +10,17 @@ use crate::model::Effect;
 /// A fact in which two disclosures differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
+    /// Section of the disclosure: `hardware`.
     pub section: String,
+    /// Name of the fact in its section.
     pub fact: String,
     /// `not stated` if the run does not know the fact at all.
     pub base: String,
+    /// The same of the other run.
     pub other: String,
     /// Groups with tests in both runs that it touches.
     pub touches: Vec<String>,
+    /// Reason why it touches them; empty if it touches none.
     pub because: String,
 }
 

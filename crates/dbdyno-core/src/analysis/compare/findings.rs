@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, Work};
-use crate::analysis::errata;
 use crate::analysis::interval::Unknown;
 use crate::analysis::interval::supports;
+use crate::analysis::published_checks;
 use crate::analysis::scaling::{self, Hidden};
 use crate::model::sentence::Value;
 use crate::model::{Better, Reason, Sentence};
@@ -17,6 +17,7 @@ pub struct Finding {
     /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`,
     /// `left-out`, `utilisation`, `not-compared`.
     pub code: String,
+    /// The sentence, with its figures.
     #[serde(serialize_with = "super::said")]
     pub text: Sentence,
 }
@@ -50,7 +51,7 @@ fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
                 .with("name", side.name)
                 .with("sentence", slip.said())
         };
-        let found = errata::of_platform(side.run, side.tests);
+        let found = published_checks::of_platform(side.run, side.tests);
         found.iter().map(|slip| finding("slip", named(slip))).collect::<Vec<_>>()
     };
     [of(base), of(other)].concat()
@@ -144,18 +145,18 @@ fn tally(comparison: &Comparison) -> Vec<Finding> {
 fn work(comparison: &Comparison) -> Option<Finding> {
     let mut changed: Vec<&Work> = comparison.work.iter().filter(|work| work.stands).collect();
     changed.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
-    let named = Sentence::list(changed.iter().take(MOST_NAMED).map(|work| work.sentence()));
+    let named = Sentence::list(changed.iter().take(MAX_NAMED).map(|work| work.sentence()));
     let text = match changed.len() {
         0 => return None,
-        count if count > MOST_NAMED => "work per op changed: {named} and {more} more",
+        count if count > MAX_NAMED => "work per op changed: {named} and {more} more",
         _ => "work per op changed: {named}",
     };
-    let more = changed.len().saturating_sub(MOST_NAMED);
+    let more = changed.len().saturating_sub(MAX_NAMED);
     Some(finding("work", Sentence::new(text).with("named", named).with("more", more)))
 }
 
 /// Names that a sentence lists.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Groups of whose accepted figures every one went the same way.
 fn groups(comparison: &Comparison) -> Vec<Finding> {

@@ -21,6 +21,7 @@ const TAIL: f64 = 0.025;
 pub enum Outcome {
     /// Nothing is worse by more than the limit beyond the noise.
     Pass,
+    /// A mean or a figure is worse by more than the limit, and not by chance.
     Fail,
     /// No figure decides anything.
     NoAnswer,
@@ -32,10 +33,13 @@ pub struct Level {
     /// Absent for the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Number of figures in the mean.
     pub figures: usize,
     /// Geometric mean of other / base, times taken inversely: above 1 = better.
     pub ratio: f64,
+    /// Lower end of the interval of the ratio.
     pub low: f64,
+    /// Upper end of the interval of the ratio.
     pub high: f64,
     /// The loss that would have failed with a chance of 80 %, as a fraction.
     pub detectable_loss: f64,
@@ -69,6 +73,7 @@ impl Level {
 /// The measuring that finds a loss of `loss` in four fifths of the figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Missing {
+    /// The loss, as a fraction.
     pub loss: f64,
     /// Repetitions in each run; absent where no number of them does.
     pub repetitions: Option<f64>,
@@ -81,6 +86,7 @@ pub struct Missing {
 /// The gate of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
+    /// Outcome for all figures together.
     pub outcome: Outcome,
     /// The loss, as a fraction, that it allows.
     pub limit: f64,
@@ -94,8 +100,10 @@ pub struct Judgement {
     pub excluded: usize,
     /// Those that a loss of twice the limit may pass unseen.
     pub blind: Vec<String>,
+    /// The loss that would have been found in most figures.
     #[serde(serialize_with = "size_of")]
     pub detectable: Option<Size>,
+    /// Measuring that would have found a loss of the limit, where this one would not.
     pub missing: Option<Missing>,
 }
 

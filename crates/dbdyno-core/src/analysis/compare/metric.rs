@@ -2,7 +2,7 @@
 
 use super::estimate::worst;
 use crate::analysis::interval::most_trusted;
-use crate::analysis::interval::{self, Known};
+use crate::analysis::interval::{self, IntervalOrReason};
 use crate::analysis::{derive, figure, published, ramp};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
 
@@ -133,7 +133,7 @@ pub struct Reading<'a> {
     pub value: f64,
     pub test: &'a Test,
     /// Interval of the figure, or the reason why it has none.
-    pub known: Known,
+    pub known: IntervalOrReason,
     /// The repetitions that count, with their values.
     pub all: Vec<(f64, &'a Test)>,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
@@ -174,7 +174,8 @@ pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a
         .map(|one| (one.value, one.jobs))
         .collect();
     let candidates = most_trusted(readings, Reading::status);
-    let all: Vec<(f64, Known)> = candidates.iter().map(|one| (one.value, one.known)).collect();
+    let all: Vec<(f64, IntervalOrReason)> =
+        candidates.iter().map(|one| (one.value, one.known)).collect();
     let best = candidates
         .into_iter()
         .reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;

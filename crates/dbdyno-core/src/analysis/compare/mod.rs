@@ -37,7 +37,9 @@ pub use work::Work;
 pub struct Side<'a> {
     /// As the comparison calls it.
     pub name: &'a str,
+    /// Run with its disclosure.
     pub run: &'a RunRecord,
+    /// Its tests.
     pub tests: &'a [Test],
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -75,10 +77,13 @@ impl Side<'_> {
 /// Result of comparing two runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
+    /// Name of the baseline.
     pub base: String,
+    /// Name of the run that is compared with it.
     pub other: String,
     /// The calibrations that the intervals allow for, by name.
     pub calibrations: Vec<String>,
+    /// Facts in which the disclosures differ.
     pub differences: Vec<Difference>,
     /// Speed and throughput of every workload, by its KPM.
     pub kpms: Vec<Row>,
@@ -90,7 +95,9 @@ pub struct Comparison {
     pub work: Vec<Work>,
     /// Geometric means over the workloads of a group.
     pub groups: Vec<GroupMean>,
+    /// Figures that only one run has, or that cannot be compared.
     pub not_compared: Vec<NotCompared>,
+    /// Sentences that the figures support.
     pub findings: Vec<Finding>,
     /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
     pub earlier_runs: usize,
@@ -109,7 +116,9 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
+    /// Figure at one job.
     Speed,
+    /// Best figure at any number of jobs.
     Throughput,
 }
 
@@ -130,7 +139,9 @@ pub enum Change {
     /// Inside the noise.
     #[serde(rename = "~")]
     Same,
+    /// Better beyond the noise.
     Better,
+    /// Worse beyond the noise.
     Worse,
     /// The noise is not known.
     Undecided,
@@ -151,7 +162,9 @@ impl Change {
 /// The workload that a line is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Subject {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
     /// The code of another suite under which it was run.
     pub asked_as: Option<String>,
@@ -175,18 +188,26 @@ impl Subject {
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
+    /// Workload with its parameters.
     #[serde(flatten)]
     pub subject: Subject,
+    /// Speed or throughput.
     pub kind: Kind,
     /// Name of the metric; the unit for a KPM of ours.
     pub metric: String,
+    /// Unit of both figures.
     pub unit: String,
+    /// Direction in which the figures are better.
     pub better: Better,
+    /// Figure of the baseline.
     pub base: f64,
+    /// Figure of the other run.
     pub other: f64,
     /// Jobs at which the figures were reached; absent if a publication does not print them.
     pub base_jobs: Option<u32>,
+    /// Jobs of the other run's figure.
     pub other_jobs: Option<u32>,
+    /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
     /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
@@ -206,22 +227,28 @@ pub struct Row {
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
     #[serde(rename = "verdict")]
     pub status: Status,
+    /// Reasons that lower the verdict.
     #[serde(serialize_with = "all_said")]
     pub reasons: Vec<Sentence>,
     /// The verdicts of the two figures themselves.
     #[serde(rename = "base_verdict")]
     pub base_status: Status,
+    /// Verdict on the other run's figure.
     #[serde(rename = "other_verdict")]
     pub other_status: Status,
     /// Mean service times at those jobs, in ms.
     #[serde(rename = "base_service_time_ms")]
     pub base_service_ms: Option<f64>,
+    /// Mean service time of the other run at its number of jobs, in ms.
     #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
     /// Ratio of the figures per job, core and licence, and per cost of the platform.
     pub per_job: Option<f64>,
+    /// Ratio of the figures per core.
     pub per_core: Option<f64>,
+    /// Ratio of the figures per license.
     pub per_licence: Option<f64>,
+    /// Ratio of the figures per cost of the platform.
     pub per_price: Option<f64>,
 }
 
@@ -261,32 +288,48 @@ impl Row {
 /// The KPM of both at the same number of jobs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EqualJobs {
+    /// Workload with its parameters.
     #[serde(flatten)]
     pub subject: Subject,
+    /// Number of jobs, the same in both runs.
     pub jobs: u32,
+    /// Name of the metric.
     pub metric: String,
+    /// Unit of both figures.
     pub unit: String,
+    /// Direction in which the figures are better.
     pub better: Better,
+    /// Figure of the baseline.
     pub base: f64,
+    /// Figure of the other run.
     pub other: f64,
+    /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
     /// Throughput / best throughput of the ramp.
     pub base_utilisation: Option<f64>,
+    /// The same of the other run.
     pub other_utilisation: Option<f64>,
+    /// CPU use of the baseline's host, in percent; absent if it is not known.
     pub base_cpu_busy_pct: Option<f64>,
+    /// CPU use of the other run's host, in percent; absent if it is not known.
     pub other_cpu_busy_pct: Option<f64>,
+    /// Mean service time of the baseline, in ms.
     #[serde(rename = "base_service_time_ms")]
     pub base_service_ms: Option<f64>,
+    /// Mean service time of the other run, in ms.
     #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
+    /// The worse of both verdicts, lowered by what makes the two hard to compare.
     #[serde(rename = "verdict")]
     pub status: Status,
     /// The verdicts of the two figures themselves.
     #[serde(rename = "base_verdict")]
     pub base_status: Status,
+    /// Verdict on the other run's figure.
     #[serde(rename = "other_verdict")]
     pub other_status: Status,
+    /// The repetitions that the ratio is estimated from.
     #[serde(skip)]
     pub sample: Option<estimate::Sample>,
 }
@@ -295,9 +338,13 @@ pub struct EqualJobs {
 /// better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupMean {
+    /// Group of the workloads as in the catalog: `SRV`.
     pub group: String,
+    /// Speed or throughput.
     pub kind: Kind,
+    /// Geometric mean of the ratios.
     pub ratio: f64,
+    /// Number of figures in the mean.
     pub workloads: usize,
     /// Figures of the group that are conditional or invalid.
     pub left_out: usize,
@@ -306,9 +353,12 @@ pub struct GroupMean {
 /// A figure that only one of the runs has, or that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotCompared {
+    /// Workload, with what tells it from others.
     #[serde(rename = "workload")]
     pub label: String,
+    /// Speed or throughput; absent if it is about both.
     pub kind: Option<Kind>,
+    /// Reason why there is no comparison.
     #[serde(serialize_with = "said")]
     pub why: Sentence,
     /// The base has a sound figure and the other has none.
@@ -395,6 +445,7 @@ fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
     Some(NotCompared { label: "per price".into(), kind: None, why, lost: false })
 }
 
+/// Runs and tests made by hand, for the tests of this crate and of those above.
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use super::Side;

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::estimate::{Point, decides};
 use super::{Change, Row};
-use crate::analysis::interval::{Interval, Known, Unknown};
+use crate::analysis::interval::{Interval, IntervalOrReason, Unknown};
 use crate::model::{Better, Sentence};
 use crate::stats::moderated::step_up;
 use crate::stats::summary::two_sided_p;
@@ -18,6 +18,7 @@ const LEVEL: f64 = 0.05;
 /// A ratio other / base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
+    /// The ratio itself.
     pub value: f64,
     /// Its 95 % interval, or why there is none.
     pub span: Result<Span, Unknown>,
@@ -26,7 +27,9 @@ pub struct Ratio {
 /// The interval of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
     /// Probability of a ratio as far from 1 if nothing differs (two-sided).
     pub p: f64,
@@ -36,7 +39,7 @@ impl Ratio {
     /// other / base of two figures and how well they are known, on the logarithm, where errors as
     /// fractions are symmetric. Without the interval of either there is none; the reason is the
     /// base's, if it has one.
-    pub fn of(base: (f64, Known), other: (f64, Known)) -> Ratio {
+    pub fn of(base: (f64, IntervalOrReason), other: (f64, IntervalOrReason)) -> Ratio {
         let value = other.0 / base.0;
         let span = base.1.and_then(|own| Ok(span(value, &own, &other.1?)));
         Ratio { value, span }
@@ -146,15 +149,18 @@ mod tests {
     use crate::analysis::fixture::at;
     use crate::analysis::interval;
 
-    fn of_seconds(fraction: f64) -> interval::Known {
+    fn of_seconds(fraction: f64) -> interval::IntervalOrReason {
         Ok(Interval::of_seconds(fraction, 4.0))
     }
 
-    fn ratio_of(base: (f64, interval::Known), other: (f64, interval::Known)) -> Ratio {
+    fn ratio_of(
+        base: (f64, interval::IntervalOrReason),
+        other: (f64, interval::IntervalOrReason),
+    ) -> Ratio {
         Ratio::of(base, other)
     }
 
-    fn spread(values: &[f64]) -> (f64, interval::Known) {
+    fn spread(values: &[f64]) -> (f64, interval::IntervalOrReason) {
         let test = at(1, 1.0).into();
         let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
         (values[values.len() / 2], interval::of(&repeats, &test, &test.kpm().value))

@@ -6,7 +6,7 @@ use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
-use crate::analysis::{errata, interval, unsteady};
+use crate::analysis::{cpu_speed, interval, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// Data that every row needs in addition to its figures.
@@ -27,8 +27,9 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Cores count only where the platform tables do not contradict the CPU figures.
     pub fn new(base: &Side<'a>, other: &Side<'a>, past: &'a [Past<'a>]) -> Context<'a> {
-        let sound =
-            [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
+        let sound = [base, other]
+            .iter()
+            .all(|side| published_checks::of_platform(side.run, side.tests).is_empty());
         let both =
             |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
@@ -51,7 +52,7 @@ impl<'a> Context<'a> {
     fn speeds(&self, base: &Test, other: &Test) -> Option<Sentence> {
         let (base, other) =
             base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
-        unsteady::between(base, other)
+        cpu_speed::between(base, other)
     }
 }
 

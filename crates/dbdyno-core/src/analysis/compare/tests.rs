@@ -2,8 +2,8 @@
 
 use super::fixture::{run, side};
 use super::*;
-use crate::analysis::errata::fixture::test;
 use crate::analysis::fixture::at;
+use crate::analysis::published_checks::fixture::test;
 use crate::model::{PublishedKind, Reason, ReasonCode, TestResult, Verdict};
 
 fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {

@@ -53,14 +53,20 @@ fn in_all(test: &TestResult, counter: &str) -> Option<f64> {
 /// A kind of work per op of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Work {
+    /// Workload with its parameters.
     #[serde(flatten)]
     pub subject: Subject,
+    /// Number of jobs, the same in both runs.
     pub jobs: u32,
     /// `logical reads`.
     pub what: &'static str,
+    /// Unit of both amounts.
     pub unit: &'static str,
+    /// Amount per op of the baseline.
     pub base: f64,
+    /// Amount per op of the other run.
     pub other: f64,
+    /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
     /// It differs also as one of all that are compared, and by 2 % or more.

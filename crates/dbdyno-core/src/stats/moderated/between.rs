@@ -3,8 +3,7 @@
 
 use super::squeeze::squeeze;
 use super::{
-    FEWEST_POINTS, FEWEST_RUNS, FEWEST_RUNS_OF_FEW_POINTS, LEAST_VARIANCE, Location, PRIOR_COMMON,
-    Variance,
+    Location, MIN_POINTS, MIN_RUNS, MIN_RUNS_OF_FEW_POINTS, MIN_VARIANCE, PRIOR_COMMON, Variance,
 };
 use crate::stats::summary::{mean, median};
 
@@ -55,7 +54,7 @@ impl Course {
         let repeated: Vec<f64> =
             found.iter().filter(|one| one.repetitions > 1).map(|one| one.variance).collect();
         let reciprocals: f64 = found.iter().map(|one| 1.0 / one.repetitions as f64).sum();
-        (found.len() >= FEWEST_RUNS).then(|| Course {
+        (found.len() >= MIN_RUNS).then(|| Course {
             point,
             off: runs.iter().map(|run| Some(at(run)?.at - centre)).collect(),
             noise: Variance {
@@ -83,8 +82,8 @@ impl Between {
     pub fn of(runs: &[Vec<Option<Location>>]) -> Option<Between> {
         let count = runs.iter().map(Vec::len).max().unwrap_or(0);
         let courses: Vec<Course> = (0..count).filter_map(|point| Course::of(point, runs)).collect();
-        let is_few = courses.len() < FEWEST_POINTS;
-        if courses.is_empty() || (is_few && runs.len() < FEWEST_RUNS_OF_FEW_POINTS) {
+        let is_few = courses.len() < MIN_POINTS;
+        if courses.is_empty() || (is_few && runs.len() < MIN_RUNS_OF_FEW_POINTS) {
             return None;
         }
         let of_run = |run: usize| courses.iter().filter_map(move |course| course.off[run]);
@@ -101,7 +100,7 @@ impl Between {
             })
             .collect();
         let point = point_effect(&stated);
-        let ratio = |(left, noise): (f64, f64)| left / (point + noise).max(LEAST_VARIANCE);
+        let ratio = |(left, noise): (f64, f64)| left / (point + noise).max(MIN_VARIANCE);
         let ratios: Vec<Variance> = courses
             .iter()
             .zip(&stated)
@@ -130,7 +129,7 @@ fn usual_noises(courses: &[Course]) -> Vec<Option<Variance>> {
     let is_repeated = |course: &Course| course.noise.freedom > 0.0;
     let own: Vec<Variance> =
         courses.iter().filter(|one| is_repeated(one)).map(|one| one.noise).collect();
-    let mut moderated = squeeze(&own, LEAST_VARIANCE).variances.into_iter();
+    let mut moderated = squeeze(&own, MIN_VARIANCE).variances.into_iter();
     let noise = |course| if is_repeated(course) { moderated.next() } else { None };
     courses.iter().map(noise).collect()
 }

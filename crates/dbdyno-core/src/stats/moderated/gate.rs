@@ -42,6 +42,7 @@ impl Test {
 /// The gate's judgement on the whole, on a group or on a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
+    /// Ratio that is judged, with its variance.
     pub ratio: Ratio,
     /// The probability of a ratio as low by chance.
     pub p: f64,

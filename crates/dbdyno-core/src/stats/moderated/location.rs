@@ -24,7 +24,7 @@ const SCALE_OF_MANY: f64 = 1.4826;
 /// After so many steps the mean stands still.
 const STEPS: usize = 6;
 /// However many repetitions are wild, the variance is not more than nine times that within reach.
-const LEAST_NEAR: f64 = 1.0 / 3.0;
+const MIN_NEAR: f64 = 1.0 / 3.0;
 
 /// The value of a point in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +33,7 @@ pub struct Location {
     pub at: f64,
     /// Variance of one repetition; 0 if there is only one.
     pub variance: f64,
+    /// Number of repetitions of the point.
     pub repetitions: usize,
     /// Squared standard error as the seconds of the only repetition tell it.
     pub within: Option<f64>,
@@ -90,7 +91,7 @@ fn location(logs: &[f64], reach: f64) -> Location {
     let near = off.clone().filter(|off| off.abs() <= reach).count() as f64 / logs.len() as f64;
     let squares: f64 = off.map(|off| off.clamp(-reach, reach).powi(2)).sum();
     let freedom = (logs.len() as f64 - 1.0).max(1.0);
-    let variance = squares / freedom / near.max(LEAST_NEAR).powi(2);
+    let variance = squares / freedom / near.max(MIN_NEAR).powi(2);
     Location { at, variance, repetitions: logs.len(), within: None }
 }
 

@@ -34,15 +34,15 @@ pub use squeeze::squeeze;
 use super::summary::{t95, two_sided_p};
 
 /// Most degrees of freedom that a variance is said to have: a prior is an estimate, too.
-const MOST_FREEDOM: f64 = 60.0;
+const MAX_FREEDOM: f64 = 60.0;
 /// Least variance of a logarithm: a standard deviation of 0.1 %, less than any clock resolves.
-const LEAST_VARIANCE: f64 = 1e-6;
+const MIN_VARIANCE: f64 = 1e-6;
 /// Points from which on they tell something about one another.
-const FEWEST_POINTS: usize = 4;
+const MIN_POINTS: usize = 4;
 /// Earlier runs from which on they tell what differs between runs; of fewer points each has to
 /// tell it by itself.
-const FEWEST_RUNS: usize = 2;
-const FEWEST_RUNS_OF_FEW_POINTS: usize = 4;
+const MIN_RUNS: usize = 2;
+const MIN_RUNS_OF_FEW_POINTS: usize = 4;
 /// Between runs, of a platform that has shown nothing yet: variance of the effect on all points
 /// (1 %) and of the effect on each point alone (1.5 %).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
@@ -54,7 +54,9 @@ const PRIOR_WINDOWS: Variance = Variance { value: 0.03 * 0.03, freedom: 4.0 };
 /// A variance, and the degrees of freedom with which it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variance {
+    /// The variance, of natural logarithms.
     pub value: f64,
+    /// Degrees of freedom.
     pub freedom: f64,
 }
 
@@ -65,8 +67,8 @@ impl Variance {
         let value: f64 = parts.iter().map(|part| part.value).sum();
         let share = |part: &Variance| part.value * part.value / part.freedom;
         let shares: f64 = parts.iter().map(share).sum();
-        let freedom = if shares > 0.0 { value * value / shares } else { MOST_FREEDOM };
-        Variance { value, freedom: freedom.min(MOST_FREEDOM) }
+        let freedom = if shares > 0.0 { value * value / shares } else { MAX_FREEDOM };
+        Variance { value, freedom: freedom.min(MAX_FREEDOM) }
     }
 
     /// The variance of a value that is so many times as large squared.

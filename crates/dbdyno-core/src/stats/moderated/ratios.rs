@@ -3,8 +3,7 @@
 use super::between::Usual;
 use super::squeeze::squeeze;
 use super::{
-    Between, FEWEST_POINTS, LEAST_VARIANCE, Location, PRIOR_COMMON, PRIOR_POINT, PRIOR_WINDOWS,
-    Variance,
+    Between, Location, MIN_POINTS, MIN_VARIANCE, PRIOR_COMMON, PRIOR_POINT, PRIOR_WINDOWS, Variance,
 };
 use crate::stats::summary::{mean, median};
 
@@ -158,12 +157,12 @@ pub(super) fn noises(
     let repeated: Vec<usize> = (0..own.len()).filter(|point| own[*point].freedom > 0.0).collect();
     let scaled: Vec<Variance> =
         repeated.iter().map(|point| own[*point].times(1.0 / scale(*point))).collect();
-    let least = if between.is_some() { 0.0 } else { LEAST_VARIANCE };
+    let least = if between.is_some() { 0.0 } else { MIN_VARIANCE };
     let squeezed = squeeze(&scaled, least);
     let mut found: Vec<Option<Variance>> = (0..own.len()).map(usual).collect();
     for (point, noise) in repeated.iter().zip(&squeezed.variances) {
         let noise = noise.times(scale(*point));
-        found[*point] = Some(Variance { value: noise.value.max(LEAST_VARIANCE), ..noise });
+        found[*point] = Some(Variance { value: noise.value.max(MIN_VARIANCE), ..noise });
     }
     (found, squeezed.prior)
 }
@@ -215,8 +214,7 @@ fn many(log: f64, noise: Variance, between: &Between, usual: Usual, layout: Layo
     let is_pair = layout.runs >= 2.0;
     let (inside, outside) = if is_pair { (layout.runs, 1.0) } else { (1.0, layout.runs) };
     let factor = usual.spread.value;
-    let own =
-        (factor * (inside * between.point + noise.value)).max(noise.value).max(LEAST_VARIANCE);
+    let own = (factor * (inside * between.point + noise.value)).max(noise.value).max(MIN_VARIANCE);
     let freedom = if noise.freedom > 0.0 {
         noise.freedom.min(usual.spread.freedom)
     } else {
@@ -242,7 +240,7 @@ fn widen(found: &mut Ratios, groups: &[usize]) {
         .zip(groups)
         .filter_map(|(ratio, group)| Some(((*ratio)?, *group)))
         .collect();
-    if known.len() < FEWEST_POINTS {
+    if known.len() < MIN_POINTS {
         return;
     }
     let logs: Vec<f64> = known.iter().map(|(ratio, _)| ratio.log).collect();

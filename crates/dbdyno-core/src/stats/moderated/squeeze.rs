@@ -4,12 +4,12 @@
 
 use statrs::function::gamma::digamma;
 
-use super::{FEWEST_POINTS, MOST_FREEDOM, Variance};
+use super::{MAX_FREEDOM, MIN_POINTS, Variance};
 use crate::stats::summary::{mean, median};
 
 /// Least variance as a share of the median: two equal repetitions of a coarse clock are no proof
 /// that a point has no noise.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// A point whose logarithmic variance lies above the upper quartile by more than so many times the
 /// distance of the quartiles takes no part in the prior and keeps its own variance.
 const FENCE: f64 = 2.0;
@@ -29,10 +29,10 @@ pub struct Squeezed {
 /// degrees of freedom.
 pub fn squeeze(own: &[Variance], least: f64) -> Squeezed {
     let values: Vec<f64> = own.iter().map(|one| one.value).collect();
-    let least = least.max(LEAST_SHARE * median(&values).unwrap_or(0.0));
+    let least = least.max(MIN_SHARE * median(&values).unwrap_or(0.0));
     let own: Vec<Variance> =
         own.iter().map(|one| Variance { value: one.value.max(least), ..*one }).collect();
-    if own.len() < FEWEST_POINTS || least <= 0.0 {
+    if own.len() < MIN_POINTS || least <= 0.0 {
         return Squeezed { variances: own, prior: None };
     }
     let logs: Vec<f64> = own.iter().map(centred_log).collect();
@@ -44,7 +44,7 @@ pub fn squeeze(own: &[Variance], least: f64) -> Squeezed {
         let freedom = of_prior + one.freedom;
         Variance {
             value: (of_prior * prior.value + one.freedom * one.value) / freedom,
-            freedom: freedom.min(all).min(MOST_FREEDOM),
+            freedom: freedom.min(all).min(MAX_FREEDOM),
         }
     };
     Squeezed { variances: own.iter().zip(&logs).map(moderated).collect(), prior: Some(prior) }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::squeeze::squeeze;
 use super::{
-    Between, LEAST_VARIANCE, Location, Ratio, Ratios, Variance, detectable, locate, pair, step_up,
+    Between, Location, MIN_VARIANCE, Ratio, Ratios, Variance, detectable, locate, pair, step_up,
 };
 
 /// As far as the vectors are printed.
@@ -51,7 +51,7 @@ fn moderated_variances_are_those_of_limma() {
     let vectors = vectors();
     for one in vectors["squeeze"].as_array().unwrap() {
         let name = one["name"].as_str().unwrap();
-        let found = squeeze(&own(&one["v"], &numbers(&one["d"])), LEAST_VARIANCE);
+        let found = squeeze(&own(&one["v"], &numbers(&one["d"])), MIN_VARIANCE);
         let prior = found.prior.unwrap();
         match one["d0"].as_f64() {
             Some(freedom) => agree(name, &[prior.freedom], &[freedom]),
@@ -69,7 +69,7 @@ fn a_wild_variance_stays_outside_the_fence_and_a_zero_is_no_proof() {
         let one = &vectors[name];
         let count = one["v"].as_array().unwrap().len();
         let found =
-            squeeze(&own(&one["v"], &vec![one["d"].as_f64().unwrap(); count]), LEAST_VARIANCE);
+            squeeze(&own(&one["v"], &vec![one["d"].as_f64().unwrap(); count]), MIN_VARIANCE);
         let prior = found.prior.unwrap();
         agree(name, &[prior.freedom], &[one["d0"].as_f64().unwrap()]);
         agree(name, &[prior.value], &[one["s02"].as_f64().unwrap()]);
@@ -153,7 +153,7 @@ fn noise_alone_is_moderated_once_over_both_runs() {
         .iter()
         .zip(&b)
         .map(|(a, b)| Variance { value: (a.squares() + b.squares()) / 8.0, freedom: 8.0 });
-    let noise: Vec<Variance> = squeeze(&pooled.collect::<Vec<_>>(), LEAST_VARIANCE)
+    let noise: Vec<Variance> = squeeze(&pooled.collect::<Vec<_>>(), MIN_VARIANCE)
         .variances
         .into_iter()
         .map(|noise| noise.times(2.0 / 5.0))

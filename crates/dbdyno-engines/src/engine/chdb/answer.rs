@@ -38,7 +38,7 @@ impl Parameters {
             name_pointers: names.iter().map(|name| name.as_ptr().cast()).collect(),
             name_lengths: names.iter().map(String::len).collect(),
             names,
-            values: (0..count).map(|_| String::with_capacity(MOST_DIGITS)).collect(),
+            values: (0..count).map(|_| String::with_capacity(MAX_DIGITS)).collect(),
             value_pointers: vec![std::ptr::null(); count],
             value_lengths: vec![0; count],
         };
@@ -64,7 +64,7 @@ impl Parameters {
 }
 
 /// Characters of the longest 64-bit integer.
-const MOST_DIGITS: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 /// An answer that is freed when it is dropped.
 pub(super) struct Answer {

@@ -4,7 +4,7 @@ use super::connect::Connection;
 use super::load;
 use super::statement::Statement;
 use crate::engine::client_loop::ClientSession;
-use crate::engine::{EngineError, JobOrder, RowLoad};
+use crate::engine::{EngineError, JobSpec, RowLoad};
 use dbdyno_core::model::BoundStatement;
 
 pub(super) struct ChdbJob<'c> {
@@ -19,7 +19,7 @@ pub(super) struct ChdbJob<'c> {
 /// Those of the workload's statements.
 pub(super) fn begin_session(
     connection: &Connection,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
 ) -> Result<(), EngineError> {
     connection.execute("set max_threads = 1, max_insert_threads = 1")?;
     order.session.iter().try_for_each(|sql| connection.execute(sql).map(drop))

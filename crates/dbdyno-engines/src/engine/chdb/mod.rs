@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::library::RuntimeLibrary;
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
-    Session, Version,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
+    Version,
 };
 use dbdyno_core::model::{Capabilities, Placeholder};
 
@@ -60,7 +60,7 @@ impl Engine for Chdb {
             own_threads: true,
             loads_in_database: true,
             orgs: &["columns"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             block_setting: Some("min_compress_block_size"),
             key_settings: &[
                 "uncompressed_cache_size",
@@ -116,7 +116,7 @@ impl Database for ChdbDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(session::ChdbSession(self.instance.connect()?)))
     }
-    fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, order: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let connection = self.instance.connect()?;
         job::begin_session(&connection, order)?;
         super::client_loop::drive(order, pacer, |statements| {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{ClientSession, Counted, Done};
-use crate::engine::{EngineError, ErrorClass, JobOrder};
+use crate::engine::{EngineError, ErrorClass, JobSpec};
 use dbdyno_core::model::{Bind, BoundStatement, Branch, Commit, Facts};
 use dbdyno_core::stats::keys::{KeyStream, MODULUS};
 use dbdyno_core::stats::skew::SkewedKeys;
@@ -60,7 +60,7 @@ impl Program {
     /// # Errors
     /// Class `Statement`: a bind without a definition, or an expression that cannot be evaluated.
     pub(super) fn compile(
-        order: &JobOrder<'_>,
+        order: &JobSpec<'_>,
         branches: &[Branch],
         binds: &BTreeMap<String, Bind>,
         shared_read: bool,
@@ -207,7 +207,7 @@ fn slots_of(
 }
 
 impl Draws {
-    fn compile(order: &JobOrder<'_>, binds: &BTreeMap<String, Bind>) -> Result<Self, EngineError> {
+    fn compile(order: &JobSpec<'_>, binds: &BTreeMap<String, Bind>) -> Result<Self, EngineError> {
         let mut draws = Draws {
             keys: KeyStream::for_job(order.seed, order.job),
             sources: vec![],

@@ -113,7 +113,7 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
 fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(), EngineError> {
     let facts = Facts::from([("n".into(), 1000.0)]);
     let rows = RowFunction { table_rows: 8000, seed: 1 };
-    let order = JobOrder {
+    let order = JobSpec {
         job: 3,
         jobs: 4,
         code,
@@ -324,7 +324,7 @@ fn an_op_opens_its_connection_and_closes_it_whatever_became_of_it() {
         *connects = true;
     }
     let facts = Facts::from([("n".into(), 8.0)]);
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code: &code,

@@ -6,7 +6,7 @@ use super::connect::Connection;
 use super::load::append;
 use super::statement::Prepared;
 use crate::engine::client_loop::{ClientSession, Counted};
-use crate::engine::{EngineError, JobOrder, RowLoad};
+use crate::engine::{EngineError, JobSpec, RowLoad};
 use dbdyno_core::model::{BoundStatement, Commit, JobCode};
 
 pub(super) struct DuckJob<'c> {
@@ -28,7 +28,7 @@ pub(super) struct DuckJob<'c> {
 /// Those of the workload's statements.
 pub(super) fn begin_session(
     connection: &Connection,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
 ) -> Result<(), EngineError> {
     connection.execute("set threads = 1")?;
     connection.execute(&format!("set variable dbdyno_jobs = {}", order.jobs))?;

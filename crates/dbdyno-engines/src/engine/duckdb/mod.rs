@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::library::RuntimeLibrary;
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
-    Session, Version,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
+    Version,
 };
 use dbdyno_core::model::{Capabilities, Placeholder};
 
@@ -60,7 +60,7 @@ impl Engine for DuckDb {
             prefix: "dbdyno.main.",
             own_threads: true,
             orgs: &["columns"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             file_endings: &[".wal", ".wal.checkpoint", ".wal.recovery", ".tmp"],
             block_setting: Some("block_size"),
             key_settings: &[
@@ -121,7 +121,7 @@ impl Database for DuckDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(session::DuckSession(self.instance.connect()?)))
     }
-    fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, order: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let connection = self.instance.connect()?;
         job::begin_session(&connection, order)?;
         let _logged = self.instance.begin_job(&connection, job::commits(order.code))?;

@@ -409,8 +409,8 @@ impl Login<'_> {
             "the server wants the password itself, and nobody has verified who the server is",
         )
         .advised(
-            "verify it (ssl-mode=verify_identity&ssl-ca=FILE); enable-cleartext-plugin=1 tells the \
-             password to whoever answers",
+            "verify it (ssl-mode=verify_identity&ssl-ca=FILE); enable-cleartext-plugin=1 gives the \
+             password to any server that answers",
         ))
     }
 

@@ -15,7 +15,7 @@ use super::wire::{Wire, header};
 use crate::engine::client_loop::{ClientSession, Counted, Transaction};
 use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
-use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
+use crate::engine::{EngineError, JobSpec, Pacer, RowLoad, Session};
 use dbdyno_core::model::{BoundStatement, Connects, Counters, Protocol, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -254,7 +254,7 @@ fn transaction_row(row: &[u8]) -> Option<Transaction> {
 pub(super) fn run_routine(
     session: &mut MariaSession,
     routine: &Routine,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     slices::run(order, &routine.call, pacer, RoutineSession { session, call: &routine.call })

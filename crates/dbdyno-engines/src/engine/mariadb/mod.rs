@@ -16,13 +16,14 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road,
+    Host, Passwords, PollingSession, Roads, Route, TCP_ACCOUNT, directory, no_account, no_road,
     on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
-    Session, SessionsLeft, Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
+    SessionsLeft, Version, client_loop,
 };
+use dbdyno_core::error::quote;
 use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod connect;
@@ -76,7 +77,7 @@ impl Engine for MariaDb {
             commits_in_routine: false,
             placeholder: Placeholder::Question,
             orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list", LSM],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             url_schemes: &["mariadb"],
             passwords: Some(url::SOURCES),
             protocols: &[Protocol::Prepared, Protocol::Simple],
@@ -127,7 +128,7 @@ impl Engine for MySql {
             product: MYSQL.brand,
             commits_in_routine: true,
             orgs: &["iot", "iot-list", "range-hash"],
-            lacking_orgs: LACKING_IN_MYSQL,
+            unsupported_orgs: LACKING_IN_MYSQL,
             url_schemes: &["mysql"],
             private_server: false,
             ..MariaDb.capabilities()
@@ -178,8 +179,10 @@ fn open(
         });
         (host.address(), open)
     };
-    let own =
-        Own { sql: |block, values| MARIADB.sql(block, values), lacking_orgs: LACKING_IN_GALERA };
+    let own = Own {
+        sql: |block, values| MARIADB.sql(block, values),
+        unsupported_orgs: LACKING_IN_GALERA,
+    };
     cluster::open(config.hosts.iter().map(member).collect(), access, own)
 }
 
@@ -201,6 +204,7 @@ fn open_one(
     if is_ours && access == Access::Provision {
         provision::drop_tcp_account(&mut session)?;
     }
+    let unused_database = config.database.clone().filter(|name| name != provision::DATABASE);
     if ours.exists {
         config.database = Some(provision::DATABASE.into());
     }
@@ -210,11 +214,12 @@ fn open_one(
     let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
     Ok(Box::new(MariaDatabase {
         product,
-        roads: Roads::new(Road { config, passwords }),
+        roads: Roads::new(Route { config, passwords }),
         options,
         is_local,
         is_ours,
         version,
+        unused_database,
         no_routines: ours.no_routines,
         has_rocksdb,
         pid,
@@ -226,7 +231,7 @@ fn open_one(
 }
 
 fn session_by(
-    road: &Road<Config>,
+    road: &Route<Config>,
     options: &ClientOptions,
     running: &Arc<Running<u32>>,
 ) -> Result<MariaSession, EngineError> {
@@ -247,6 +252,8 @@ struct MariaDatabase {
     version: Version,
     /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
+    /// Database of the URL, where it is another one than ours.
+    unused_database: Option<String>,
     /// MyRocks is there.
     has_rocksdb: bool,
     /// The server's process, if it is proven to run on this host.
@@ -265,13 +272,13 @@ impl MariaDatabase {
         self.session_on(&self.roads.given)
     }
 
-    fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
-        let try_out = |road: &Road<Config>| self.session_on(road).map(drop);
+    fn road(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
+        let try_out = |road: &Route<Config>| self.session_on(road).map(drop);
         self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
     }
 
     /// A road that the URL does not name: the server tells where it listens.
-    fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
+    fn other_road(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
         let told = session.query(&self.product.sql("addresses", &[])?, &[])?;
         let column = |at: usize| {
@@ -284,14 +291,14 @@ impl MariaDatabase {
                 Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
             let socket = socket
                 .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Road { config: with(vec![Host::Socket(socket)]), ..given.clone() });
+            return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1) != "0" {
             return Err(no_road("the server listens on no TCP port"));
         }
         let config = with(on_loopback(column(0))?);
         if !self.is_ours {
-            return Ok(Road { config, ..given.clone() });
+            return Ok(Route { config, ..given.clone() });
         }
         let password = own_password()?;
         for block in ["account", "grant-account"] {
@@ -299,21 +306,21 @@ impl MariaDatabase {
             made.map_err(|error| no_account(&error))?;
         }
         let config = Config { user: TCP_ACCOUNT.into(), wants_password: true, ..config };
-        Ok(Road { config, passwords: own_account(url::SOURCES, password) })
+        Ok(Route { config, passwords: own_account(url::SOURCES, password) })
     }
 
-    fn session_on(&self, road: &Road<Config>) -> Result<MariaSession, EngineError> {
+    fn session_on(&self, road: &Route<Config>) -> Result<MariaSession, EngineError> {
         session_by(road, &self.options, &self.running)
     }
 
-    fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
+    fn job_session(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
         self.prepare_for(job, session)
     }
 
     /// The connection of one op, without settings of ours.
-    fn visitor(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
+    fn visitor(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
         let road = self.road(job.wire.transport)?;
         let connection = connect(&road.config, &self.options, &road.passwords)?;
         let mut session = MariaSession::new(connection, &self.running);
@@ -324,7 +331,7 @@ impl MariaDatabase {
     /// The session, on the node of a job and with what its workload wants of it.
     fn prepare_for(
         &self,
-        job: &JobOrder<'_>,
+        job: &JobSpec<'_>,
         mut session: MariaSession,
     ) -> Result<MariaSession, EngineError> {
         cluster::check_node(&mut session, job.node, &self.product.sql("node", &[])?)?;
@@ -353,13 +360,13 @@ impl Database for MariaDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(self.open_session()?))
     }
-    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+    fn polling_session(&self) -> Result<Box<dyn Session>, EngineError> {
         let (road, options, running) =
             (Arc::clone(&self.roads.given), self.options.clone(), Arc::clone(&self.running));
         let open = move || session_by(&road, &options, &running);
-        Ok(Box::new(Looking::new(open)?))
+        Ok(Box::new(PollingSession::new(open)?))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for its end: its counts are in the server's when this returns.
         match job.code {
             JobCode::Routine(routine) if !routine.per_op => {
@@ -402,6 +409,10 @@ impl Database for MariaDatabase {
     fn heed(&self, interrupt: Arc<AtomicBool>) {
         self.roads.given.config.patience.heed(interrupt);
     }
+    fn unused_part_of_url(&self) -> Option<String> {
+        let (name, ours) = (quote(self.unused_database.as_ref()?), provision::DATABASE);
+        Some(format!("database {name} of the URL is not used: tables are made in database {ours}"))
+    }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
@@ -411,7 +422,7 @@ impl Database for MariaDatabase {
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
     }
-    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
         if self.has_rocksdb || self.product != &MARIADB { &[] } else { &[(LSM, NO_ROCKSDB)] }
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {

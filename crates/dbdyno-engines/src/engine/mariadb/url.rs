@@ -8,7 +8,7 @@ use super::options::{ClientOptions, is_on};
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, is_system,
+    Host, Patience, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, is_system,
     not_empty, os_user, port_number, unknown_parameter,
 };
 use dbdyno_core::error::quote;
@@ -102,7 +102,7 @@ impl Config {
     }
 }
 
-impl Reach for Config {
+impl Routable for Config {
     fn hosts(&self) -> &[Host] {
         &self.hosts
     }

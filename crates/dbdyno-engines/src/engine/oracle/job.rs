@@ -14,7 +14,7 @@ use super::session::{OraSession, is_query, prepare, terminated, values};
 use super::{error, session};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::slices::{self, SliceResult};
-use crate::engine::{EngineError, JobOrder, Pacer, RowLoad};
+use crate::engine::{EngineError, JobSpec, Pacer, RowLoad};
 use dbdyno_core::model::{BoundStatement, Counters, Routine};
 
 /// Rows of one answer: the largest key of the data set fits.
@@ -132,7 +132,7 @@ impl ClientSession for JobSession {
 pub(super) fn run_routine(
     session: &OraSession,
     routine: &Routine,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let call = &routine.call;

@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::remote::{Passwords, no_road, sessions_left};
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
-    Session, SessionsLeft, Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
+    SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Transport};
 
@@ -63,7 +63,7 @@ impl Engine for Oracle {
             placeholder: Placeholder::Colon,
             prefix: provision::PREFIX,
             orgs: &["heap", "iot", "hash", "heap-list", "iot-list", "range-list"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             parallel_load: false,
             parallel_index: true,
             loads_in_database: true,
@@ -135,7 +135,7 @@ impl OraDatabase {
         OraSession::new(connect(&self.config, &self.passwords, node)?, &self.running)
     }
 
-    fn job_session(&self, job: &JobOrder<'_>) -> Result<OraSession, EngineError> {
+    fn job_session(&self, job: &JobSpec<'_>) -> Result<OraSession, EngineError> {
         self.reach(job.wire.transport)?;
         let mut session = self.open_session(job.node)?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
@@ -151,7 +151,7 @@ impl Database for OraDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(self.open_session(None)?))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         match job.code {
             JobCode::Routine(routine) => {
                 job::run_routine(&self.job_session(job)?, routine, job, pacer)
@@ -191,7 +191,7 @@ impl Database for OraDatabase {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
-    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
         self.missing_orgs
     }
     fn count_jobs_by(&self, sql: &str) {

@@ -303,7 +303,7 @@ fn refuse_strangers(config: &Config, host: &Host, wire: &Wire) -> Result<(), Eng
         }
         Host::Tcp { .. } => Err(denied(", and nobody has verified who the server is").advised(
             "let it ask for scram-sha-256, or verify it (sslmode=verify-full&sslrootcert=FILE); \
-             require_auth=password tells the password to whoever answers",
+             require_auth=password gives the password to any server that answers",
         )),
     }
 }

@@ -20,13 +20,13 @@ use secrecy::SecretString;
 
 use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
-use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
-    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, Watch, directory, no_account, no_road,
-    on_loopback, own_account, own_password, sessions_left,
+    Host, Passwords, PollingSession, Roads, Route, TCP_ACCOUNT, Watch, directory, no_account,
+    no_road, on_loopback, own_account, own_password, sessions_left,
 };
+use crate::engine::results_backend::ResultsBackend;
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Pooler, RowLoad,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, Pooler, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
@@ -36,12 +36,12 @@ mod connect;
 mod copy;
 mod error;
 mod job;
-mod keeper;
 mod owner;
 mod password;
 mod pooler;
 mod provision;
 mod reply;
+mod results_backend;
 mod routine;
 mod session;
 mod url;
@@ -49,7 +49,7 @@ mod wire;
 
 use connect::{CancelKey, JOB_SETTINGS, application, connect, not_passed_on};
 use job::JobSession;
-use keeper::PgKeeper;
+use results_backend::PgKeeper;
 use session::PgSession;
 use url::{Config, Pooling};
 
@@ -104,7 +104,7 @@ impl Engine for Postgres {
             product: "PostgreSQL",
             placeholder: Placeholder::Dollar,
             orgs: &["heap", "heap-list", "range-list", "range-hash"],
-            lacking_orgs: LACKING_ORGS,
+            unsupported_orgs: LACKING_ORGS,
             parallel_index: true,
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
@@ -129,20 +129,20 @@ impl Engine for Postgres {
                 Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
-        let own = Own { sql: provision::node_sql, lacking_orgs: &[] };
+        let own = Own { sql: provision::node_sql, unsupported_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
         let config = Config::parse(url)?;
         provision::role_sql(&config.user, &config.database).map(Some)
     }
-    fn keeps(&self) -> bool {
+    fn stores_results(&self) -> bool {
         true
     }
-    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn Keeper>, EngineError> {
+    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Passwords::new(url::SOURCES, target.password.clone());
-        let connection = connect(&config, &passwords, keeper::SETTINGS)?;
+        let connection = connect(&config, &passwords, results_backend::SETTINGS)?;
         let version = Version::parse(&connection.server_version);
         check_version(&version, &connection.server_version)?;
         let greeted = connection.backend_pid;
@@ -175,7 +175,7 @@ fn open(
         .and_then(|pid| session::postmaster_of(session.wire.stream(), pid, &config.database));
     let named = provision::sql("directory")?;
     let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
-    let roads = Roads::new(Road { config, passwords });
+    let roads = Roads::new(Route { config, passwords });
     let jobs = Running::new();
     Ok(Box::new(PgDatabase {
         roads,
@@ -266,7 +266,7 @@ impl PgDatabase {
         held.iter_mut().try_for_each(|session| session.execute("rollback").map(drop))
     }
 
-    fn run(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this
         // returns.
         let session = |settings: &[(&str, &str)]| {
@@ -321,7 +321,7 @@ impl PgDatabase {
 
     fn session_on(
         &self,
-        road: &Road<Config>,
+        road: &Route<Config>,
         settings: &[(&str, &str)],
     ) -> Result<PgSession, EngineError> {
         let settings: Vec<_> = settings.iter().chain(self.settings()).copied().collect();
@@ -332,16 +332,16 @@ impl PgDatabase {
         Ok(PgSession::new(connection, &self.running))
     }
 
-    fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
+    fn road(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
         if transport == Transport::Pooler && !self.roads.has(transport) {
             return Err(no_road("no pooler is named").advised("name it with --via URL"));
         }
-        let try_out = |road: &Road<Config>| self.session_on(road, &[]).map(drop);
+        let try_out = |road: &Route<Config>| self.session_on(road, &[]).map(drop);
         self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
     }
 
     /// A road that the URL does not name: the server tells where it listens.
-    fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
+    fn other_road(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let told = session.query(&provision::sql("addresses")?, &[])?;
         let column = |at: usize| {
@@ -353,26 +353,26 @@ impl PgDatabase {
             let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
             let socket = socket
                 .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Road { config: with(vec![Host::Socket(socket)]), ..given.clone() });
+            return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1).is_empty() {
             return Err(no_road("the server listens on no TCP port"));
         }
         let config = with(on_loopback(column(0))?);
         if !self.is_ours {
-            return Ok(Road { config, ..given.clone() });
+            return Ok(Route { config, ..given.clone() });
         }
         let password = own_password()?;
         let made = session.execute(&provision::account_sql("account", &password)?);
         made.map_err(|error| no_account(&error))?;
         let passwords = own_account(url::SOURCES, password);
-        Ok(Road { config: Config { user: TCP_ACCOUNT.into(), ..config }, passwords })
+        Ok(Route { config: Config { user: TCP_ACCOUNT.into(), ..config }, passwords })
     }
 }
 
 /// Watch for a silent session that waits for standbys of which none is left: it would wait forever.
 /// The server ends it then, so that it holds up nobody else.
-fn commits_in_vain(road: Road<Config>, pid: u32) -> Watch {
+fn commits_in_vain(road: Route<Config>, pid: u32) -> Watch {
     let ended = move || {
         let connection = connect(&road.config, &road.passwords, &[])?;
         let sql = provision::node_sql("end-in-vain", &[("pid", &pid.to_string())])?;
@@ -406,14 +406,14 @@ impl Database for PgDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(self.open_session(&[])?))
     }
-    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+    fn polling_session(&self) -> Result<Box<dyn Session>, EngineError> {
         let (road, running, settings) =
             (Arc::clone(&self.roads.given), Arc::clone(&self.running), self.settings());
         let open =
             move || Ok(PgSession::new(connect(&road.config, &road.passwords, settings)?, &running));
-        Ok(Box::new(Looking::new(open)?))
+        Ok(Box::new(PollingSession::new(open)?))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         if job.wire.transport != Transport::Pooler {
             return self.run(job, pacer);
         }
@@ -461,7 +461,7 @@ impl Database for PgDatabase {
         let patience = self.roads.given.config.patience.clone();
         let config = Config { pooling: Pooling::Transactions, patience, ..config };
         let passwords = Arc::new(Passwords::new(url::SOURCES, password));
-        let road = Road { config, passwords };
+        let road = Route { config, passwords };
         let [mut one, mut other] = [self.session_on(&road, &[])?, self.session_on(&road, &[])?];
         for session in [&mut one, &mut other] {
             // Where one session is all that it has, the second would wait for minutes.
@@ -470,11 +470,11 @@ impl Database for PgDatabase {
         let mut found = pooler::explore(&mut self.open_session(&[])?, [&mut one, &mut other])?;
         drop((one, other));
         let console = Config { database: pooler::CONSOLE.into(), ..road.config.clone() };
-        let console = Road { config: console, ..road.clone() };
+        let console = Route { config: console, ..road.clone() };
         found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
         let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
         let config = Config { pooling, ..road.config };
-        self.roads.add(Transport::Pooler, Arc::new(Road { config, ..road }));
+        self.roads.add(Transport::Pooler, Arc::new(Route { config, ..road }));
         self.settle()?;
         Ok(found)
     }

@@ -129,7 +129,7 @@ pub(super) fn check_state(
 pub(super) fn pooled() -> EngineError {
     EngineError::new(
         ErrorClass::Other,
-        "a pooler stands before the server, whose sessions are not ours alone",
+        "the URL leads to a connection pooler, which shares sessions among clients",
     )
     .advised("connect to the server itself")
 }

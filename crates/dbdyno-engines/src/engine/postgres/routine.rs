@@ -9,14 +9,14 @@ use super::error;
 use super::reply::{column_names, split_row};
 use super::wire::Wire;
 use crate::engine::slices::{self, SliceResult};
-use crate::engine::{EngineError, ErrorClass, JobOrder, Pacer};
+use crate::engine::{EngineError, ErrorClass, JobSpec, Pacer};
 use dbdyno_core::model::{BoundStatement, Routine};
 
 /// Runs the routine's slices until the pacer gives no more.
 pub(super) fn run(
     wire: &mut Wire,
     routine: &Routine,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let columns = prepare(wire, &routine.call)?;

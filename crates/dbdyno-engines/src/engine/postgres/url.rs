@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::remote::{
-    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home,
+    Host, Patience, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home,
     is_system, os_user, port_number, unknown_parameter,
 };
 use crate::engine::{EngineError, ErrorClass};
@@ -153,7 +153,7 @@ impl Config {
     }
 }
 
-impl Reach for Config {
+impl Routable for Config {
     fn hosts(&self) -> &[Host] {
         &self.hosts
     }

@@ -8,12 +8,12 @@ use dbdyno_core::sql::{Values, parse_blocks, statement, substitute};
 mod channel;
 mod connect;
 mod files;
-mod looking;
 mod password;
 mod patience;
 mod peer;
+mod polling_session;
 mod process;
-mod roads;
+mod routes;
 mod sessions;
 mod stream;
 mod text;
@@ -25,13 +25,14 @@ pub(in crate::engine) use channel::Channel;
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{FIRST_TO_CLOSE, Host, Laps, broken, first_that_answers, lost};
 pub(in crate::engine) use files::{check_private_key, in_home, private_text};
-pub(in crate::engine) use looking::Looking;
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use patience::{CONNECT_TIMEOUT, Patience};
 pub(in crate::engine) use peer::check_peer;
+pub(in crate::engine) use polling_session::PollingSession;
 pub(in crate::engine) use process::{Claimed, directory};
-pub(in crate::engine) use roads::{
-    Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,
+pub(in crate::engine) use routes::{
+    Roads, Routable, Route, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account,
+    own_password,
 };
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::{Stream, Watch};

@@ -109,7 +109,7 @@ impl<'a> Wait<'a> {
     /// `TimedOut`, with the reason: nobody waits any longer.
     pub(super) fn look(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
         let given_up = |why: &'static str| Err(io::Error::new(io::ErrorKind::TimedOut, why));
-        // The first look comes a step after the begin: the clock need not be read before.
+        // The first look comes a step after the start: the clock need not be read before.
         let step = self.step();
         let began = *self.began.get_or_insert_with(|| Instant::now() - step);
         let passed = began.elapsed();

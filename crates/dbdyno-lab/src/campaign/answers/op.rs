@@ -5,7 +5,7 @@ use crate::campaign::prepare::row_function;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::{Counters, JobCode, Routine, Tally};
 use dbdyno_engines::engine::{
-    AfterError, EngineError, JobOrder, Pacer, Session, Slice, SliceReport,
+    AfterError, EngineError, JobSpec, Pacer, Session, Slice, SliceReport,
 };
 
 /// Longest the one op may take before its slice ends, in s; a longer one still ends.
@@ -54,7 +54,7 @@ fn call(checking: &Checking<'_>, session: &mut dyn Session, routine: &Routine) -
 /// One op of a client's job.
 fn drive(checking: &Checking<'_>) -> Result<Done> {
     let plan = checking.plan;
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code: &checking.part.code,

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::campaign::Campaign;
+use crate::campaign::RunContext;
 use crate::campaign::platform::Platform;
 use crate::fit;
 use crate::server::Setup;
-use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter};
+use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment};
 use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
 
 /// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
-const LONGEST_WARMUP_S: f64 = 1.0;
-const LONGEST_TRIAL_S: f64 = 3.0;
+const MAX_WARMUP_S: f64 = 1.0;
+const MAX_TRIAL_S: f64 = 3.0;
 /// Bytes of a megabyte of a server's settings.
 const MIB: f64 = 1_048_576.0;
 
@@ -30,7 +30,7 @@ pub(super) struct Side {
 pub(super) struct Case<'a> {
     pub selection: &'a Selection,
     pub result: &'a TestResult,
-    pub limiter: &'a Limiter,
+    pub limiter: &'a Bottleneck,
     pub experiment: &'a Experiment,
 }
 
@@ -42,7 +42,7 @@ pub(super) type Changes = (BTreeMap<String, String>, [Side; 2]);
 /// # Errors
 /// Why it cannot be carried out.
 pub(super) fn changes(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
     case: &Case<'_>,
@@ -63,9 +63,9 @@ pub(super) fn changes(
         }
         Action::Settings => {
             let settings = settings(campaign, platform, record, limiter)?;
-            // A cache that holds everything does so from the begin: what fills it is not its doing.
+            // A cache that holds everything does so from the start: what fills it is not its doing.
             let holds_all =
-                matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
+                matches!(limiter.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
             let selection = if holds_all { cached(selection) } else { selection.clone() };
             let setup = Setup { settings: settings.clone(), ..Setup::default() };
             let side = Side { plan: single(campaign.plan, selection), ..on(setup) };
@@ -84,11 +84,11 @@ fn single(plan: &Plan, selection: Selection) -> Plan {
     let Window { warmup_s, end } = selection.window;
     let end = match end {
         End::Time(duration_s) | End::Known { most_s: duration_s, .. } => {
-            End::Time(duration_s.min(LONGEST_TRIAL_S))
+            End::Time(duration_s.min(MAX_TRIAL_S))
         }
         End::Ops(ops) => End::Ops(ops),
     };
-    let window = Window { warmup_s: warmup_s.min(LONGEST_WARMUP_S), end };
+    let window = Window { warmup_s: warmup_s.min(MAX_WARMUP_S), end };
     Plan { selections: vec![Selection { window, repeat: 1, ..selection }], ..plan.clone() }
 }
 
@@ -104,7 +104,7 @@ fn cached(selection: &Selection) -> Selection {
 
 /// The same work through another drive.
 fn driven(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     selection: &Selection,
     drive: Drive,
 ) -> std::result::Result<Selection, Sentence> {
@@ -123,10 +123,10 @@ fn driven(
 
 /// The settings that take the cause away on this private server.
 fn settings(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
-    limiter: &Limiter,
+    limiter: &Bottleneck,
 ) -> std::result::Result<BTreeMap<String, String>, Sentence> {
     let own = platform.server_settings().ok_or("only a private server gets other settings")?;
     let data_bytes: u64 = record.loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
@@ -136,13 +136,13 @@ fn settings(
     let settings =
         settings.map_err(Sentence::quoted)?.ok_or("this engine has no experiment for it")?;
     let size_mb = settings.values().filter_map(|value| size_mb(value)).sum::<f64>();
-    let holds_all = matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
+    let holds_all = matches!(limiter.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
     check_memory(campaign, if holds_all { size_mb } else { 0.0 }).map(|()| settings)
 }
 
 /// Bytes that the log may need on a file system in memory, which has them.
 fn room_for_log(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     selection: &Selection,
 ) -> std::result::Result<u64, Sentence> {
@@ -159,7 +159,7 @@ fn room_for_log(
 }
 
 /// Checks that this machine has this many MB in addition to what the profile takes.
-fn check_memory(campaign: &Campaign<'_>, more_mb: f64) -> std::result::Result<(), Sentence> {
+fn check_memory(campaign: &RunContext<'_>, more_mb: f64) -> std::result::Result<(), Sentence> {
     let memory_mb = campaign.request.profile.memory_mb.unwrap_or(0.0) + more_mb;
     let lacks = fit::lacks_memory(memory_mb).filter(|_| more_mb > 0.0);
     lacks.map_or(Ok(()), |lacks| Err(Sentence::quoted(lacks)))
@@ -222,7 +222,7 @@ mod tests {
         for profile in catalog.profiles() {
             for (engine, settings) in &profile.settings {
                 let facts = facts(settings, 100.0);
-                for cause in limiter::Cause::ALL {
+                for cause in bottleneck::Cause::ALL {
                     let changed = catalog.experiment(engine, cause.code(), &facts).unwrap();
                     let differs =
                         |(name, value): (&String, &String)| settings.get(name) != Some(value);

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::hand::{self, Promoter};
-use super::line::Ways;
-use super::survey::Survey;
-use super::writers::{Orders, Told, Writers};
+use super::faults::{self, Promoter};
+use super::node_audit::Survey;
+use super::timed_session::ClientRoutes;
+use super::writers::{WriterConfig, WriterEvent, Writers};
 use super::{Asked, Statements};
 use crate::campaign::{Event, Platform, Sink};
-use crate::runner::Interrupt;
+use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::failover::{Noted, REGAINED};
 use dbdyno_core::error::{Error, Kind, Result, quote};
 use dbdyno_core::model::{Failover, Promotion};
 use dbdyno_core::stats::summary::median;
-use dbdyno_engines::engine::Deal;
+use dbdyno_engines::engine::JobPlacement;
 
 /// Longest wait until each writer has its first commit.
 const BEGIN: Duration = Duration::from_secs(30);
 /// Between two looks at how many commits there are.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So long throughput must stay regained.
 const SETTLED_S: f64 = 3.0;
 
@@ -45,13 +45,13 @@ pub(super) struct Measured {
 
 /// A node that is to fail, the sessions of its cluster, and who takes writes before.
 struct Victim<'a> {
-    ways: &'a Arc<Ways>,
-    deal: &'a Deal,
+    ways: &'a Arc<ClientRoutes>,
+    deal: &'a JobPlacement,
     node: &'a str,
 }
 
 /// Timeline of the load; times in s since its start.
-struct Course {
+struct FailureTimeline {
     failed_at_s: f64,
     end_s: f64,
     promotion: Option<Promotion>,
@@ -63,7 +63,7 @@ impl Trial<'_> {
     /// # Errors
     /// Of the target, of commands; interrupted.
     pub(super) fn measure(&self, platform: &mut Platform) -> Result<Measured> {
-        let ways = Ways::open(Arc::clone(&platform.database));
+        let ways = ClientRoutes::open(Arc::clone(&platform.database));
         let deal = self.prepared(platform)?;
         let durability = self.durability(platform)?;
         let node = self.victim(&deal, ways.database.nodes())?;
@@ -74,19 +74,19 @@ impl Trial<'_> {
             measured.map(|(course, noted)| self.read(&victim, durability, course, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
-            let mended = hand::mend(platform, self.asked, &node);
+            let mended = faults::mend(platform, self.asked, &node);
             return measured.and_then(|measured| mended.map(|()| measured));
         }
         measured
     }
 
     /// An empty ledger on all nodes; who takes writes.
-    fn prepared(&self, platform: &Platform) -> Result<Deal> {
+    fn prepared(&self, platform: &Platform) -> Result<JobPlacement> {
         let failed = |error: dbdyno_engines::engine::EngineError| error.at(platform.label());
         let mut session = platform.database.session().map_err(failed)?;
         session.execute(self.statements.drop).map_err(failed)?;
         session.execute(self.statements.create).map_err(failed)?;
-        let deal = platform.database.deal(None, true).map_err(failed)?;
+        let deal = platform.database.place_jobs(None, true).map_err(failed)?;
         match deal.missing.as_slice() {
             [] => Ok(deal),
             missing => Err(Error::target(
@@ -111,12 +111,12 @@ impl Trial<'_> {
     }
 
     /// The node that is to fail.
-    fn victim(&self, deal: &Deal, nodes: &[String]) -> Result<String> {
+    fn victim(&self, deal: &JobPlacement, nodes: &[String]) -> Result<String> {
         let Some(named) = &self.asked.node else {
             return deal
                 .node(1)
                 .map(String::from)
-                .ok_or_else(|| Error::target("nodes", "none takes writes"));
+                .ok_or_else(|| Error::target("nodes", "no node is writable"));
         };
         let known = nodes.iter().find(|node| *node == named).cloned();
         known.ok_or_else(|| {
@@ -131,14 +131,14 @@ impl Trial<'_> {
         platform: &mut Platform,
         victim: &Victim<'_>,
         is_failed: &mut bool,
-    ) -> Result<(Course, Noted)> {
+    ) -> Result<(FailureTimeline, Noted)> {
         let Victim { ways, deal, node } = *victim;
         let nodes: Arc<[String]> = ways.database.nodes().into();
         let place = |job: u32| {
             nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
         };
         let places: Vec<usize> = (1..=self.asked.jobs).map(place).collect();
-        let orders = Orders {
+        let orders = WriterConfig {
             ways: Arc::clone(ways),
             nodes: Arc::clone(&nodes),
             insert: self.statements.insert.into(),
@@ -154,7 +154,7 @@ impl Trial<'_> {
         )));
         let per_s = self.before_per_s(&writers)?;
         *is_failed = true; // also one that failed halfway is mended
-        let failed_at_s = writers.since(hand::fail(platform, ways, self.asked, node)?);
+        let failed_at_s = writers.since(faults::fail(platform, ways, self.asked, node)?);
         (self.events)(Event::Step(&format!(
             "node {node} fails: {:.0} commits per second before",
             per_s
@@ -162,7 +162,7 @@ impl Trial<'_> {
         let promotion = self.promoted(&writers, victim, failed_at_s)?;
         self.await_regained(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
-        Ok((Course { failed_at_s, end_s, promotion }, writers.end()))
+        Ok((FailureTimeline { failed_at_s, end_s, promotion }, writers.end()))
     }
 
     /// Waits until each writer has committed.
@@ -171,8 +171,8 @@ impl Trial<'_> {
         let (mut left, mut why) = (self.asked.jobs, String::from("no answer"));
         while left > 0 {
             match self.listen(writers)? {
-                Some(Told::Began) => left -= 1,
-                Some(Told::Trouble(_, what)) => why = what,
+                Some(WriterEvent::Began) => left -= 1,
+                Some(WriterEvent::Trouble(_, what)) => why = what,
                 None => {}
             }
             if Instant::now() > deadline {
@@ -186,11 +186,11 @@ impl Trial<'_> {
     }
 
     /// Next event of a writer, if one comes within a moment.
-    fn listen(&self, writers: &Writers) -> Result<Option<Told>> {
+    fn listen(&self, writers: &Writers) -> Result<Option<WriterEvent>> {
         if self.interrupt.is_set() {
             return Err(interrupted());
         }
-        match writers.told.recv_timeout(LOOK) {
+        match writers.told.recv_timeout(POLL_INTERVAL) {
             Ok(told) => Ok(Some(told)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
@@ -200,7 +200,12 @@ impl Trial<'_> {
     }
 
     /// Lets so many seconds pass, or until what is told ends it; returns when.
-    fn pass(&self, writers: &Writers, seconds: f64, ends: impl Fn(&Told) -> bool) -> Result<bool> {
+    fn pass(
+        &self,
+        writers: &Writers,
+        seconds: f64,
+        ends: impl Fn(&WriterEvent) -> bool,
+    ) -> Result<bool> {
         let deadline = Instant::now() + Duration::from_secs_f64(seconds);
         while Instant::now() < deadline {
             if self.listen(writers)?.as_ref().is_some_and(&ends) {
@@ -237,7 +242,7 @@ impl Trial<'_> {
         if matches!(promoter, Promoter::Itself) || !is_only_writer {
             return Ok(None);
         }
-        let is_since = |told: &Told| matches!(told, Told::Trouble(at_s, _) if *at_s >= failed_at_s);
+        let is_since = |told: &WriterEvent| matches!(told, WriterEvent::Trouble(at_s, _) if *at_s >= failed_at_s);
         if !self.pass(writers, self.asked.after_s, is_since)? {
             return Ok(None);
         }
@@ -290,12 +295,12 @@ impl Trial<'_> {
         &self,
         victim: &Victim<'_>,
         durability: BTreeMap<String, String>,
-        course: Course,
+        course: FailureTimeline,
         noted: Noted,
     ) -> Measured {
         let Victim { ways, deal, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
-        let Course { failed_at_s, end_s, promotion } = course;
+        let FailureTimeline { failed_at_s, end_s, promotion } = course;
         let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());
         let survey = Survey {
             ways,
@@ -309,7 +314,7 @@ impl Trial<'_> {
         let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
         let at = ways.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
-            how: hand::how(self.asked),
+            how: faults::how(self.asked),
             node: node.to_owned(),
             nodes: ways.database.nodes().to_vec(),
             timeout_s: self.asked.timeout_s,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::line::{Line, Ways, is_refusal};
+use super::timed_session::{ClientRoutes, TimedSession, is_refusal};
 use dbdyno_core::analysis::failover::{Answer, Noted, Sent};
 use dbdyno_engines::engine::EngineError;
 use dbdyno_engines::engine::threads::start_apart;
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Event of a writer while it runs.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum WriterEvent {
     /// One of them has its first commit.
     Began,
     /// No answer, or no session: when, in s, and why.
@@ -26,8 +26,8 @@ pub(super) enum Told {
 
 /// Configuration that all writers share.
 #[derive(Clone)]
-pub(super) struct Orders {
-    pub ways: Arc<Ways>,
+pub(super) struct WriterConfig {
+    pub ways: Arc<ClientRoutes>,
     /// Names of the nodes, which are tried in turn.
     pub nodes: Arc<[String]>,
     /// Statement with {{writer}} and {{seq}}.
@@ -43,7 +43,7 @@ pub(super) struct Writers {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
     threads: Vec<JoinHandle<Noted>>,
-    pub told: Receiver<Told>,
+    pub told: Receiver<WriterEvent>,
 }
 
 impl Writers {
@@ -51,7 +51,7 @@ impl Writers {
     ///
     /// # Errors
     /// The system refuses a thread; those that it started end.
-    pub(super) fn start(orders: &Orders, places: &[usize]) -> Result<Writers, EngineError> {
+    pub(super) fn start(orders: &WriterConfig, places: &[usize]) -> Result<Writers, EngineError> {
         let (began, stop, acknowledged) =
             (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (tell, told) = channel();
@@ -74,7 +74,7 @@ impl Writers {
         Ok(writers)
     }
 
-    /// Seconds since the begin.
+    /// Seconds since the start.
     pub(super) fn since(&self, moment: Instant) -> f64 {
         moment.saturating_duration_since(self.began).as_secs_f64()
     }
@@ -106,14 +106,14 @@ impl Drop for Writers {
 
 /// One client.
 struct Writer {
-    orders: Orders,
+    orders: WriterConfig,
     writer: u32,
     /// Index of the node that it is on.
     at: usize,
     began: Instant,
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
-    tell: Sender<Told>,
+    tell: Sender<WriterEvent>,
     noted: Noted,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
                 Ok(()) => {
                     (line, in_vain) = (Some(open), 0);
                     if seq == 1 {
-                        let _ = self.tell.send(Told::Began); // nobody may listen any more
+                        let _ = self.tell.send(WriterEvent::Began); // nobody may listen any more
                     }
                     seq += 1;
                     continue;
@@ -153,8 +153,8 @@ impl Writer {
         self.noted
     }
 
-    fn open(&self) -> Result<Line, EngineError> {
-        Line::open(&self.orders.ways, &self.orders.nodes[self.at], self.orders.timeout)
+    fn open(&self) -> Result<TimedSession, EngineError> {
+        TimedSession::open(&self.orders.ways, &self.orders.nodes[self.at], self.orders.timeout)
     }
 
     fn now_s(&self) -> f64 {
@@ -162,7 +162,7 @@ impl Writer {
     }
 
     /// Sends one commit and notes its answer.
-    fn commit(&mut self, line: &Line, seq: u64) -> Result<(), EngineError> {
+    fn commit(&mut self, line: &TimedSession, seq: u64) -> Result<(), EngineError> {
         let sql = self.orders.insert.replace("{{writer}}", &self.writer.to_string());
         let sql = sql.replace("{{seq}}", &seq.to_string());
         let sent_s = self.now_s();
@@ -182,7 +182,8 @@ impl Writer {
         let now_s = self.now_s();
         self.noted.troubles.push(now_s);
         let node = &self.orders.nodes[self.at];
-        let _ = self.tell.send(Told::Trouble(now_s, format!("node {node}: {}", error.message)));
+        let _ =
+            self.tell.send(WriterEvent::Trouble(now_s, format!("node {node}: {}", error.message)));
     }
 
     /// Goes to the next node; after each has been tried in vain it waits a moment.

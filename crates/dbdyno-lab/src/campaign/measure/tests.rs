@@ -6,8 +6,8 @@ fn trial(ops_per_s: f64) -> Trial {
     Trial { offer: None, ops_per_s, kept: None }
 }
 
-fn kept_of(ops_per_s: f64, verdict: Verdict) -> Kept {
-    Kept { trial: trial(ops_per_s), kpm_value: None, total_s: 0.0, verdict }
+fn kept_of(ops_per_s: f64, verdict: Verdict) -> StoredTest {
+    StoredTest { trial: trial(ops_per_s), kpm_value: None, total_s: 0.0, verdict }
 }
 
 /// Throughput of what is kept of tests with these reasons, and how many of them were run.

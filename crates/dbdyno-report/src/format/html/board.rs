@@ -19,11 +19,11 @@ const ABOUT: &str = "Tick the platforms that you want to see side by side. Every
                      verdict and leads to the page of its test, every platform to its disclosure. \
                      Only valid figures are colored, ranked and averaged; conditional and invalid \
                      ones stand there with their mark.";
-const HOW: &str = "The best valid figure of a row has the strongest colour, in between the colour \
-                   is the share of the best (best / figure where lower is better). * the best of \
-                   the row; ~ does not differ from the best beyond the noise of both (95 % \
-                   intervals). Figures of other work (another drive or revision, a publication \
-                   beside a measurement) have no colour.";
+const HOW: &str = "The best valid figure of a row has the strongest color, in between the color is \
+                   the share of the best (best / figure where lower is better). * the best of the \
+                   row; ~ does not differ from the best beyond the noise of both (95 % intervals). \
+                   Figures of other work (another drive or revision, a publication beside a \
+                   measurement) have no color.";
 const WITHOUT_SCRIPT: &str =
     "Without scripts all platforms are shown, and nothing is ranked or colored.";
 /// Texts of the script, by the name of the attribute.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::dress::Brand;
+use crate::branding::Brand;
 
 const STYLE: &str = ".brand { display: flex; align-items: center; gap: 1rem; padding-bottom: \
                      0.6rem; margin-bottom: 1rem; border-bottom: 3px solid var(--brand); color: \

@@ -21,12 +21,12 @@ const RIGHT_PCT: f64 = 97.0;
 /// With names beside the curves.
 const NAMED_PCT: f64 = 68.0;
 /// Longer names, and more curves, have a legend above instead.
-const LONGEST_NAME: usize = 16;
-const MOST_NAMED: usize = 7;
+const MAX_NAME: usize = 16;
+const MAX_NAMED: usize = 7;
 /// A curve of more points has no marks.
-const MOST_MARKS: usize = 40;
+const MAX_MARKS: usize = 40;
 /// Laws are drawn where they do not hide what was measured.
-const MOST_FITTED: usize = 4;
+const MAX_FITTED: usize = 4;
 /// Colours and styles of lines.
 const COLORS: usize = 8;
 const DASHES: usize = 4;
@@ -75,7 +75,7 @@ fn spoken(chart: &Chart) -> String {
 fn drawn(chart: &Chart) -> Vec<&Series> {
     let of = |role| chart.series.iter().filter(move |series| series.role == role);
     let measured = of(Role::Measured).count();
-    let fitted = of(Role::Fitted).filter(|_| measured <= MOST_FITTED);
+    let fitted = of(Role::Fitted).filter(|_| measured <= MAX_FITTED);
     of(Role::Noise).chain(fitted).chain(of(Role::Measured)).collect()
 }
 
@@ -86,11 +86,11 @@ fn measured<'a>(drawn: &'a [&'a Series]) -> impl Iterator<Item = &'a Series> {
 /// Names stand beside the curves where they are short and few.
 fn is_named(drawn: &[&Series]) -> bool {
     let count = measured(drawn).count();
-    let is_short = measured(drawn).all(|series| series.name.chars().count() <= LONGEST_NAME);
+    let is_short = measured(drawn).all(|series| series.name.chars().count() <= MAX_NAME);
     count > 1
-        && count <= MOST_NAMED
+        && count <= MAX_NAMED
         && is_short
-        && measured(drawn).all(|series| series.points.len() <= MOST_MARKS)
+        && measured(drawn).all(|series| series.points.len() <= MAX_MARKS)
 }
 
 fn legend(drawn: &[&Series]) -> Markup {
@@ -223,7 +223,7 @@ impl Plot {
             return self.band(series);
         }
         let points: Vec<(f64, f64)> = series.points.iter().map(|point| self.place(point)).collect();
-        let has_marks = series.role == Role::Measured && points.len() <= MOST_MARKS;
+        let has_marks = series.role == Role::Measured && points.len() <= MAX_MARKS;
         html! {
             (line(&points, HEIGHT, &class(series)))
             @if has_marks {

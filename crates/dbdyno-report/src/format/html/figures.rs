@@ -156,7 +156,7 @@ const PANEL_BOTTOM: f64 = 88.0;
 const PANEL_LEFT: f64 = 11.0;
 const PANEL_RIGHT: f64 = 64.0;
 /// Names beside the curves of a small multiple.
-const MOST_LABELS: usize = 5;
+const MAX_LABELS: usize = 5;
 
 /// A row per group, three drawings on the same axes.
 pub(super) fn panels(panels: &Panels, language: Language) -> Markup {
@@ -250,7 +250,7 @@ impl Axes {
         ];
         let at =
             |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
-        let shown: Vec<_> = row.curves.iter().take(MOST_LABELS).collect();
+        let shown: Vec<_> = row.curves.iter().take(MAX_LABELS).collect();
         let end = |points: &[(f64, f64, Mark)]| {
             points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0
         };
@@ -398,7 +398,7 @@ const CPU: f64 = 84.0;
 const DEVICE: f64 = 56.0;
 
 /// Most disturbed tests that are listed openly; more are folded.
-const MOST_DISTURBED: usize = 12;
+const MAX_DISTURBED: usize = 12;
 
 /// The whole run; every second is a part of a path.
 pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
@@ -432,7 +432,7 @@ pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
     let notes = html! { ol.disturbed { @for note in &found.notes { li { (note) } } } "\n" };
     html! {
         (wide(&words.test, &content))
-        @if found.notes.len() > MOST_DISTURBED {
+        @if found.notes.len() > MAX_DISTURBED {
             details { summary { (language.count("disturbed", found.notes.len(), &[])) } "\n" (notes) } "\n"
         } @else if !found.notes.is_empty() { (notes) }
     }

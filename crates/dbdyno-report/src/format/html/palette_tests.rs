@@ -67,7 +67,7 @@ fn text_and_curves_can_be_read_in_light_dark_and_on_paper() {
 }
 
 /// Distance of two colours that people still tell apart on a thin line, of at most 1.7.
-const LEAST_DISTANCE: f64 = 0.18;
+const MIN_DISTANCE: f64 = 0.18;
 
 #[test]
 fn no_two_curves_have_one_colour_or_nearly_one() {
@@ -77,7 +77,7 @@ fn no_two_curves_have_one_colour_or_nearly_one() {
                 let [one, other] = [a, b].map(|n| channels(root, &format!("series-{n}")));
                 let squares: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
                 let found = squares.sqrt();
-                assert!(found >= LEAST_DISTANCE, "series {a} and {b}: {found:.2} in {root}");
+                assert!(found >= MIN_DISTANCE, "series {a} and {b}: {found:.2} in {root}");
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::document::Digits;
 use crate::picture::{Mark, Tone};
 use crate::texts::Language;
 
-/// Marks and signs, used by reference: once at the begin of a page.
+/// Marks and signs, used by reference: once at the start of a page.
 const SYMBOLS: &str = include_str!("symbols.svg");
 
 pub(super) fn symbols() -> Markup {

@@ -13,7 +13,7 @@ use dbdyno_core::model::Status;
 /// From this many columns on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
 /// More notes than these are folded.
-const MOST_NOTES: usize = 5;
+const MAX_NOTES: usize = 5;
 /// A text of more letters than these is broken into lines.
 const LONG_TEXT: usize = 60;
 /// A table of so many rows scrolls in a box of its own, below its head.
@@ -161,7 +161,7 @@ fn notes(table: &Table) -> Markup {
     let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
     let list = html! { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } };
     html! {
-        @if all.len() > MOST_NOTES {
+        @if all.len() > MAX_NOTES {
             details { summary { (table.language.count("notes", all.len(), &[])) } "\n" (list) } "\n"
         } @else if !all.is_empty() { (list) "\n" }
     }

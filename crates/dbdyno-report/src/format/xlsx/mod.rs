@@ -27,7 +27,7 @@ impl Format for Xlsx {
         "xlsx"
     }
     fn title(&self) -> &'static str {
-        "a workbook: numbers as numbers, colour scales, native charts"
+        "a workbook: numbers as numbers, color scales, native charts"
     }
     fn is_text(&self) -> bool {
         false

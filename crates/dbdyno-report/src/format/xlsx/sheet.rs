@@ -19,7 +19,7 @@ const WIDEST: f64 = 44.0;
 /// Room for indent, marks and the sorting button.
 const MARGIN: f64 = 3.0;
 /// A spreadsheet keeps so many digits of a number; a longer one stays text.
-const MOST_DIGITS: usize = 15;
+const MAX_DIGITS: usize = 15;
 /// Rows beyond these do not change a column's width: a series may have hundreds of thousands.
 const LOOKED_AT: usize = 1_000;
 
@@ -233,9 +233,7 @@ impl<'a> Sheet<'a> {
     fn plain(&mut self, column: ColNum, text: &str) -> Written {
         match text.parse::<f64>() {
             Ok(number)
-                if text.len() <= MOST_DIGITS
-                    && number.is_finite()
-                    && number.to_string() == text =>
+                if text.len() <= MAX_DIGITS && number.is_finite() && number.to_string() == text =>
             {
                 self.worksheet.write_number(self.row, column, number)?
             }

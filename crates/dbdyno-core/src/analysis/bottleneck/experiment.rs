@@ -1,0 +1,302 @@
+//! The next experiments for a cause, and what each should bring. Pure.
+
+use super::forecast::TimeShares;
+use super::{Bottleneck, Cause, foreign, usable_processors, used_processors};
+use crate::model::{Bound, Drive, ExperimentResult, ForecastOutcome, Sentence, TestResult};
+
+/// Change to try, and the throughput that is expected after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// The change as a sentence.
+    pub change: Sentence,
+    /// Way to carry it out.
+    pub action: Action,
+    /// Throughput after it over that of now; absent where the time of the cause is not known.
+    pub gain: Option<f64>,
+    /// Kind of the expected gain: an estimate, a minimum or a maximum.
+    pub bound: Bound,
+}
+
+/// Way in which an experiment is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// With other settings: those that `engines/<engine>.toml` has for the cause.
+    Settings,
+    /// With the files of the log on a file system in memory.
+    LogInMemory,
+    /// With this number of jobs.
+    Jobs(u32),
+    /// On this drive.
+    Drive(Drive),
+    /// Not by us, for this reason.
+    Beyond(&'static str),
+}
+
+/// Describes the result of an experiment in a sentence.
+pub fn told(explained: &ExperimentResult) -> Sentence {
+    let unknown = || Sentence::new("unknown");
+    let ratio = |ratio: Option<f64>| {
+        ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
+    };
+    let share = |share: Option<f64>| {
+        share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share))
+    };
+    let at = |template: &str, end: Option<f64>| {
+        Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)))
+    };
+    let foretold = || match (explained.bound, explained.forecast_low, explained.forecast_high) {
+        (Bound::AtLeast, low, _) => at("at least {ratio}", low),
+        (Bound::AtMost, _, high) => at("at most {ratio}", high),
+        (Bound::About, Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
+            .with("ratio", ratio(explained.forecast))
+            .with("low", ratio(Some(low)))
+            .with("high", ratio(Some(high))),
+        _ => ratio(explained.forecast),
+    };
+    let changed = explained
+        .changed
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let template = match (explained.outcome, explained.low.is_some()) {
+        (ForecastOutcome::NotTried, _) => {
+            "{change}: predicted throughput ratio {forecast}; not tried because {why}"
+        }
+        _ if explained.blocks.is_empty() => {
+            "{change} ({changed}): no block was measured; predicted throughput ratio {forecast}"
+        }
+        (_, true) => {
+            "{change} ({changed}): throughput ratio {ratio} ({low} to {high}, {blocks}), predicted \
+             {forecast}: {outcome}; {cause} took {before} of session time before and {after} after \
+             the change"
+        }
+        (_, false) => {
+            "{change} ({changed}): throughput ratio {ratio} ({blocks}, too few for an interval), \
+             predicted {forecast}: {outcome}; {cause} took {before} of session time before and \
+             {after} after the change"
+        }
+    };
+    let sentence = Sentence::new(template)
+        .with("change", explained.change.clone())
+        .with("changed", changed)
+        .with("ratio", ratio(explained.ratio))
+        .with("low", ratio(explained.low))
+        .with("high", ratio(explained.high))
+        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
+        .with("forecast", foretold())
+        .with("outcome", Sentence::new(explained.outcome.name()))
+        .with("cause", Sentence::new(explained.cause.clone()))
+        .with("before", share(explained.share_before))
+        .with("after", share(explained.share_after));
+    match (&explained.missing, explained.outcome) {
+        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
+        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
+            .with("text", sentence)
+            .with("why", why.clone()),
+        (None, _) => sentence,
+    }
+}
+
+/// The next experiment for a cause of a test: the first of all.
+pub fn experiment(result: &TestResult, limiter: &Bottleneck) -> Experiment {
+    experiments(result, limiter).remove(0)
+}
+
+/// All experiments for a cause of a test, each with what it should bring; at least one.
+pub fn experiments(result: &TestResult, limiter: &Bottleneck) -> Vec<Experiment> {
+    let ways = ways(result, limiter.cause);
+    let goes = |action| {
+        limiter.share.map(|share| TimeShares::with(result, limiter.cause, action, share).goes)
+    };
+    ways.into_iter().map(|way| way.experiment(result, limiter.cause, goes(way.action))).collect()
+}
+
+/// A way to change what limits a test.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    change: &'static str,
+    pub action: Action,
+    /// Remaining part of the time of the cause, as a fraction.
+    left: f64,
+}
+
+/// The ways for a cause, the one to try first in front.
+pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
+    let way = |change, action, left| Way { change, action, left };
+    let halved = || {
+        Action::of_jobs(result.jobs, half_the_jobs(result), "there is no smaller number of jobs")
+    };
+    let first = match cause {
+        Cause::Cpu => way("twice the CPUs", beyond("the machine has no others"), 0.5),
+        Cause::Memory => way("more channels of memory", beyond("the machine has no others"), 0.5),
+        Cause::OneThread => way("one more job", Action::Jobs(result.jobs + parts(result)), 1.0),
+        Cause::LogSync => way("commits that do not wait for the log", Action::Settings, 0.0),
+        Cause::LogBuffer => way("twice the log buffers", Action::Settings, 0.0),
+        Cause::Read | Cause::DataWrite => way("a cache that holds all data", Action::Settings, 0.0),
+        Cause::Checkpoint => way("a log eight times as large", Action::Settings, 0.125),
+        Cause::RowLock | Cause::Latch => way("half as many jobs", halved(), 1.0),
+        Cause::Client => {
+            way("the client on CPUs of its own", beyond("that takes another machine"), 0.0)
+        }
+        Cause::Network => way(
+            "the loop inside the database (--drive database)",
+            Action::Drive(Drive::Database),
+            0.0,
+        ),
+        Cause::Neighbours => {
+            way("without the other processes", beyond("dbdyno cannot stop other processes"), 0.0)
+        }
+    };
+    let second =
+        (cause == Cause::LogSync).then(|| way("the log on memory", Action::LogInMemory, 0.0));
+    std::iter::once(first).chain(second).collect()
+}
+
+impl Way {
+    /// The experiment if this share of the jobs' time goes. Its gain is Amdahl's law: a part `p`
+    /// that shrinks to `r` of itself makes 1 / (1 - p + p r) of the throughput, but no more than
+    /// until the processors that the jobs can use are used up. Where I/O goes, that is the least:
+    /// the work of processors for it, and what else sleeping costs, goes as well. The waits for
+    /// room in the log's buffer are the most: what a larger buffer takes must be written all the
+    /// same.
+    pub(super) fn experiment(
+        self,
+        result: &TestResult,
+        cause: Cause,
+        goes: Option<f64>,
+    ) -> Experiment {
+        let amdahl = || goes.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - self.left)));
+        let gain = match cause {
+            Cause::OneThread => {
+                Some(f64::from(result.jobs + parts(result)) / f64::from(result.jobs))
+            }
+            Cause::RowLock | Cause::Latch => gain_of_half(goes, result, half_the_jobs(result)),
+            _ => amdahl(),
+        };
+        let bound = match cause {
+            Cause::LogBuffer => Bound::AtMost,
+            _ if cause.is_io() => Bound::AtLeast,
+            _ => Bound::About,
+        };
+        let ends_at_processors = cause.is_io() || matches!(cause, Cause::OneThread | Cause::Client);
+        let most = headroom(result).filter(|_| ends_at_processors).unwrap_or(f64::INFINITY);
+        Experiment {
+            change: Sentence::new(self.change),
+            action: self.action,
+            gain: gain.map(|gain| gain.min(most)),
+            bound,
+        }
+    }
+}
+
+const fn beyond(why: &'static str) -> Action {
+    Action::Beyond(why)
+}
+
+impl Action {
+    /// Another number of jobs, if it is another one.
+    fn of_jobs(jobs: u32, other: u32, why: &'static str) -> Action {
+        if other == jobs { Action::Beyond(why) } else { Action::Jobs(other) }
+    }
+}
+
+/// Parts of a mixed workload, all of which have equally many jobs.
+fn parts(result: &TestResult) -> u32 {
+    u32::try_from(result.parts.len()).unwrap_or(1).max(1)
+}
+
+/// Half of the jobs, as far as the parts allow.
+fn half_the_jobs(result: &TestResult) -> u32 {
+    (result.jobs / 2 / parts(result)).max(1) * parts(result)
+}
+
+/// Jobs that wait for one another do no work: with fewer of them only what is missing to those that
+/// do is lost.
+fn gain_of_half(share: Option<f64>, result: &TestResult, half: u32) -> Option<f64> {
+    let left = f64::from(half) / f64::from(result.jobs);
+    share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
+}
+
+/// By how much the use of processors can grow, to all that others leave.
+fn headroom(result: &TestResult) -> Option<f64> {
+    let used = used_processors(result).filter(|used| *used > 0.0)?;
+    let others = foreign(result).map_or(0.0, |foreign| foreign.used.max(0.0));
+    Some(((usable_processors(result)? - others) / used).max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
+        experiment(result, &Bottleneck { cause, share: Some(share), evidence: Sentence::default() })
+            .gain
+            .unwrap()
+    }
+
+    #[test]
+    fn a_part_of_the_time_that_goes_brings_what_amdahl_says() {
+        let result = fixture::result();
+        assert_eq!(gain(Cause::LogSync, 0.5, &result), 2.0);
+        assert!((gain(Cause::Checkpoint, 0.5, &result) - 16.0 / 9.0).abs() < 1e-12);
+        assert_eq!(gain(Cause::OneThread, 1.0, &result), 1.5);
+        assert_eq!(gain(Cause::RowLock, 0.75, &result), 1.0);
+        assert!((gain(Cause::Latch, 0.2, &result) - 0.625).abs() < 1e-12);
+        let log =
+            Bottleneck { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
+        let actions: Vec<Action> =
+            experiments(&result, &log).iter().map(|experiment| experiment.action).collect();
+        assert_eq!(actions, [Action::Settings, Action::LogInMemory]);
+        let unknown =
+            Bottleneck { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
+        assert_eq!(experiment(&result, &unknown).gain, None);
+    }
+
+    #[test]
+    fn what_is_changed_is_another_number_of_jobs_or_beyond_us() {
+        let action = |cause, jobs, parts: usize| {
+            let limiter = Bottleneck { cause, share: Some(0.5), evidence: Sentence::default() };
+            let base = fixture::result();
+            let part = crate::model::PartResult {
+                workload: "W".into(),
+                params: Default::default(),
+                chosen: Default::default(),
+                jobs: 1,
+                tally: Default::default(),
+                ops_per_s: 1.0,
+                units_per_s: 1.0,
+                latency: Default::default(),
+            };
+            experiment(&TestResult { jobs, parts: vec![part; parts], ..base }, &limiter).action
+        };
+        assert_eq!(action(Cause::RowLock, 7, 0), Action::Jobs(3));
+        assert_eq!(action(Cause::Latch, 12, 4), Action::Jobs(4));
+        assert!(matches!(action(Cause::Latch, 4, 4), Action::Beyond(_)), "each part keeps a job");
+        assert_eq!(action(Cause::OneThread, 4, 4), Action::Jobs(8));
+        assert_eq!(action(Cause::Network, 1, 0), Action::Drive(Drive::Database));
+        assert!(matches!(action(Cause::Cpu, 1, 0), Action::Beyond(_)));
+    }
+
+    #[test]
+    fn no_gain_is_larger_than_the_processors_allow() {
+        let mut result = fixture::result(); // 10 s
+        result.window_counters = fixture::counters(&[
+            ("os_cpu_total_s", 40.0),
+            ("server_cpu_s", 25.0),
+            ("self_cpu_s", 0.0),
+        ]);
+        assert_eq!(gain(Cause::Network, 0.9, &result), 1.6);
+        assert_eq!(
+            gain(Cause::LogSync, 0.9, &result),
+            1.6,
+            "at the least: I/O costs processors, too"
+        );
+        assert!(gain(Cause::Cpu, 0.9, &result) > 1.6, "more processors are the experiment");
+        result
+            .window_counters
+            .extend(fixture::counters(&[("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)]));
+        assert_eq!(gain(Cause::Client, 0.9, &result), 1.4, "others keep theirs");
+    }
+}

@@ -1,0 +1,87 @@
+//! Processors as a limit: all that the jobs can use are in use.
+
+use super::{Bottleneck, Cause, seen};
+use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
+use crate::analysis::kpm::THREADS_USED;
+use crate::model::{Activity, Sentence, TestResult};
+
+/// Processors count as used up from this share on of those that the jobs can use.
+const USED_UP: f64 = 0.9;
+
+/// Processors in use by the database and our own process.
+pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
+    let seconds = |name| result.window_counters.get(name);
+    // A database within our process has no processes of its own.
+    let own_s = seconds("self_cpu_s").filter(|_| !is_elsewhere(result));
+    let used_s = match (seconds("server_cpu_s"), own_s) {
+        (None, None) => return None,
+        (server_s, self_s) => server_s.unwrap_or(0.0) + self_s.unwrap_or(0.0),
+    };
+    (result.window_s > 0.0).then(|| used_s / result.window_s)
+}
+
+/// Processors that the database and we could use: all but what the host of a virtual machine took.
+pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64> {
+    let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
+    Some(processors(result)? - stolen)
+}
+
+/// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs
+/// than processors each job is one thread. Where others take part of them, that the jobs were seen
+/// at work shows the same.
+pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
+    if is_elsewhere(result) {
+        return elsewhere(result);
+    }
+    let (used, usable) = (used_processors(result)?, usable_processors(result)?);
+    let can_use = f64::from(result.jobs) * threads(result);
+    let at_work = seen(result, Activity::Cpu);
+    let is_one_thread = can_use < USED_UP * usable;
+    let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP)
+        || is_one_thread;
+    let used_share = used / can_use.min(usable);
+    let is_limit =
+        used_share >= USED_UP || is_busy && at_work.is_some_and(|share| share >= USED_UP);
+    let (cause, template) = match is_one_thread {
+        true => (
+            Cause::OneThread,
+            "{used} CPUs in use by the database and dbdyno; {jobs} can use {can} of {usable}",
+        ),
+        false => (Cause::Cpu, "{used} of {usable} CPUs in use by the database and dbdyno"),
+    };
+    let evidence = Sentence::new(template)
+        .with("used", used)
+        .with("usable", usable)
+        .with("can", can_use)
+        .with("jobs", Sentence::jobs(result.jobs));
+    (can_use > 0.0 && is_limit).then(|| Bottleneck {
+        cause,
+        share: Some(at_work.unwrap_or(used_share)),
+        evidence,
+    })
+}
+
+/// Of a server on another host nobody tells who uses its processors: they are the limit if all are
+/// in use while the jobs are at work.
+fn elsewhere(result: &TestResult) -> Option<Bottleneck> {
+    let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
+    let at_work = seen(result, Activity::Cpu)?;
+    let used = busy_pct / 100.0 * processors(result)?;
+    let evidence =
+        Sentence::new("{used} of {usable} CPUs of the database's host in use, by all processes")
+            .with("used", used)
+            .with("usable", usable);
+    let is_limit = at_work >= USED_UP && used >= USED_UP * usable;
+    is_limit.then_some(Bottleneck { cause: Cause::Cpu, share: Some(at_work), evidence })
+}
+
+/// Processors that a job of a closed loop can use: one for each process that works on an op.
+fn threads(result: &TestResult) -> f64 {
+    let asked = || result.params.get("threads")?.parse().ok();
+    result
+        .facts
+        .get(THREADS_USED)
+        .copied()
+        .or_else(asked)
+        .map_or(1.0, |threads: f64| threads.max(1.0))
+}

@@ -1,0 +1,165 @@
+//! Comparison of CPU speed with that at the start of the run, second by second, by the CPU speed
+//! probe.
+
+use super::derive::not_known;
+use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
+use crate::stats::summary::mean;
+
+/// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
+/// undisturbed shared host wanders: of 2,925 pieces in 25 minutes of a virtual machine at full load
+/// 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A run that begins at the fastest
+/// clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
+pub(super) const SLOW: f64 = 0.85;
+/// Share of the window's seconds above which slow ones make figures conditional, and how many are
+/// too few to say so: a second is one or two looks.
+const TOLERATED: f64 = 0.1;
+const FEWEST: usize = 2;
+
+/// Speed of the processors at work over a period; 1 = as when the run began and all processors were
+/// at work.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn speed(counters: &impl Named) -> Result<f64, Sentence> {
+    per_look(counters, "watch_speed")
+}
+
+/// Seconds of the watch's integer work over a period.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn work_s(counters: &impl Named) -> Result<f64, Sentence> {
+    per_look(counters, "watch_work_s")
+}
+
+/// Seconds that the watch's integer work took when the run of this test began and all processors
+/// were at work.
+fn at_begin_s(test: &TestResult) -> Option<f64> {
+    Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
+}
+
+/// Reason for two tests on the same CPU model if it was faster in one run than in the other from
+/// the start on: neither run can know that by itself.
+pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
+    let times = at_begin_s(other)? / at_begin_s(base)?;
+    let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time when \
+                    the run started";
+    (!(SLOW..=1.0 / SLOW).contains(&times)).then(|| Sentence::new(sentence).with("times", times))
+}
+
+fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
+    mean_of(counters, name, "watch_paced")
+}
+
+/// Speed of a walk through memory over a period; 1 = as when the run began.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn memory_speed(counters: &impl Named) -> Result<f64, Sentence> {
+    mean_of(counters, "watch_walk_speed", "watch_walked")
+}
+
+fn mean_of(counters: &impl Named, name: &str, looks: &str) -> Result<f64, Sentence> {
+    let (sum, looks) =
+        counters.get(name).zip(counters.get(looks)).ok_or_else(|| not_known(name))?;
+    if looks > 0.0 {
+        Ok(sum / looks)
+    } else {
+        Err("no CPU was busy when its speed was sampled".into())
+    }
+}
+
+/// True if the processors were slow in this second; absent if nothing is known of it.
+pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
+    speed(&point.metrics).ok().map(|speed| speed < SLOW)
+}
+
+/// Of the window's seconds; of a window that has no whole second, of all of it.
+fn speeds(result: &TestResult) -> Vec<f64> {
+    let inside = result.series.iter().filter(|point| point.in_window);
+    let seconds: Vec<f64> = inside.filter_map(|point| speed(&point.metrics).ok()).collect();
+    let of_all = || speed(&result.window_counters).into_iter().collect();
+    if seconds.is_empty() { of_all() } else { seconds }
+}
+
+/// The reason, if the processors were slow in too many seconds of the window.
+pub(super) fn judge(result: &TestResult) -> Option<Reason> {
+    let speeds = speeds(result);
+    let slow = speeds.iter().filter(|speed| **speed < SLOW).count();
+    let (least, most) =
+        speeds.iter().fold((f64::INFINITY, 0.0), |(low, high), x| (x.min(low), x.max(high)));
+    let sentence = "CPU speed was {least~} to {most~} of its speed at the start of the run, and \
+                    below {limit=} in {slow} of {seconds} seconds";
+    let sentence =
+        Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
+    let sentence = sentence.with("seconds", speeds.len() as u64).with("limit", SLOW);
+    let too_many = slow >= FEWEST && slow as f64 > TOLERATED * speeds.len() as f64;
+    (too_many || mean(&speeds).is_some_and(|mean| mean < SLOW))
+        .then(|| Reason::new(Status::Conditional, ReasonCode::PlatformUnsteady, sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{self, counters};
+
+    /// A window of ten seconds with these speeds; negative = nothing known.
+    fn with(speeds: [f64; 10]) -> Option<String> {
+        let mut result = fixture::result();
+        let inside = result.series.iter_mut().filter(|point| point.in_window);
+        for (point, speed) in inside.zip(speeds) {
+            let looks = f64::from(speed > 0.0);
+            point.metrics =
+                counters(&[("watch_paced", looks), ("watch_speed", speed * looks)]).into();
+        }
+        judge(&result).map(|reason| reason.text)
+    }
+
+    #[test]
+    fn more_than_a_tenth_of_slow_seconds_is_a_reason_with_the_figures() {
+        let text = "CPU speed was 0.620 to 1.000 of its speed at the start of the run, and below \
+                    0.85 in 2 of 10 seconds";
+        assert_eq!(
+            with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(),
+            Some(text)
+        );
+        assert_eq!(with([1.0, 1.0, 0.62, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None, "one of ten");
+        let short =
+            |speed| with([1.0, speed, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).is_some();
+        assert!(!short(0.5) && short(0.3), "one of four, and the mean of all");
+        assert_eq!(with([1.4; 10]), None, "with idle siblings a processor is faster");
+    }
+
+    #[test]
+    fn runs_that_began_at_another_speed_are_told_apart() {
+        let test = |work_s: f64, speed: f64| {
+            let window_counters = counters(&[
+                ("watch_paced", 2.0),
+                ("watch_speed", 2.0 * speed),
+                ("watch_work_s", 2.0 * work_s),
+            ]);
+            TestResult { window_counters, ..fixture::result() }
+        };
+        let said = |base: &TestResult, other: &TestResult| {
+            between(base, other).map(|said| said.to_string())
+        };
+        let base = test(1e-4, 1.0);
+        let text = "a fixed piece of work took the same CPUs x1.50 of the baseline's time when the \
+                    run started";
+        assert_eq!(said(&base, &test(1.5e-4, 1.0)).as_deref(), Some(text));
+        assert!(said(&base, &test(0.7e-4, 1.0)).is_some(), "faster");
+        assert_eq!(said(&base, &test(2e-4, 0.5)), None, "slow later: its own run says so");
+        assert_eq!(said(&base, &fixture::result()), None, "not watched");
+    }
+
+    #[test]
+    fn seconds_of_which_nothing_is_known_neither_accuse_nor_acquit() {
+        assert_eq!(with([-1.0; 10]), None);
+        let few = with([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 1.0, 0.5]).unwrap();
+        assert!(few.contains(" in 1 of 2 seconds"), "{few}");
+        assert_eq!(judge(&fixture::result()), None, "without a watch");
+        let window_counters = counters(&[("watch_paced", 2.0), ("watch_speed", 1.0)]);
+        let short = judge(&TestResult { series: Vec::new(), window_counters, ..fixture::result() });
+        assert!(short.unwrap().text.contains("0.500 to 0.500 "), "a window without a whole second");
+    }
+}

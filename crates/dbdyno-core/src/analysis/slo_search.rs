@@ -1,0 +1,634 @@
+//! The highest rate at which a promise (`p99<5ms`) is kept: which rate is tried next, and what the
+//! trials say. Pure.
+//!
+//! Rates lie on a grid of 2 % below the throughput of the closed loop. Halving finds where trials
+//! begin to break the promise; then the rates on both sides are tried until one has kept it in
+//! every one of five trials and one above it has broken it in every one of five.
+
+use std::collections::BTreeMap;
+
+use super::ab_test::{Counted, count};
+use crate::model::{
+    Loop, OfferedLoad, OpenLoop, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict,
+    without_offer,
+};
+
+/// A step of the grid.
+const STEP: f64 = 0.98;
+/// Highest and lowest rate of the grid, in steps below the closed loop's: 110 % and 5 % of it.
+const HIGHEST: i32 = -5;
+const LOWEST: i32 = 148;
+/// Trials with the same outcome that settle a rate. With five the highest rate that most trials
+/// keep lies between the two settled rates in at least 95 of 100 searches, whatever the noise of
+/// the trials (simulated below); with three in 82 to 99.
+pub const SETTLED: u32 = 5;
+/// More trials settle nothing.
+const MAX_TRIALS: usize = 40;
+/// Fewer ops done than this fraction of those that were due: the rate was not kept up.
+const KEPT_UP: f64 = 0.99;
+
+/// Ops are weighed by the slices they fell into, which makes them count as fewer.
+const MARGIN: f64 = 1.5;
+/// A trial that needs a longer window is not run, unless the user asks for it, in s.
+const MAX_WINDOW_S: f64 = 60.0;
+
+/// The window in which the percentile of a promise can be judged at a rate, in s: at least `own_s`,
+/// that of the other tests.
+pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
+    let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
+    needed_s.min(MAX_WINDOW_S).max(own_s)
+}
+
+/// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
+/// that a search can only end without an answer.
+pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
+    let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
+    needed_s > MAX_WINDOW_S.max(own_s)
+}
+
+/// True if fewer ops were done than offered.
+pub fn is_overloaded(open: &OpenLoop, done: u64) -> bool {
+    (done as f64) < KEPT_UP * open.due
+}
+
+/// A test of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// None = closed loop.
+    pub offer: Option<OfferedLoad>,
+    /// Throughput of the test, in ops per second.
+    pub ops_per_s: f64,
+    /// True if the SLO was met; none if that is unknown.
+    pub kept: Option<bool>,
+}
+
+impl Trial {
+    /// Outcome of a test.
+    pub fn of(result: &TestResult) -> Trial {
+        let offer = result.open.as_ref().map(|open| open.offer);
+        let kept = match Outcome::of(result) {
+            Some(Outcome::Kept) => Some(true),
+            Some(Outcome::Broken) => Some(false),
+            Some(Outcome::Unknown(_)) | None => None,
+        };
+        Trial { offer, ops_per_s: result.ops_per_s, kept }
+    }
+}
+
+/// Outcome of a trial for the promise at its rate.
+#[derive(Debug, Clone, PartialEq)]
+enum Outcome {
+    Kept,
+    Broken,
+    /// The trial is no evidence, for these reasons.
+    Unknown(Vec<ReasonCode>),
+}
+
+impl Outcome {
+    /// Outcome of a test; none if nothing was promised of it.
+    ///
+    /// An invalid trial never keeps a promise. Failed ops have no response time, so that a platform
+    /// which sheds load by errors breaks it, as one that does not keep up; any other reason leaves
+    /// open what the platform did. A disturbance from outside excuses a broken promise only.
+    fn of(result: &TestResult) -> Option<Outcome> {
+        let open = result.open.as_ref()?;
+        let promise = open.offer.promise?;
+        let unsound = codes(&result.verdict, is_unsound);
+        if !unsound.is_empty() {
+            return Some(Outcome::Unknown(unsound));
+        }
+        let response_us = promise.percentile.of(&open.response);
+        let is_broken = is_overloaded(open, result.window.ops)
+            || !codes(&result.verdict, is_shed_load).is_empty()
+            || response_us.is_some_and(|us| us >= promise.limit_us);
+        if is_broken {
+            let excuses = codes(&result.verdict, is_from_outside);
+            let is_excused = !excuses.is_empty();
+            return Some(if is_excused { Outcome::Unknown(excuses) } else { Outcome::Broken });
+        }
+        // Ops that were due and not done have no response time: with more of them than the
+        // percentile leaves out nobody knows it.
+        let missing = 1.0 - result.window.ops as f64 / open.due;
+        Some(match response_us {
+            None => Outcome::Unknown(vec![ReasonCode::Samples]),
+            Some(_) if missing > 1.0 - promise.percentile.fraction() => {
+                Outcome::Unknown(vec![ReasonCode::Overload])
+            }
+            Some(_) => Outcome::Kept,
+        })
+    }
+}
+
+/// Codes of those reasons of a verdict that `is_of` takes.
+fn codes(verdict: &Verdict, is_of: fn(&Reason) -> bool) -> Vec<ReasonCode> {
+    verdict.reasons.iter().filter(|reason| is_of(reason)).map(|one| one.code.clone()).collect()
+}
+
+/// Reasons by which a platform breaks a promise: ops failed, or were not done when they were due.
+fn is_shed_load(reason: &Reason) -> bool {
+    reason.status == Status::Invalid
+        && matches!(reason.code, ReasonCode::Errors | ReasonCode::Overload)
+}
+
+/// Reasons by which the times of a trial are not those of the platform at this rate.
+fn is_unsound(reason: &Reason) -> bool {
+    use ReasonCode::{ClockStep, Interrupted, Little, Tier};
+    match reason.status {
+        Status::Valid => false,
+        Status::Conditional => {
+            matches!(reason.code, ClockStep | Interrupted | Little | Tier)
+        }
+        Status::Invalid => !is_shed_load(reason),
+    }
+}
+
+/// Reasons from outside the platform that can have made its responses late.
+fn is_from_outside(reason: &Reason) -> bool {
+    use ReasonCode::{ClientLimit, ForeignLoad, PlatformUnsteady, Steal};
+    reason.status == Status::Conditional
+        && matches!(reason.code, ClientLimit | ForeignLoad | PlatformUnsteady | Steal)
+}
+
+/// Loop of the next test: a closed loop (none within), an arrival rate, or nothing more.
+pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<OfferedLoad>> {
+    match looping {
+        Loop::Closed | Loop::Thinking(_) => done.is_empty().then_some(None),
+        Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(OfferedLoad {
+            per_s: profile.mean_per_s(),
+            arrivals: *arrivals,
+            promise: None,
+        })),
+        Loop::Open(rates, arrivals) => {
+            let offer = |per_s: &f64| {
+                Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, promise: None })
+            };
+            rates.get(done.len()).map(offer)
+        }
+        Loop::Highest(promise, arrivals) => {
+            let Some((first, trials)) = done.split_first() else { return Some(None) };
+            let step = Search::new(first.ops_per_s, trials)
+                .next_step()
+                .filter(|_| first.ops_per_s > 0.0)?;
+            let per_s = rate_of(first.ops_per_s, step);
+            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, promise: Some(*promise) }))
+        }
+    }
+}
+
+/// The rate of a step of the grid in four digits, as reports print it.
+fn rate_of(closed_per_s: f64, step: i32) -> f64 {
+    let exact = closed_per_s * STEP.powi(step);
+    let digit = 10f64.powi(exact.log10().floor() as i32 - 3);
+    let rounded = (exact / digit).round() * digit;
+    if digit < 1.0 { (rounded * 1e6).round() / 1e6 } else { rounded }
+}
+
+/// Trials by step of the grid: how many kept the promise and how many broke it.
+struct Search {
+    steps: BTreeMap<i32, (u32, u32)>,
+    trials: usize,
+    unknown: usize,
+}
+
+impl Search {
+    fn new(closed_per_s: f64, trials: &[Trial]) -> Search {
+        let mut steps: BTreeMap<i32, (u32, u32)> = BTreeMap::new();
+        for trial in trials {
+            let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
+            let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
+            let (keeps, breaks) = steps.entry(step).or_default();
+            if kept { *keeps += 1 } else { *breaks += 1 }
+        }
+        let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
+        Search { steps, trials: trials.len(), unknown }
+    }
+
+    /// The highest rate that kept it in every trial, as did every lower one.
+    fn kept(&self) -> Option<i32> {
+        self.steps
+            .iter()
+            .rev()
+            .take_while(|(_, (_, breaks))| *breaks == 0)
+            .map(|(step, _)| *step)
+            .last()
+    }
+
+    /// The lowest rate that broke it in every trial, as did every higher one.
+    fn broken(&self) -> Option<i32> {
+        self.steps.iter().take_while(|(_, (keeps, _))| *keeps == 0).map(|(step, _)| *step).last()
+    }
+
+    fn is_settled(&self, step: i32) -> bool {
+        self.steps.get(&step).is_some_and(|(keeps, breaks)| keeps + breaks >= SETTLED)
+    }
+
+    /// Higher rates have lower steps.
+    fn next_step(&self) -> Option<i32> {
+        if self.trials >= MAX_TRIALS || self.unknown > MAX_TRIALS / 4 {
+            return None;
+        }
+        match (self.broken(), self.kept()) {
+            (None, None) if self.steps.is_empty() => Some((HIGHEST + LOWEST) / 2),
+            // All that was tried gave both: wider on both sides.
+            (None, _) if self.first()? > HIGHEST => Some(middle(HIGHEST, self.first()?)),
+            (_, None) if self.last()? < LOWEST => Some(middle(self.last()?, LOWEST)),
+            (Some(broken), Some(kept)) => self.between(broken, kept),
+            (Some(edge), None) | (None, Some(edge)) if !self.is_settled(edge) => Some(edge),
+            _ => None,
+        }
+    }
+
+    /// The rate in the middle, if none between has been tried; then those on both sides until they
+    /// are settled.
+    fn between(&self, broken: i32, kept: i32) -> Option<i32> {
+        let is_untried = self.steps.range(broken + 1..kept).next().is_none();
+        if is_untried && kept - broken > 1 {
+            return Some(middle(broken, kept));
+        }
+        [kept, broken].into_iter().find(|step| !self.is_settled(*step))
+    }
+
+    fn first(&self) -> Option<i32> {
+        self.steps.keys().next().copied()
+    }
+
+    fn last(&self) -> Option<i32> {
+        self.steps.keys().last().copied()
+    }
+}
+
+/// Between two steps, never the lower end.
+fn middle(low: i32, high: i32) -> i32 {
+    match high - low {
+        ..=1 if low == HIGHEST => low,
+        ..=1 => high,
+        _ => (low + high).div_euclid(2),
+    }
+}
+
+/// Result of the trials of a workload at one number of jobs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<'a> {
+    /// One of the trials, for what they share.
+    pub test: &'a TestResult,
+    /// The workload's own parameters.
+    pub params: BTreeMap<String, String>,
+    /// The SLO.
+    pub promise: Slo,
+    /// The highest rate that kept it in every trial, with the number of trials; none if no rate did
+    /// in enough of them.
+    pub kept: Option<(f64, u32)>,
+    /// The lowest rate above it that broke it in every trial.
+    pub broken: Option<(f64, u32)>,
+    /// Number of trials.
+    pub trials: usize,
+    /// Trials that are no evidence, and why.
+    pub unknown: usize,
+    /// Reasons for which trials are no evidence, each with their number.
+    pub unknown_because: Vec<Counted>,
+    /// The highest rate that kept it in any trial, and the lowest that broke it in any.
+    pub bracket: [Option<f64>; 2],
+    /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
+    pub is_contradictory: bool,
+    /// Worst verdict of the trials that settle the two rates, and the reasons that lower it.
+    pub status: Status,
+    /// Reasons that lower the status, each with their number.
+    pub conditions: Vec<Counted>,
+}
+
+/// The answers of a run, in the order of its tests.
+pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
+    let mut groups: Vec<Vec<&TestResult>> = Vec::new();
+    for test in tests.iter().filter_map(Test::measured).filter(|test| promise_of(test).is_some()) {
+        match groups.iter_mut().find(|group| key(group[0]) == key(test)) {
+            Some(group) => group.push(test),
+            None => groups.push(vec![test]),
+        }
+    }
+    groups.iter().filter_map(|group| answer(group)).collect()
+}
+
+fn promise_of(test: &TestResult) -> Option<Slo> {
+    test.open.as_ref()?.offer.promise
+}
+
+type Key<'a> = (&'a str, BTreeMap<String, String>, u32, Option<String>);
+
+fn key(test: &TestResult) -> Key<'_> {
+    (&test.workload, without_offer(&test.params), test.jobs, promise_of(test).map(String::from))
+}
+
+/// Trials at one rate.
+struct Rate<'a> {
+    per_s: f64,
+    keeps: u32,
+    breaks: u32,
+    verdicts: Vec<&'a Verdict>,
+}
+
+/// The trials that are evidence, by rate in ascending order.
+fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
+    let mut rates: Vec<Rate<'a>> = Vec::new();
+    for test in group {
+        let trial = Trial::of(test);
+        let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
+        if !rates.iter().any(|rate| rate.per_s == offer.per_s) {
+            rates.push(Rate { per_s: offer.per_s, keeps: 0, breaks: 0, verdicts: Vec::new() });
+        }
+        let same = rates.iter_mut().filter(|rate| rate.per_s == offer.per_s);
+        for rate in same {
+            if kept {
+                rate.keeps += 1
+            } else {
+                rate.breaks += 1
+            }
+            rate.verdicts.push(&test.verdict);
+        }
+    }
+    rates.sort_by(|a, b| a.per_s.total_cmp(&b.per_s));
+    rates
+}
+
+fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
+    let rates = rates(group);
+    let lower = rates.iter().take_while(|rate| rate.breaks == 0);
+    let kept = lower.filter(|rate| rate.keeps >= SETTLED).last();
+    let higher = rates.iter().rev().take_while(|rate| rate.keeps == 0);
+    let broken = higher.filter(|rate| rate.breaks >= SETTLED).last();
+    let first_broken = rates.iter().position(|rate| rate.breaks > 0);
+    let last_kept = rates.iter().rposition(|rate| rate.keeps > 0);
+    let mut unknown_because = Vec::new();
+    let mut unknown = 0;
+    for test in group {
+        if let Some(Outcome::Unknown(codes)) = Outcome::of(test) {
+            unknown += 1;
+            codes.into_iter().for_each(|code| count(&mut unknown_because, code));
+        }
+    }
+    let mut conditions = Vec::new();
+    let settling = || kept.iter().chain(&broken).flat_map(|rate| &rate.verdicts);
+    // That a broken rate is invalid (errors, overload) is how it was broken.
+    let lowering = settling()
+        .flat_map(|verdict| &verdict.reasons)
+        .filter(|reason| reason.status == Status::Conditional);
+    lowering.for_each(|reason| count(&mut conditions, reason.code.clone()));
+    let status = if conditions.is_empty() { Status::Valid } else { Status::Conditional };
+    let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
+    Some(Answer {
+        test,
+        params: without_offer(&test.params),
+        promise,
+        kept: kept.map(|rate| (rate.per_s, rate.keeps)),
+        broken: broken.map(|rate| (rate.per_s, rate.breaks)),
+        trials: group.len(),
+        unknown,
+        unknown_because,
+        bracket: [last_kept, first_broken].map(|at| at.map(|at| rates[at].per_s)),
+        is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
+        status,
+        conditions,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::{Arrivals, LatencySummary};
+    use crate::stats::keys::{KeyStream, MODULUS};
+
+    fn promise() -> Slo {
+        "p99<5ms".parse().unwrap()
+    }
+
+    /// Plays a search against a platform that keeps the promise up to `limit_per_s`, or says
+    /// otherwise in its n-th trial.
+    fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> Vec<Trial> {
+        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let mut done = Vec::new();
+        while let Some(offer) = next_offer(&looping, &done) {
+            let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
+            done.push(Trial {
+                offer,
+                ops_per_s: offer.map_or(closed_per_s, |offer| offer.per_s),
+                kept,
+            });
+            assert!(done.len() < 60, "it ends");
+        }
+        done
+    }
+
+    #[test]
+    fn a_window_holds_enough_ops_for_the_percentile_or_the_search_is_refused() {
+        // p99 takes 1,000 ops, 1,500 with a margin.
+        assert!((window_s(promise(), 1_000.0, 1.0) - 1.5).abs() < 1e-9);
+        assert_eq!(window_s(promise(), 10_000.0, 1.0), 1.0, "its own is long enough");
+        assert_eq!(window_s(promise(), 10.0, 1.0), 60.0);
+        assert!(is_hopeless(promise(), 49.0, 2.0) && !is_hopeless(promise(), 51.0, 2.0));
+        assert!(!is_hopeless(promise(), 49.0, 120.0), "the user asks for longer ones");
+        let median: Slo = "p50<5ms".parse().unwrap();
+        assert!(!is_hopeless(median, 2.0, 2.0));
+    }
+
+    fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {
+        trials
+            .iter()
+            .filter(|trial| trial.kept == Some(kept))
+            .filter_map(|trial| Some(trial.offer?.per_s))
+            .collect()
+    }
+
+    #[test]
+    fn the_search_encloses_the_limit_within_a_step_and_settles_both_sides() {
+        for limit in [60.0, 300.0, 700.0, 970.0, 1040.0] {
+            let trials = search(1000.0, &|rate, _| Some(rate <= limit));
+            let kept = rates(&trials, true).into_iter().fold(0.0, f64::max);
+            let broken = rates(&trials, false).into_iter().fold(f64::INFINITY, f64::min);
+            assert!(
+                kept <= limit && broken > limit && broken / kept < 1.0 / STEP + 0.004,
+                "{limit}: {kept} {broken}"
+            );
+            let times = |rate: f64| {
+                trials.iter().filter(|trial| trial.offer.is_some_and(|o| o.per_s == rate)).count()
+            };
+            assert_eq!((times(kept), times(broken)), (5, 5));
+            assert!(trials.len() <= 18, "{limit}: {} trials", trials.len());
+        }
+    }
+
+    #[test]
+    fn where_trials_disagree_the_sides_are_further_apart() {
+        // From 480 to 520 every second trial breaks the promise.
+        let noisy = |rate: f64, n: usize| {
+            Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 })
+        };
+        let trials = search(1000.0, &noisy);
+        assert!(trials.len() < MAX_TRIALS, "{}", trials.len());
+    }
+
+    #[test]
+    fn what_is_never_kept_or_never_known_ends() {
+        assert!(search(1000.0, &|_, _| Some(false)).len() <= 14);
+        assert!(search(1000.0, &|_, _| Some(true)).len() <= 14);
+        assert!(search(1000.0, &|_, _| None).len() <= 12);
+        assert_eq!(search(0.0, &|_, _| Some(true)).len(), 1, "the closed loop did nothing");
+    }
+
+    fn result(per_s: f64, p99_us: f64) -> TestResult {
+        let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
+        let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
+        let mut result = fixture::result();
+        offer.add_to(&mut result.params);
+        TestResult {
+            open: Some(OpenLoop {
+                offer,
+                due: result.window.ops as f64,
+                response,
+                phases: Vec::new(),
+            }),
+            ..result
+        }
+    }
+
+    #[test]
+    fn the_answer_is_taken_from_the_stored_tests() {
+        let tests = |values: &[(f64, f64)]| -> Vec<Test> {
+            values.iter().map(|(rate, p99)| Test::Measured(Box::new(result(*rate, *p99)))).collect()
+        };
+        let settled = [vec![(400.0, 1e3)], vec![(500.0, 4e3); 5], vec![(510.0, 6e3); 5]].concat();
+        let settled = tests(&settled);
+        let answer = &answers(&settled)[0];
+        assert_eq!(
+            (answer.kept, answer.broken, answer.trials),
+            (Some((500.0, 5)), Some((510.0, 5)), 11)
+        );
+        assert_eq!((answer.status, answer.is_contradictory), (Status::Valid, false));
+        assert_eq!(answer.params, fixture::result().params);
+        let open = tests(&[(500.0, 4e3), (510.0, 6e3)]);
+        assert_eq!(
+            (answers(&open)[0].kept, answers(&open)[0].broken),
+            (None, None),
+            "one trial settles nothing"
+        );
+        assert!(!answers(&open)[0].is_contradictory);
+        assert!(answers(&tests(&[(500.0, 6e3), (510.0, 4e3)]))[0].is_contradictory);
+        assert!(answers(&[Test::Measured(Box::new(fixture::result()))]).is_empty());
+    }
+
+    #[test]
+    fn a_rate_that_is_not_kept_up_breaks_the_promise_and_disturbed_trials_do_not() {
+        let mut late = result(500.0, 4e3);
+        assert_eq!(Trial::of(&late).kept, Some(true));
+        late.open.as_mut().unwrap().due *= 1.02;
+        assert_eq!(Trial::of(&late).kept, Some(false));
+        let steal = Reason::new(Status::Conditional, ReasonCode::Steal, "");
+        late.verdict = Verdict::from_reasons(vec![steal]);
+        assert_eq!(Trial::of(&late).kept, None);
+        let mut few = result(500.0, 4e3);
+        few.open.as_mut().unwrap().response.p99_us = None;
+        assert_eq!(Trial::of(&few).kept, None, "too few ops for the percentile");
+    }
+
+    fn with(reasons: &[(Status, ReasonCode)], p99_us: f64) -> TestResult {
+        let reason = |(status, code): &(Status, ReasonCode)| Reason::new(*status, code.clone(), "");
+        TestResult {
+            verdict: Verdict::from_reasons(reasons.iter().map(reason).collect()),
+            ..result(500.0, p99_us)
+        }
+    }
+
+    #[test]
+    fn an_invalid_trial_never_keeps_a_promise_and_errors_break_it() {
+        use Status::{Conditional, Invalid};
+        let (good, bad) = (1e3, 6e3);
+        let said =
+            |reasons: &[(Status, ReasonCode)], p99_us: f64| Trial::of(&with(reasons, p99_us)).kept;
+        assert_eq!(said(&[(Invalid, ReasonCode::Errors)], good), Some(false));
+        for code in ReasonCode::ALL {
+            let kept = said(&[(Invalid, code.clone())], good);
+            assert_ne!(kept, Some(true), "{code}");
+            let is_own = matches!(code, ReasonCode::Errors | ReasonCode::Overload);
+            assert_eq!(kept == Some(false), is_own, "{code}");
+        }
+        assert_eq!(said(&[(Invalid, ReasonCode::Contract)], bad), None, "nor does it break one");
+        assert_eq!(said(&[(Conditional, ReasonCode::Tier)], good), None);
+        // A neighbour can make answers late, also those of an overloaded platform.
+        let overload = (Invalid, ReasonCode::Overload);
+        let steal = (Conditional, ReasonCode::Steal);
+        assert_eq!(said(&[overload, steal.clone()], bad), None);
+        assert_eq!(said(&[steal], good), Some(true), "in spite of it");
+        assert_eq!(said(&[(Conditional, ReasonCode::ClientLimit)], bad), None);
+        assert_eq!(said(&[(Conditional, ReasonCode::Durability)], bad), Some(false));
+    }
+
+    #[test]
+    fn ops_that_were_due_and_not_done_count_against_the_percentile() {
+        let mut few = result(500.0, 4e3);
+        let open = few.open.as_mut().unwrap();
+        open.offer.promise = "p99.9<5ms".parse().ok();
+        open.response.p999_us = Some(4e3);
+        assert_eq!(Trial::of(&few).kept, Some(true));
+        few.open.as_mut().unwrap().due *= 1.005;
+        assert_eq!(Trial::of(&few).kept, None, "half a percent may all be beyond the limit");
+        few.open.as_mut().unwrap().offer.promise = "p99<5ms".parse().ok();
+        assert_eq!(Trial::of(&few).kept, Some(true), "p99 leaves out one percent");
+    }
+
+    #[test]
+    fn an_answer_names_the_trials_that_are_no_evidence_and_what_is_against_the_others() {
+        let invalid = vec![(Status::Invalid, ReasonCode::Contract)];
+        let relaxed = vec![(Status::Conditional, ReasonCode::Durability)];
+        let mut tests: Vec<Test> = Vec::new();
+        for reasons in [&invalid, &relaxed] {
+            for _ in 0..5 {
+                tests.push(Test::Measured(Box::new(with(reasons, 1e3))));
+            }
+        }
+        let only_invalid = &answers(&tests[..5])[0];
+        assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
+        let all = &answers(&tests)[0];
+        assert_eq!((all.kept, all.unknown), (Some((500.0, 5)), 5));
+        let counted = |code: &ReasonCode| vec![Counted { code: code.clone(), trials: 5 }];
+        assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
+        assert_eq!(
+            (all.status, &all.conditions),
+            (Status::Conditional, &counted(&ReasonCode::Durability))
+        );
+    }
+
+    /// A platform whose trials at a rate keep the promise with the chance that a normal
+    /// distribution of the logarithm of the highest rate gives.
+    fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
+        let mut keys = KeyStream::numbered(29, number);
+        let mut normal = || (0..12).map(|_| keys.step() as f64 / MODULUS as f64).sum::<f64>() - 6.0;
+        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let mut done: Vec<Trial> = Vec::new();
+        let mut tests: Vec<Test> = Vec::new();
+        while let Some(offer) = next_offer(&looping, &done) {
+            let kept = offer.map(|offer| offer.per_s < limit_per_s * (noise * normal()).exp());
+            done.push(Trial { offer, ops_per_s: offer.map_or(1000.0, |offer| offer.per_s), kept });
+            if let Some((offer, kept)) = offer.zip(kept) {
+                let test = result(offer.per_s, if kept { 4e3 } else { 6e3 });
+                tests.push(Test::Measured(Box::new(test)));
+            }
+        }
+        let tests: &'static [Test] = Vec::leak(tests);
+        answers(tests).remove(0)
+    }
+
+    #[test]
+    fn the_highest_rate_lies_between_the_two_rates_in_95_of_100_searches_whatever_the_noise() {
+        const SEARCHES: u32 = 150;
+        for noise in [0.005, 0.02, 0.08] {
+            let holds = |number: u32| {
+                let limit_per_s = 150.0 + 5.0 * f64::from(number);
+                let answer = noisy_answer(limit_per_s, noise, number + 1);
+                answer.kept.is_none_or(|(per_s, _)| per_s <= limit_per_s)
+                    && answer.broken.is_none_or(|(per_s, _)| per_s >= limit_per_s)
+            };
+            let share =
+                (0..SEARCHES).filter(|number| holds(*number)).count() as f64 / f64::from(SEARCHES);
+            assert!(share >= 0.95, "noise {noise}: {share}");
+        }
+    }
+}

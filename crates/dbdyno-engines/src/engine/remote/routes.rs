@@ -1,0 +1,237 @@
+//! Connection routes to a server: hosts and account for each transport (Unix socket, TCP, TLS).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::SecretString;
+
+use super::{Host, Passwords, Tls, TlsMode};
+use crate::engine::{EngineError, ErrorClass};
+use dbdyno_core::model::Transport;
+
+/// The addresses of a server on this host, in the order in which they are tried: it may listen on
+/// one of them only.
+const LOOPBACKS: [&str; 2] = ["127.0.0.1", "::1"];
+/// Bytes of a password of our own.
+const PASSWORD_BYTES: usize = 16;
+/// Name of the account of ours that reaches a private server over TCP, where the usual one has no
+/// password.
+pub(in crate::engine) const TCP_ACCOUNT: &str = "dbdyno_tcp";
+
+/// A way to a server.
+#[derive(Clone)]
+pub(in crate::engine) struct Route<C> {
+    /// Hosts, user, database.
+    pub config: C,
+    pub passwords: Arc<Passwords>,
+}
+
+/// Configuration of a client as a route needs it.
+pub(in crate::engine) trait Routable: Clone {
+    fn hosts(&self) -> &[Host];
+    fn tls(&self) -> &Tls;
+    /// The same by these hosts, encrypted so.
+    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
+}
+
+/// The road that a database was opened by, and others, each found when it is asked for first.
+pub(in crate::engine) struct Roads<C> {
+    pub given: Arc<Route<C>>,
+    others: Mutex<BTreeMap<Transport, Arc<Route<C>>>>,
+}
+
+impl<C> Roads<C> {
+    pub(in crate::engine) fn new(given: Route<C>) -> Self {
+        Roads { given: Arc::new(given), others: Mutex::default() }
+    }
+
+    /// The road of a transport, from `find` if it is not known.
+    ///
+    /// # Errors
+    /// Those of `find`: there is none.
+    fn get(
+        &self,
+        transport: Transport,
+        find: impl FnOnce() -> Result<Route<C>, EngineError>,
+    ) -> Result<Arc<Route<C>>, EngineError> {
+        if transport == Transport::Given {
+            return Ok(self.given.clone());
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.get(&transport) {
+            return Ok(known.clone());
+        }
+        let found = Arc::new(find()?);
+        others.insert(transport, found.clone());
+        Ok(found)
+    }
+
+    /// Remembers the road of a transport that nobody finds by himself.
+    pub(in crate::engine) fn add(&self, transport: Transport, road: Arc<Route<C>>) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, road);
+    }
+
+    /// True if this road was found.
+    pub(in crate::engine) fn has(&self, transport: Transport) -> bool {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&transport)
+    }
+}
+
+impl<C: Routable> Roads<C> {
+    /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets
+    /// `try_out` through. On a private server of ours (`is_ours`) the encrypted road is the plain
+    /// one, encrypted: the account is one for both.
+    ///
+    /// # Errors
+    /// Those of `other` and `try_out`.
+    pub(in crate::engine) fn by(
+        &self,
+        transport: Transport,
+        is_ours: bool,
+        other: &dyn Fn(Transport) -> Result<Route<C>, EngineError>,
+        try_out: &dyn Fn(&Route<C>) -> Result<(), EngineError>,
+    ) -> Result<Arc<Route<C>>, EngineError> {
+        let is_above = is_ours && transport == Transport::Tls;
+        let plain =
+            is_above.then(|| self.by(Transport::Tcp, is_ours, other, try_out)).transpose()?;
+        self.get(transport, || {
+            let given = self.given.as_ref();
+            let hosts = hosts_by(given.config.hosts(), transport);
+            let road = match (plain.as_deref(), hosts.is_empty()) {
+                (Some(plain), _) => plain.clone(),
+                (None, false) => {
+                    Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
+                }
+                (None, true) => other(transport)?,
+            };
+            // From the URL: the plain road has none.
+            let tls = tls_by(given.config.tls(), transport);
+            let road =
+                Route { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
+            try_out(&road).map(|()| road)
+        })
+    }
+}
+
+/// Those of the hosts that are reached over this transport.
+fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
+    let is_socket =
+        |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
+    hosts.iter().filter(is_socket).cloned().collect()
+}
+
+/// TLS settings of a URL for a transport.
+fn tls_by(given: &Tls, transport: Transport) -> Tls {
+    let mode = match transport {
+        Transport::Tcp => TlsMode::Disable,
+        Transport::Tls => given.mode.max(TlsMode::Require),
+        Transport::Given | Transport::Process | Transport::Socket | Transport::Pooler => given.mode,
+    };
+    Tls { mode, ..given.clone() }
+}
+
+/// A port of this host, by each of its loopback addresses.
+///
+/// # Errors
+/// If it is no port.
+pub(in crate::engine) fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
+    let port = port.parse().map_err(|_| no_road("the server does not report its TCP port"))?;
+    Ok(LOOPBACKS.map(|name| Host::Tcp { name: name.into(), port }).to_vec())
+}
+
+/// There is no road by a transport.
+pub(in crate::engine) fn no_road(why: &str) -> EngineError {
+    EngineError::new(ErrorClass::Unreachable, why)
+}
+
+/// A password that nobody knows: hexadecimal digits from the system's random numbers.
+///
+/// # Errors
+/// If the system gives none.
+pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
+    let mut bytes = [0_u8; PASSWORD_BYTES];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| no_road(&format!("no password can be made ({error})")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The account of ours on a private server with this password.
+pub(in crate::engine) fn own_account(
+    sources: dbdyno_core::model::PasswordSources,
+    password: String,
+) -> Arc<Passwords> {
+    Arc::new(Passwords::of_own(sources, SecretString::from(password)))
+}
+
+/// The account could not be made; the statement holds its password and is not quoted.
+pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
+    let code = error.code.as_deref().unwrap_or("no code");
+    EngineError::new(
+        error.class,
+        format!("no account for TCP can be made on the private server ({code})"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::super::{Patience, first_that_answers};
+    use super::*;
+
+    #[test]
+    fn a_road_is_looked_for_once_and_a_missing_one_again() {
+        let road = |config: u32| {
+            let sources = dbdyno_core::model::PasswordSources { variable: "NONE", file: "none" };
+            Route { config, passwords: own_account(sources, String::new()) }
+        };
+        let roads = Roads::new(road(1));
+        let get = |transport, found: Option<u32>| {
+            roads
+                .get(transport, || found.map(road).ok_or_else(|| no_road("closed")))
+                .map(|road| road.config)
+        };
+        assert_eq!(get(Transport::Given, None).unwrap(), 1);
+        assert_eq!(get(Transport::Tcp, None).unwrap_err().message, "closed");
+        assert_eq!(
+            (get(Transport::Tcp, Some(2)).unwrap(), get(Transport::Tcp, None).unwrap()),
+            (2, 2)
+        );
+        assert!(roads.has(Transport::Tcp) && !roads.has(Transport::Socket));
+    }
+
+    #[test]
+    fn tcp_is_not_encrypted_and_tls_is_at_least_as_the_url_asks_for() {
+        let mode = |mode, transport| tls_by(&Tls { mode, ..Tls::default() }, transport).mode;
+        assert_eq!(mode(TlsMode::VerifyFull, Transport::Tcp), TlsMode::Disable);
+        assert_eq!(mode(TlsMode::Prefer, Transport::Tls), TlsMode::Require);
+        assert_eq!(mode(TlsMode::VerifyCa, Transport::Tls), TlsMode::VerifyCa);
+        assert_eq!(mode(TlsMode::Prefer, Transport::Given), TlsMode::Prefer);
+    }
+
+    #[test]
+    fn a_server_that_listens_on_one_loopback_address_only_is_reached() {
+        let reached = |address: &str| {
+            // A machine without IPv6 has nothing to try there.
+            let Ok(listener) = TcpListener::bind((address, 0)) else { return true };
+            let port = listener.local_addr().unwrap().port().to_string();
+            let connect = |host: &Host| host.connect(&Patience::default());
+            first_that_answers(&on_loopback(&port).unwrap(), connect)
+                .is_ok_and(|(_, is_local)| is_local)
+        };
+        assert!(reached("127.0.0.1"));
+        assert!(reached("::1"));
+        assert!(on_loopback("none").is_err());
+    }
+
+    #[test]
+    fn hosts_are_told_apart_and_passwords_differ() {
+        let hosts = [Host::Socket("/run/s".into()), Host::Tcp { name: "db".into(), port: 1 }];
+        assert_eq!(hosts_by(&hosts, Transport::Socket), hosts[..1]);
+        assert_eq!(hosts_by(&hosts, Transport::Tcp), hosts[1..]);
+        let passwords = [own_password().unwrap(), own_password().unwrap()];
+        assert!(passwords[0] != passwords[1] && passwords[0].len() == 2 * PASSWORD_BYTES);
+    }
+}

@@ -1,0 +1,366 @@
+//! The share that a load machine runs of a test: what it is told, how it runs it, what it tells of
+//! it.
+//!
+//! Jobs keep the numbers that they would have in one driver (worker w of n has jobs w, w + n, ...),
+//! and so their keys. Slices count from the moment at which all begin together.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::driver_cost::DriverCost;
+use super::gate::Gate;
+use super::log::{JobLog, Periods, SecondsLog, Who};
+use super::pacer::JobPacer;
+use super::schedule::{Edges, Schedule};
+use super::test::{Due, EndOnDrop, JobGroup, TestContext, log_of};
+use super::timeline::Timeline;
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
+use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, JobSpec, threads};
+
+/// Interval between two looks.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Statements that go on for so long after all is called off are cancelled.
+const STOP_TIMEOUT: Duration = Duration::from_millis(1200);
+
+/// Part of a test that one load generator runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WorkerAssignment {
+    /// Its jobs of the test, and of what runs beside it.
+    pub own: AssignedJobs,
+    /// Its jobs of the background workload; none without one.
+    pub beside: Option<AssignedJobs>,
+    /// Length of warm-up and measurement window.
+    pub window: Window,
+    /// Facts of the loaded data set, for bind expressions.
+    pub facts: Facts,
+    /// Row function for bulk loads.
+    pub rows: RowFunction,
+    /// Nodes of a cluster that the jobs of all shares are dealt to; see [`JobPlacement`].
+    pub nodes: Vec<String>,
+    /// Timeout for its jobs to connect and prepare.
+    pub connect_s: f64,
+}
+
+/// Jobs of a selection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AssignedJobs {
+    /// From 1.
+    jobs: Vec<ShareJob>,
+    /// The number of the first job of all shares, less 1; and of how many jobs the numbers are.
+    after: u32,
+    of_jobs: u32,
+    parts: Vec<SharePart>,
+    drive: Drive,
+    wire: Wire,
+    seed: u64,
+}
+
+/// A job by its number, and when its ops are due.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ShareJob {
+    number: u32,
+    due: Option<Due>,
+}
+
+/// Jobs assigned to a part, and their code.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SharePart {
+    code: JobCode,
+    session: Vec<String>,
+    facts: Facts,
+}
+
+impl WorkerAssignment {
+    /// The shares of a test for so many load machines.
+    ///
+    /// # Errors
+    /// The test has too few jobs.
+    pub fn all(
+        spec: &TestSpec<'_>,
+        context: &TestContext<'_>,
+        deal: &JobPlacement,
+        workers: u32,
+    ) -> Result<Vec<WorkerAssignment>, EngineError> {
+        if spec.jobs < workers {
+            let what = format!("{} jobs for {workers} workers", spec.jobs);
+            return Err(EngineError::new(ErrorClass::Usage, what)
+                .advised("give --jobs as many, or fewer --workers"));
+        }
+        let crews = JobGroup::all(spec);
+        let seed = context.test_seed(spec);
+        let crew = |at: usize, worker| {
+            crews.get(at).map(|crew| AssignedJobs::of(crew, worker, workers, spec, seed))
+        };
+        let share = |worker| {
+            Some(WorkerAssignment {
+                own: crew(0, worker)?,
+                beside: crew(1, worker),
+                window: spec.selection.window,
+                facts: super::assemble::test_facts(context.facts, spec.jobs),
+                rows: context.rows,
+                nodes: deal.nodes.clone(),
+                connect_s: context.connect_timeout.as_secs_f64(),
+            })
+        };
+        Ok((1..=workers).filter_map(share).collect())
+    }
+
+    /// Its jobs of the test, and how many all shares have.
+    pub fn jobs(&self) -> (usize, u32) {
+        (self.own.jobs.len(), self.own.of_jobs)
+    }
+
+    /// Looks at a share that somebody else wrote.
+    ///
+    /// # Errors
+    /// It has jobs without work, or job numbers that do not count from 1.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let is_whole = |crew: &AssignedJobs| {
+            !crew.parts.is_empty() && crew.jobs.iter().all(|job| job.number >= 1)
+        };
+        if is_whole(&self.own) && self.beside.iter().all(is_whole) {
+            return Ok(());
+        }
+        Err(EngineError::new(ErrorClass::Other, "the share has jobs without work or number"))
+    }
+
+    /// Times of its slices.
+    fn schedule(&self) -> Schedule {
+        let schedule = Schedule::new(&self.window);
+        let mut due = self.own.jobs.iter().filter_map(|job| job.due.as_ref());
+        if due.any(Due::is_over_time) { schedule.by_points() } else { schedule }
+    }
+
+    fn size(&self) -> u32 {
+        (self.own.jobs.len() + self.beside.as_ref().map_or(0, |crew| crew.jobs.len())) as u32
+    }
+}
+
+impl AssignedJobs {
+    fn of(
+        crew: &JobGroup<'_>,
+        worker: u32,
+        workers: u32,
+        spec: &TestSpec<'_>,
+        seed: u64,
+    ) -> AssignedJobs {
+        let parts = crew.selection.parts.iter().map(|part| SharePart {
+            code: part.code.clone(),
+            session: part.session.clone(),
+            facts: part.facts.clone(),
+        });
+        // What runs beside a test loops.
+        let due = |job| if crew.is_background { None } else { Due::of(spec, job, seed) };
+        let jobs = (worker..=crew.size).step_by(workers as usize);
+        AssignedJobs {
+            jobs: jobs.map(|number| ShareJob { number, due: due(number) }).collect(),
+            after: crew.after,
+            of_jobs: crew.jobs,
+            parts: parts.collect(),
+            drive: crew.selection.drive,
+            wire: crew.selection.wire,
+            seed: crew.seed(seed),
+        }
+    }
+
+    /// Index of the part that a job (from 1) runs.
+    fn part_of(&self, job: u32) -> usize {
+        (job as usize - 1) % self.parts.len()
+    }
+
+    fn part(&self, job: u32) -> &SharePart {
+        &self.parts[self.part_of(job)]
+    }
+
+    fn order<'a>(&'a self, share: &'a WorkerAssignment, job: u32, facts: &'a Facts) -> JobSpec<'a> {
+        let part = self.part(job);
+        JobSpec {
+            job: self.after + job,
+            jobs: self.of_jobs,
+            code: &part.code,
+            session: &part.session,
+            seed: self.seed,
+            facts,
+            rows: share.rows,
+            wire: self.wire,
+            node: JobPlacement::node_of(&share.nodes, job),
+        }
+    }
+}
+
+/// Log that a load generator returns for its part.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct WorkerLog {
+    /// Host and process.
+    pub name: String,
+    /// Clock of the results database less its own, and the round trip in which that was measured.
+    pub clock_offset_s: f64,
+    /// Round trip in which the offset was measured, in s.
+    pub round_trip_s: f64,
+    /// Its gate opened so long after the common start.
+    pub late_s: f64,
+    /// Resources that it used on its host.
+    pub driver: Option<DriverFigures>,
+    /// Number of each job and what it did; the same of what ran beside them.
+    pub jobs: Vec<(u32, JobLog)>,
+    /// Number of each job of the background workload and what it did.
+    pub beside: Vec<(u32, JobLog)>,
+    /// Of each second since its gate opened.
+    pub seconds: Periods,
+    /// Timeline of its jobs since then.
+    pub timeline: Timeline,
+}
+
+/// Update for the jobs of a part while they loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CoordinatorUpdate {
+    /// No more slices.
+    pub is_stopped: bool,
+    /// New opening and closing of the window, in s since the common start, if they were moved.
+    pub edges: Option<Edges>,
+}
+
+/// Whom a share's jobs wait for.
+pub trait CoordinatorLink: Sync {
+    /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
+    /// if the test is off.
+    fn start(&self, sessions: &[u32]) -> Option<Instant>;
+    /// All jobs have what the window needs.
+    fn satisfied(&self);
+    /// Update for jobs that have done so far what the log holds.
+    fn told(&self, log: &SecondsLog) -> CoordinatorUpdate;
+}
+
+/// Runs a share.
+///
+/// # Errors
+/// Of the first job that failed; the jobs did not come to their gate in time, or the test was
+/// called off.
+pub fn run_assignment(
+    database: &dyn Database,
+    share: &WorkerAssignment,
+    foreman: &dyn CoordinatorLink,
+) -> Result<WorkerLog, EngineError> {
+    let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
+    let crews: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
+    let logs: Vec<SecondsLog> =
+        crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
+    let mut meter = DriverCost::start(share.size());
+    let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
+        let (schedule, gate) = (&schedule, &gate);
+        let each = crews
+            .iter()
+            .zip(&logs)
+            .flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
+        let threads: Vec<_> = each
+            .map(|(crew, log, (job, at))| {
+                let ended = EndOnDrop(gate);
+                let thread = threads::start(scope, move || {
+                    let _ended = ended;
+                    let due = job.due.as_ref();
+                    let due = due.map(|due| due.times(job.number, crew.of_jobs));
+                    let who = Who { job: at, part: crew.part_of(job.number) };
+                    let pacer =
+                        JobPacer::new(who, gate, log, schedule, crew.drive).with_due_times(due);
+                    run_job(database, share, crew, job.number, pacer, gate)
+                });
+                (job.number, thread)
+            })
+            .collect();
+        let conductor = ShareConductor { database, share, foreman, gate, schedule, log: &logs[0] };
+        let late_s = conductor.conduct(&mut meter);
+        let driver = meter.figures();
+        let jobs = threads.into_iter().map(|(number, thread)| (number, log_of(thread)));
+        (late_s, driver, jobs.collect::<Vec<_>>())
+    });
+    if let Some(failure) = jobs.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Err(failure);
+    }
+    let late_s =
+        late_s.ok_or_else(|| EngineError::new(ErrorClass::Cancelled, "the test was called off"))?;
+    let beside = jobs.split_off(share.own.jobs.len());
+    let (seconds, timeline) =
+        logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
+    Ok(WorkerLog { late_s, driver, jobs, beside, seconds, timeline, ..WorkerLog::default() })
+}
+
+fn run_job(
+    database: &dyn Database,
+    share: &WorkerAssignment,
+    crew: &AssignedJobs,
+    job: u32,
+    mut pacer: JobPacer<'_>,
+    gate: &Gate,
+) -> JobLog {
+    let mut facts = share.facts.clone();
+    facts.extend(crew.part(job).facts.clone());
+    let result = database.run_job(&crew.order(share, job, &facts), &mut pacer);
+    let mut log = pacer.into_log();
+    log.failure =
+        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
+    log
+}
+
+/// Everything that a share is conducted with.
+struct ShareConductor<'a> {
+    database: &'a dyn Database,
+    share: &'a WorkerAssignment,
+    foreman: &'a dyn CoordinatorLink,
+    gate: &'a Gate,
+    schedule: &'a Schedule,
+    /// Of the jobs of the test.
+    log: &'a SecondsLog,
+}
+
+impl ShareConductor<'_> {
+    /// From the gate to the end of the last job; gives how late the gate opened, if it did.
+    fn conduct(&self, meter: &mut DriverCost) -> Option<f64> {
+        let ShareConductor { database, foreman, gate, .. } = *self;
+        let came = self.all_came();
+        if came {
+            meter.ready();
+        }
+        let start = came.then(|| foreman.start(&database.job_sessions())).flatten();
+        let late_s = start.map(|start| {
+            std::thread::sleep(start.saturating_duration_since(Instant::now()));
+            gate.open().saturating_duration_since(start).as_secs_f64()
+        });
+        if late_s.is_none() {
+            gate.stop();
+        }
+        let (mut is_told, mut stopped) = (false, None);
+        while !gate.all_ended(POLL_INTERVAL) {
+            let told = foreman.told(self.log);
+            if let Some(edges) = told.edges {
+                self.schedule.set_edges(edges);
+            }
+            if !is_told && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
+                foreman.satisfied();
+                is_told = true;
+            }
+            if stopped.is_none() && (late_s.is_none() || told.is_stopped) {
+                gate.stop();
+                stopped = Some(Instant::now());
+            }
+            // Whoever has what the window needs ends by himself.
+            if !is_told && stopped.is_some_and(|at| at.elapsed() > STOP_TIMEOUT) {
+                database.cancel();
+            }
+        }
+        late_s
+    }
+
+    fn all_came(&self) -> bool {
+        let began = Instant::now();
+        while began.elapsed().as_secs_f64() < self.share.connect_s {
+            match self.gate.all_waiting(POLL_INTERVAL) {
+                Some(all_came) => return all_came,
+                None if self.foreman.told(self.log).is_stopped => return false,
+                None => {}
+            }
+        }
+        false
+    }
+}

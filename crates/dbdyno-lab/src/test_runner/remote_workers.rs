@@ -1,0 +1,215 @@
+//! A test whose jobs run on several load machines, as the one that conducts it sees it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::assemble::Raw;
+use super::assignment::{WorkerAssignment, WorkerLog};
+use super::gate::Gate;
+use super::log::{JobLog, Periods, Points, SecondsLog};
+use super::schedule::{Edges, Schedule};
+use super::test::JobGroup;
+use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
+use dbdyno_engines::engine::EngineError;
+
+/// Interval at which the workers are polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Load machines that run the jobs of a test.
+pub trait Workers: Send {
+    /// Number of workers.
+    fn count(&self) -> u32;
+    /// Lays out the shares of a test, to be claimed.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn assign(&mut self, shares: &[WorkerAssignment]) -> Result<(), EngineError>;
+    /// Progress of each part.
+    ///
+    /// # Errors
+    /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
+    fn poll(&mut self) -> Result<Vec<WorkerProgress>, EngineError>;
+    /// The window opens and closes then, in s since the common start.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn set_window(&mut self, edges: Edges) -> Result<(), EngineError>;
+    /// Lets all begin together, soon; gives when, by our clock, after that moment.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn start(&mut self) -> Result<Instant, EngineError>;
+    /// No more slices.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn stop(&mut self) -> Result<(), EngineError>;
+    /// Logs of the workers.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    fn collect(&mut self) -> Result<Vec<WorkerLog>, EngineError>;
+    /// Sessions of the database in which their jobs are.
+    fn sessions(&self) -> Vec<u32>;
+}
+
+/// Progress of a part, and the last report of its jobs.
+#[derive(Debug, Clone)]
+pub struct WorkerProgress {
+    /// Stage that the part has reached.
+    pub stage: Stage,
+    /// Ops of its jobs since the report before.
+    pub points: Points,
+}
+
+/// Stage of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Nobody has it, or its jobs connect.
+    Preparing,
+    /// All its jobs wait at their gate.
+    Ready,
+    /// All its jobs have what the window needs.
+    Satisfied,
+    /// Its jobs have ended, and it has told what they did.
+    Done,
+}
+
+pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers + 'static> {
+    workers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Represents the workers at the start gate, which counts each of them as one job, until all have
+/// finished; returns their logs. Copies their progress into the log and sends them changes of the
+/// window.
+///
+/// # Errors
+/// Those of the workers; then the gate counts all of them as ended.
+pub(super) fn represent_workers(
+    workers: &Mutex<dyn Workers>,
+    shares: &[WorkerAssignment],
+    gate: &Gate,
+    schedule: &Schedule,
+    log: &SecondsLog,
+) -> Result<Vec<WorkerLog>, EngineError> {
+    let (seen, edges) = (vec![Stage::Preparing; shares.len()], schedule.edges());
+    let mut liaison = WorkerProxy { gate, schedule, log, seen, edges, is_stopped: false };
+    let told = liaison.follow(workers, shares);
+    if told.is_err() && !liaison.is_stopped {
+        let _ = lock(workers).stop(); // those that are left; what failed says more
+    }
+    let ended = liaison.seen.iter().filter(|stage| **stage == Stage::Done).count();
+    (ended..shares.len()).for_each(|_| gate.ended());
+    told
+}
+
+struct WorkerProxy<'a> {
+    gate: &'a Gate,
+    schedule: &'a Schedule,
+    log: &'a SecondsLog,
+    seen: Vec<Stage>,
+    /// As the workers know them.
+    edges: Edges,
+    is_stopped: bool,
+}
+
+impl WorkerProxy<'_> {
+    fn follow(
+        &mut self,
+        workers: &Mutex<dyn Workers>,
+        shares: &[WorkerAssignment],
+    ) -> Result<Vec<WorkerLog>, EngineError> {
+        lock(workers).assign(shares)?;
+        while self.seen.iter().any(|stage| *stage != Stage::Done) {
+            std::thread::sleep(POLL_INTERVAL);
+            if self.gate.is_stopped() && !self.is_stopped {
+                self.is_stopped = true;
+                lock(workers).stop()?;
+                if !self.gate.is_open() {
+                    return Ok(Vec::new());
+                }
+            }
+            let edges = self.schedule.edges();
+            if edges != self.edges {
+                lock(workers).set_window(edges)?;
+                self.edges = edges;
+            }
+            let now = lock(workers).poll()?;
+            now.iter()
+                .zip(1..)
+                .for_each(|(come, worker)| self.log.take_points(worker, &come.points));
+            now.iter().enumerate().for_each(|(at, come)| self.advance(at, come.stage));
+        }
+        lock(workers).collect()
+    }
+
+    /// Tells the gate of every stage between the one that was seen last and this.
+    fn advance(&mut self, at: usize, stage: Stage) {
+        for next in [Stage::Ready, Stage::Satisfied, Stage::Done] {
+            if self.seen[at] < next && next <= stage {
+                match next {
+                    Stage::Ready => self.gate.arrived(),
+                    Stage::Satisfied => self.gate.satisfied(),
+                    _ => self.gate.ended(),
+                }
+                self.seen[at] = next;
+            }
+        }
+    }
+}
+
+/// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
+/// count from the common start.
+pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerResult> {
+    let figures = logs.iter().map(figures).collect();
+    let (mut jobs, mut beside, mut periods) = (Vec::new(), Vec::new(), Periods::default());
+    for log in logs {
+        periods.merge(log.seconds);
+        raw.timeline.merge(&log.timeline, log.late_s);
+        jobs.extend(shifted(log.jobs, log.late_s));
+        beside.extend(shifted(log.beside, log.late_s));
+    }
+    let crews = JobGroup::all(spec);
+    let of_crew =
+        |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
+    (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
+    raw.seconds = periods.seconds();
+    raw.points = raw.timeline.points(raw.edges.open_s, raw.edges.close_s);
+    figures
+}
+
+/// The same with slices that are so much later.
+fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
+    jobs.into_iter().map(move |(job, log)| (job, log.later_by(by_s)))
+}
+
+/// Jobs in the order of their numbers, each with the index of its part.
+fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &JobGroup<'_>) -> Vec<(usize, JobLog)> {
+    jobs.sort_by_key(|(job, _)| *job);
+    jobs.into_iter().map(|(job, log)| (crew.part(job), log)).collect()
+}
+
+/// Figures of one worker.
+fn figures(log: &WorkerLog) -> WorkerResult {
+    let mut service = dbdyno_core::stats::WeightedTimes::default();
+    log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
+    let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());
+    let seconds = log.seconds.seconds();
+    WorkerResult {
+        name: log.name.clone(),
+        jobs: log.jobs.len() as u32,
+        clock_offset_s: log.clock_offset_s,
+        round_trip_s: log.round_trip_s,
+        late_s: log.late_s,
+        driver: log.driver,
+        ops: counted.map(|counted| counted.tally.ops).sum(),
+        buckets: service.buckets(),
+        ops_by_second: log.timeline.by_second(seconds.len()),
+        p99_us_by_second: seconds.iter().map(|second| second.p99_us).collect(),
+    }
+}
+
+/// The result with what each worker did.
+pub(super) fn told(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
+    TestResult { workers, ..result }
+}

@@ -1,0 +1,653 @@
+//! One test: setup, gate, jobs, window, snapshots, teardown.
+
+use std::cell::LazyCell;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::Interrupt;
+use super::assemble::{Raw, assemble, test_facts};
+use super::assignment::WorkerAssignment;
+use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::gate::Gate;
+use super::log::{JobLog, SecondsLog, Who};
+use super::pacer::JobPacer;
+use super::remote_workers::{self, Workers};
+use super::schedule::Schedule;
+use super::sessions::{SessionLog, SessionSource, sample};
+use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::vectors::VectorData;
+use dbdyno_core::model::{
+    Arrivals, Facts, Loop, RateProfile, Selection, SnapshotPoint, TestResult, TestSpec,
+};
+use dbdyno_core::sql;
+use dbdyno_core::stats::arrivals::DueTimes;
+use dbdyno_core::stats::keys;
+use dbdyno_engines::engine::{
+    Database, EngineError, ErrorClass, JobPlacement, JobSpec, Session, cancellable, threads,
+};
+
+/// Difference between the seed of a background workload's keys and the test's.
+const BACKGROUND_SEED: u64 = 0x5eed;
+
+/// Context of a test.
+pub struct TestContext<'a> {
+    /// Open database that the test runs against.
+    pub database: &'a dyn Database,
+    /// Facts of the loaded data set.
+    pub facts: &'a Facts,
+    /// Row function for bulk loads.
+    pub rows: RowFunction,
+    /// Of the run.
+    pub seed: u64,
+    /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
+    /// tests of ours.
+    pub connect_timeout: Duration,
+    /// Flag by which the user ends the run.
+    pub interrupt: &'a Interrupt,
+    /// Source of session samples.
+    pub sessions: Option<&'a Mutex<dyn SessionSource>>,
+    /// Load machines that run the jobs; none = we do.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
+}
+
+impl TestContext<'_> {
+    /// Seed of a test's jobs: its own, since keys of an earlier test would be found in a cache.
+    pub(super) fn test_seed(&self, spec: &TestSpec<'_>) -> u64 {
+        keys::test_seed(self.seed, spec.draw)
+    }
+}
+
+/// Way in which a test ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Complete, with its result.
+    Done(Box<TestResult>),
+    /// Interrupted; with the figures so far if the window had opened.
+    Interrupted(Option<Box<TestResult>>),
+    /// It could not run or broke; the run goes on if the target still answers.
+    Failed(EngineError),
+}
+
+/// Runs one test to its end and cleans up after it.
+pub fn run_test(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    match run_to_end(context, spec, probes, progress) {
+        Outcome::Failed(error) if is_of_interrupt(&error, context.interrupt) => {
+            Outcome::Interrupted(None)
+        }
+        outcome => outcome,
+    }
+}
+
+fn run_to_end(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let mut session = match context.database.session() {
+        Ok(session) => session,
+        Err(error) => return Outcome::Failed(error),
+    };
+    // Statements of a setup may take long.
+    let set_up = cancellable(
+        context.database,
+        &context.interrupt.flag(),
+        || (),
+        || provision(session.as_mut(), spec, Phase::Setup, context.rows.seed),
+    );
+    let held = set_up.and_then(|()| hold(context.database, spec, context.interrupt));
+    let outcome = match held {
+        Ok(held) => {
+            match context.database.place_jobs(spec.selection.nodes, spec.selection.writes()) {
+                Ok(deal) => match context.workers {
+                    Some(workers) => {
+                        measure_elsewhere(context, spec, workers, deal, held, probes, progress)
+                    }
+                    None => measure(context, spec, deal, held, probes, progress),
+                },
+                Err(error) => Outcome::Failed(error),
+            }
+        }
+        Err(error) => Outcome::Failed(error),
+    };
+    let torn_down = provision(session.as_mut(), spec, Phase::Teardown, context.rows.seed);
+    match (torn_down, outcome) {
+        (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
+        (_, outcome) => outcome,
+    }
+}
+
+/// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
+/// silent was given up.
+fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
+    use ErrorClass::{Cancelled, Lost, Unreachable};
+    interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Setup,
+    Teardown,
+}
+
+/// Runs the setup or teardown statements of every part. A teardown goes on after an error and
+/// reports the first.
+fn provision(
+    session: &mut dyn Session,
+    spec: &TestSpec<'_>,
+    phase: Phase,
+    seed: u64,
+) -> Result<(), EngineError> {
+    let (mut first_error, mut done) = (Ok(()), Vec::new());
+    let crews = JobGroup::all(spec);
+    for (crew, part) in
+        crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
+    {
+        let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
+        // Two that share a table make it once.
+        let own = statements.iter().map(|sql| (sql::bind_late(sql, crew.jobs), part.vectors));
+        let own: Vec<_> = own.collect();
+        let data = part.vectors.map(|set| LazyCell::new(move || VectorData::new(set, seed)));
+        for (statement, key) in statements.iter().zip(&own) {
+            if done.contains(key) {
+                continue;
+            }
+            let vectors = data.as_ref().filter(|_| sql::sends_vectors(statement));
+            for statement in sql::with_vectors(key.0.clone(), vectors.map(|data| &**data)) {
+                match (session.execute(&statement).map(drop), phase) {
+                    (Err(error), Phase::Setup) => return Err(error),
+                    (result, _) => first_error = first_error.and(result),
+                }
+            }
+        }
+        done.extend(own);
+    }
+    first_error
+}
+
+/// Sessions beside those of the jobs while these run.
+struct Held {
+    /// Those that keep what they began, and those that do nothing.
+    sessions: Vec<Box<dyn Session>>,
+    /// Facts about them.
+    facts: Facts,
+}
+
+/// Opens a session for each part that wants something held, and those that are to do nothing.
+fn hold(
+    database: &dyn Database,
+    spec: &TestSpec<'_>,
+    interrupt: &Interrupt,
+) -> Result<Held, EngineError> {
+    let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
+    for crew in JobGroup::all(spec) {
+        for part in crew.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
+            let mut session = database.session()?;
+            for statement in &part.hold {
+                session.query(&sql::bind_late(statement, crew.jobs), &[])?;
+            }
+            held.sessions.push(session);
+        }
+    }
+    open_idle(database, spec.selection.idle_sessions(), interrupt, &mut held)?;
+    Ok(held)
+}
+
+/// Opens sessions that do nothing, and finds out what each takes of the server's memory.
+fn open_idle(
+    database: &dyn Database,
+    count: u32,
+    interrupt: &Interrupt,
+    held: &mut Held,
+) -> Result<(), EngineError> {
+    if count == 0 {
+        return Ok(());
+    }
+    let before = database.memory_bytes();
+    for _ in 0..count {
+        if interrupt.is_set() {
+            return Err(EngineError::new(ErrorClass::Cancelled, "sessions were being opened"));
+        }
+        held.sessions.push(database.session()?);
+    }
+    held.facts.insert(IDLE_SESSIONS.into(), count.into());
+    // Where the server gave back more meanwhile than the sessions took, nothing is known of them.
+    let taken =
+        before.zip(database.memory_bytes()).map(|(before, after)| after.checked_sub(before));
+    if let Some(bytes) = taken.flatten().filter(|bytes| *bytes > 0) {
+        held.facts.insert(IDLE_SESSION_BYTES.into(), bytes as f64 / f64::from(count));
+    }
+    Ok(())
+}
+
+/// Ends what was held: what is put off may be done then, and tables may be dropped.
+///
+/// # Errors
+/// A session was lost, so that what it held did not last as long as the jobs.
+fn release(held: Held) -> Result<(), EngineError> {
+    let mut kept = Ok(());
+    for mut session in held.sessions {
+        // An engine may have nothing to end.
+        let lost =
+            session.execute("rollback").err().filter(|error| error.class == ErrorClass::Lost);
+        kept = kept.and(lost.map_or(Ok(()), Err));
+    }
+    kept.map_err(|error| EngineError {
+        message: format!(
+            "a session that is to stay open while the jobs run was lost: {}",
+            error.message
+        ),
+        ..error
+    })
+}
+
+/// The outcome of a test, unless what was to be held all the time was not.
+fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
+    match (kept, outcome) {
+        (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
+        (_, outcome) => outcome,
+    }
+}
+
+/// Gate to end.
+fn measure(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    deal: JobPlacement,
+    held: Held,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let schedule = Schedule::new(&spec.selection.window);
+    let schedule = match spec.selection.looping {
+        Loop::Profile(..) => schedule.by_points(),
+        _ => schedule,
+    };
+    let crews = JobGroup::all(spec);
+    let gate = Gate::new(crews.iter().map(|crew| crew.size).sum());
+    let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
+    let seconds = &logs[0];
+    let facts = test_facts(context.facts, spec.jobs);
+    let seed = context.test_seed(spec);
+    let started_at = jiff::Timestamp::now().to_string();
+    let mut coordinator =
+        Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
+    let (running, has_ended) = channel();
+    let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
+        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let each = crews
+            .iter()
+            .zip(&logs)
+            .flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
+        let threads: Vec<_> = each
+            .map(|(crew, log, job)| {
+                let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
+                let ended = EndOnDrop(gate);
+                let thread = threads::start(scope, move || {
+                    let _ended = ended;
+                    let due = if crew.is_background { None } else { due_times(spec, job, seed) };
+                    let who = Who { job, part: crew.part(job) };
+                    let pacer = JobPacer::new(who, gate, log, schedule, crew.selection.drive)
+                        .with_due_times(due);
+                    let job = CrewJob { crew, number: job, node, seed, facts };
+                    run_job(context, &job, pacer, gate)
+                });
+                (crew.part(job), thread)
+            })
+            .collect();
+        let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
+        drop(running);
+        let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
+        let jobs: Vec<_> = jobs.collect();
+        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+    });
+    let driver = coordinator.driver();
+    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
+    let idle_facts = held.facts.clone();
+    let kept = release(held);
+    // Before the teardown: a table that is dropped takes with it what is still to be done for it.
+    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
+        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
+    }
+    let (snapshots, samples) = coordinator.into_readings();
+    let edges = schedule.edges();
+    let points = seconds.points(schedule.open_s(), schedule.close_s());
+    let (seconds, timeline) =
+        logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default();
+    let raw = Raw {
+        background: jobs.split_off(spec.jobs as usize),
+        jobs,
+        edges,
+        points,
+        seconds,
+        timeline,
+        snapshots,
+        samples,
+        sessions,
+        started_at,
+        total_s: ended.total_s,
+        facts: facts.into_iter().chain(idle_facts).collect(),
+        deal,
+        driver,
+    };
+    if_kept(kept, conclude(context, spec, raw, &ended))
+}
+
+/// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
+fn measure_elsewhere(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    workers: &Mutex<dyn Workers>,
+    deal: JobPlacement,
+    held: Held,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let shares =
+        match WorkerAssignment::all(spec, context, &deal, remote_workers::lock(workers).count()) {
+            Ok(shares) => shares,
+            Err(error) => return Outcome::Failed(error),
+        };
+    let schedule = Schedule::new(&spec.selection.window);
+    // Who runs a share stands there for its jobs.
+    let count = shares.len() as u32;
+    let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
+    let started_at = jiff::Timestamp::now().to_string();
+    // Workers that cannot be told never begin: whoever looks at them learns why.
+    let start = || remote_workers::lock(workers).start().unwrap_or_else(|_| Instant::now());
+    let patience = context.connect_timeout * 2;
+    let mut coordinator =
+        Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
+    let (running, has_ended) = channel();
+    let (told, ended, sessions) = std::thread::scope(|scope| {
+        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let liaison = threads::start(scope, || {
+            remote_workers::represent_workers(workers, &shares, &gate, &schedule, &seconds)
+        });
+        if liaison.is_err() {
+            (0..count).for_each(|_| gate.ended()); // nobody else will tell
+        }
+        let ended = coordinator.conduct(context.interrupt, &|| ());
+        drop(running);
+        let died = |_| Err(panicked().failure.unwrap_or_else(lost));
+        let told = liaison.and_then(|liaison| liaison.join().unwrap_or_else(died));
+        (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+    });
+    let driver = coordinator.driver();
+    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
+    let idle_facts = held.facts.clone();
+    let kept = release(held);
+    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
+        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
+    }
+    let logs = match told {
+        Ok(logs) => logs,
+        Err(_) if ended.interrupted => return Outcome::Interrupted(None),
+        Err(error) => return Outcome::Failed(error),
+    };
+    let (snapshots, samples) = coordinator.into_readings();
+    let mut raw = Raw {
+        edges: schedule.edges(),
+        snapshots,
+        samples,
+        sessions,
+        started_at,
+        total_s: ended.total_s,
+        facts: test_facts(context.facts, spec.jobs).into_iter().chain(idle_facts).collect(),
+        deal,
+        driver,
+        ..Raw::default()
+    };
+    let figures = remote_workers::merge(logs, &mut raw, spec);
+    match if_kept(kept, conclude(context, spec, raw, &ended)) {
+        Outcome::Done(result) => Outcome::Done(Box::new(remote_workers::told(*result, figures))),
+        Outcome::Interrupted(Some(result)) => {
+            Outcome::Interrupted(Some(Box::new(remote_workers::told(*result, figures))))
+        }
+        other => other,
+    }
+}
+
+fn lost() -> EngineError {
+    EngineError::new(ErrorClass::Other, "a thread ended early")
+}
+
+/// Session log from the gate to the end; empty without a source.
+fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
+    let Some(source) = context.sessions else { return SessionLog::default() };
+    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+    let jobs = || match context.workers {
+        Some(workers) => [(String::new(), remote_workers::lock(workers).sessions())].into(),
+        None => context.database.node_job_sessions(),
+    };
+    sample(&mut *source, gate, &jobs, &ended)
+}
+
+/// When the ops of a job are due, in an open loop or of a user who thinks.
+fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
+    Some(Due::of(spec, job, seed)?.times(job, spec.jobs))
+}
+
+/// When the ops of a job are due.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Due {
+    process: Process,
+    seed: u64,
+}
+
+/// Process that makes the ops of a job due; rates are the job's own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Process {
+    /// An open loop at one rate.
+    Rate { per_s: f64, arrivals: Arrivals },
+    /// An open loop at a rate that changes, behind a warm-up; of it the job has a share.
+    Profile { profile: RateProfile, warmup_s: f64, share: f64, arrivals: Arrivals },
+    /// A user who thinks.
+    Thinking { mean_s: f64 },
+}
+
+impl Due {
+    /// Of a job (from 1) in an open loop, or of a user who thinks, drawn from the seed of the test.
+    pub(super) fn of(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
+        let process = match &spec.selection.looping {
+            Loop::Thinking(mean_s) => Process::Thinking { mean_s: *mean_s },
+            Loop::Profile(profile, arrivals) => Process::Profile {
+                profile: profile.clone(),
+                warmup_s: spec.selection.window.warmup_s,
+                share: spec.offered_per_s(job)? / spec.offer?.per_s,
+                arrivals: *arrivals,
+            },
+            Loop::Closed | Loop::Open(..) | Loop::Highest(..) => {
+                Process::Rate { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals }
+            }
+        };
+        Some(Due { process, seed })
+    }
+
+    /// True of a load over time.
+    pub(super) fn is_over_time(&self) -> bool {
+        matches!(self.process, Process::Profile { .. })
+    }
+
+    /// Of a job of so many.
+    pub(super) fn times(&self, job: u32, jobs: u32) -> DueTimes {
+        let at = |per_s: f64, arrivals: Arrivals| match arrivals {
+            Arrivals::Uniform => DueTimes::uniform(per_s, job, jobs),
+            Arrivals::Poisson => DueTimes::poisson(per_s, self.seed, job),
+        };
+        match &self.process {
+            Process::Rate { per_s, arrivals } => at(*per_s, *arrivals),
+            // At a rate of one op per second; the load tells when so many are due.
+            Process::Profile { profile, warmup_s, share, arrivals } => {
+                at(1.0, *arrivals).along(profile.load(*warmup_s), *share)
+            }
+            Process::Thinking { mean_s } => DueTimes::thinking(*mean_s, self.seed, job),
+        }
+    }
+}
+
+/// Log of a job's thread, or the reason why there is none.
+pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
+    match thread {
+        Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
+        Err(refused) => JobLog { failure: Some(refused), ..JobLog::default() },
+    }
+}
+
+/// The samples of a test; without a thread to take them there are none.
+fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
+    sampler.join().unwrap_or_default()
+}
+
+/// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
+pub(super) fn panicked() -> JobLog {
+    let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
+    JobLog { failure: Some(failure), ..JobLog::default() }
+}
+
+/// Jobs that run a selection: those of the test, or those beside them.
+pub(super) struct JobGroup<'a> {
+    pub selection: &'a Selection,
+    pub size: u32,
+    /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside
+    /// itself goes on counting.
+    pub after: u32,
+    pub jobs: u32,
+    pub is_background: bool,
+}
+
+impl<'a> JobGroup<'a> {
+    pub(super) fn all(spec: &TestSpec<'a>) -> Vec<JobGroup<'a>> {
+        let (selection, size) = (spec.selection, spec.jobs);
+        let shared = if selection.is_beside_itself() { selection.background_jobs() } else { 0 };
+        let own = JobGroup { selection, size, after: 0, jobs: size + shared, is_background: false };
+        let background = selection.background.as_ref().map(|background| JobGroup {
+            selection: &background.selection,
+            size: background.jobs,
+            after: if shared > 0 { size } else { 0 },
+            jobs: if shared > 0 { size + shared } else { background.jobs },
+            is_background: true,
+        });
+        std::iter::once(own).chain(background).collect()
+    }
+
+    /// Index of the part that a job (from 1) runs.
+    pub(super) fn part(&self, job: u32) -> usize {
+        (job as usize - 1) % self.selection.parts.len()
+    }
+
+    /// Seed of its keys: another workload must not draw the same in the same order.
+    pub(super) fn seed(&self, seed: u64) -> u64 {
+        seed ^ if self.is_background { BACKGROUND_SEED } else { 0 }
+    }
+}
+
+/// A job of a crew.
+struct CrewJob<'a> {
+    crew: &'a JobGroup<'a>,
+    /// From 1, within the crew.
+    number: u32,
+    /// Node of the cluster that it works on.
+    node: Option<&'a str>,
+    /// Seed of the test.
+    seed: u64,
+    facts: &'a Facts,
+}
+
+fn run_job(
+    context: &TestContext<'_>,
+    job: &CrewJob<'_>,
+    mut pacer: JobPacer<'_>,
+    gate: &Gate,
+) -> JobLog {
+    let CrewJob { crew, number, node, seed, facts } = *job;
+    let part = &crew.selection.parts[crew.part(number)];
+    let mut facts = facts.clone();
+    facts.extend(part.facts.clone());
+    let order = JobSpec {
+        job: crew.after + number,
+        jobs: crew.jobs,
+        code: &part.code,
+        session: &part.session,
+        seed: crew.seed(seed),
+        facts: &facts,
+        rows: context.rows,
+        wire: crew.selection.wire,
+        node,
+    };
+    let result = context.database.run_job(&order, &mut pacer);
+    let mut log = pacer.into_log();
+    // After an interrupt the statement under way was cancelled by us: no failure.
+    let is_ours = |error: &EngineError| {
+        error.class == ErrorClass::Cancelled && gate.is_stopped()
+            || is_of_interrupt(error, context.interrupt)
+    };
+    log.failure = result.err().filter(|error| !is_ours(error));
+    log
+}
+
+/// Tells the gate that the job ended, also when it panics or its thread cannot be started.
+pub(super) struct EndOnDrop<'a>(pub &'a Gate);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}
+
+/// Figures if jobs looped; else why they did not.
+fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
+    if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Outcome::Failed(failure);
+    }
+    if let Some(failure) = raw.background.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Outcome::Failed(EngineError {
+            message: format!("what ran beside it: {}", failure.message),
+            ..failure
+        });
+    }
+    let window_opened =
+        raw.snapshots.iter().any(|snapshot| snapshot.moment == SnapshotPoint::WindowOpen);
+    if ended.interrupted && !window_opened {
+        return Outcome::Interrupted(None);
+    }
+    if !ended.opened {
+        return Outcome::Failed(too_slow(spec.jobs, context.connect_timeout));
+    }
+    match assemble(spec, raw) {
+        Ok(result) => {
+            let key_seed = Some(context.test_seed(spec));
+            let result = Box::new(TestResult { key_seed, ..result });
+            if ended.interrupted {
+                Outcome::Interrupted(Some(result))
+            } else {
+                Outcome::Done(result)
+            }
+        }
+        Err(_) if ended.interrupted => Outcome::Interrupted(None),
+        Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
+    }
+}
+
+/// The gate stayed shut though no job failed.
+fn too_slow(jobs: u32, connect_timeout: Duration) -> EngineError {
+    let within_s = connect_timeout.as_secs_f64();
+    let who = if jobs == 1 {
+        "the job was not".to_string()
+    } else {
+        format!("not all of {jobs} jobs were")
+    };
+    let message = format!("{who} connected and prepared within {within_s} s");
+    EngineError::new(ErrorClass::Unreachable, message)
+        .advised("use fewer --jobs, or see what the server waits for")
+}
