@@ -391,6 +391,23 @@ fn what_cannot_be_exported_is_one_line() {
     desk.run(&line).fails(2, &["is not empty"]);
     let readme = std::fs::read_to_string(desk.path("scripts/README.md")).unwrap();
     assert!(readme.contains("T611") && !readme.contains("{{"), "{readme}");
+    let by = "Made by `dbdyno export-sql postgres --workload SRV-QUERY1 --output scripts`";
+    assert!(readme.contains(by), "a pack is given to others: {readme}");
+}
+
+#[test]
+fn a_script_that_is_run_alone_says_what_it_does_and_how() {
+    let desk = Desk::new();
+    let dir = export(&desk, "oracle", &["SRV-QUERY1", "LGWR-LAT"]);
+    let scripts = ["create.sql", "load.sql", "verify.sql", "drop.sql"];
+    let workloads = ["workloads/SRV-QUERY1.sql", "workloads/LGWR-LAT.sql"];
+    for script in scripts.into_iter().chain(workloads) {
+        let text = std::fs::read_to_string(dir.join(script)).unwrap();
+        let head: Vec<&str> = text.lines().take_while(|line| line.starts_with("--")).collect();
+        assert!(head.len() >= 2, "{script}: {text}");
+        assert!(head[1].contains("Usage: sqlplus") && head[1].contains(script), "{head:?}");
+        assert!(head.iter().all(|line| !line.contains('&')), "the client would ask: {head:?}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         catalog: &catalog,
         engine,
         plan: &plan,
-        command: paths::command_line(),
+        command: without_its_directory(&paths::command_line(), &args.output),
     })?;
     file::check_parent(&args.output)?;
     refuse_links(&args.output)?;
@@ -62,6 +62,14 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         scripts.len(),
         readme.display()
     ))
+}
+
+/// The command line with the name of the output directory alone: a pack is given to others, whom the
+/// directories of this host do not concern.
+fn without_its_directory(command: &str, output: &Path) -> String {
+    let name = output.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "DIR".into());
+    command.replace(&output.display().to_string(), &name)
 }
 
 fn has_vectors(selection: &Selection) -> bool {

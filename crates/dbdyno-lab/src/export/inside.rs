@@ -57,7 +57,20 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
         ("test_head", prompts(&export.test_head(selection, name))),
     ];
     let values = values.map(|(name, value)| (name.to_string(), value)).into();
-    Ok(export.head()? + &export.template("run", &values)?)
+    Ok(about(export, selection, name)? + &export.head()? + &export.template("run", &values)?)
+}
+
+/// The comment at the head of a workload's script.
+fn about(export: &Export<'_>, selection: &Selection, name: &str) -> Result<String> {
+    Ok(format!(
+        "-- {name}: {title}\n-- Usage: {client} USER@SERVICE @workloads/{name}.sql JOBS SECONDS \
+         WARMUP_SECONDS\n-- All three numbers are needed. JOBS sessions of the scheduler load the \
+         server for that time: not for a server in production.\n-- It makes procedures whose names \
+         begin with {prefix}w_ and drops them at its end; README.md says where its results are.\n",
+        title = selection.workload.title,
+        client = export.block("client")?.text.trim(),
+        prefix = export.engine.capabilities().prefix,
+    ))
 }
 
 /// The procedure that one job of a part of the workload `name` is; nothing for a part without a

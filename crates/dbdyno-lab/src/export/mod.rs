@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::dataset::{self, Definition, Recipe};
+use crate::fit;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{Drive, KpmValue, Plan, Selection};
@@ -19,6 +20,7 @@ mod load;
 mod spool;
 mod workload;
 
+const MB: u64 = 1_000_000;
 /// Tests of a workload that draw keys of their own; the next one begins with those of the first.
 const SEEDED_TESTS: u32 = 100;
 
@@ -113,17 +115,32 @@ fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Scri
     let prefix =
         Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
     let exported = exported(export);
+    let create = export.template("schema", &prefix)? + "exit success\n";
+    let load = tables.load()? + "exit success\n";
+    let verify = inside::verify(tables)? + "exit success\n";
+    let drop = tables.drop()? + &export.template("schema-drop", &prefix)?;
     let mut scripts = vec![
-        Script::new(
+        export.script(
             "create.sql",
-            export.head()? + &export.template("schema", &prefix)? + "exit success\n",
-        ),
-        Script::new("load.sql", export.head()? + &tables.load()? + "exit success\n"),
-        Script::new("verify.sql", export.head()? + &inside::verify(tables)? + "exit success\n"),
-        Script::new(
+            "Makes the tables for the results, where they are not there yet. drop.sql drops them.",
+            &create,
+        )?,
+        export.script(
+            "load.sql",
+            "Makes the tables of the workloads anew and fills them. README.md says how large they \
+             are; drop.sql drops them.",
+            &load,
+        )?,
+        export.script(
+            "verify.sql",
+            "Checks that the rows of the tables are those that dbdyno loads. Changes nothing.",
+            &verify,
+        )?,
+        export.script(
             "drop.sql",
-            export.head()? + &tables.drop()? + &export.template("schema-drop", &prefix)?,
-        ),
+            "Drops the tables that create.sql and load.sql made, and nothing else.",
+            &drop,
+        )?,
     ];
     scripts.extend(inside::scripts(tables, &exported, &scripts)?);
     scripts.push(Script::new("README.md", readme(export, tables, &exported)?));
@@ -164,6 +181,13 @@ impl Export<'_> {
     /// A block with its values, ended by a newline.
     fn template(&self, name: &str, values: &Values) -> Result<String> {
         Ok(format!("{}\n", substitute(self.block(name)?, values, &[])?.trim_end()))
+    }
+
+    /// A script for the client alone: a comment that says what it does, its head, its text.
+    fn script(&self, path: &str, about: &str, text: &str) -> Result<Script> {
+        let connect = format!("Usage: {} USER@SERVICE @{path}", self.block("client")?.text.trim());
+        let comment = format!("-- {path}: {about}\n-- {connect}\n");
+        Ok(Script::new(path, comment + &self.head()? + text))
     }
 
     /// Head of every script.
@@ -229,6 +253,7 @@ fn readme(
         ("loops", export.block("loops")?.text.clone()),
         ("example", exported.keys().next().cloned().unwrap_or_default()),
         ("tables", tables.describe()),
+        ("data_mb", (fit::data_bytes(&export.plan.tables, export.plan.size_gb) / MB).to_string()),
         ("workloads", workloads.join("\n")),
         ("left_out", if left_out.is_empty() { "nothing".to_string() } else { left_out.join("\n") }),
     ];
