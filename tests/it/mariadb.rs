@@ -30,7 +30,7 @@ client = [{ commit = "auto", steps = ["update"] }]
 setup = ["drop-table", "create-table", "fill"]
 teardown = ["drop-table"]
 contract = [
-  { what = "commits", per = "wal_syncs", max = "jobs", when = "durable", because = "commits were not waited for" },
+  { what = "commits", per = "wal_syncs", max = "jobs", when = "durable", because = "commits did not wait for the log flush" },
   { what = "rows", per = "ops", min = 1, max = 1, because = "a job does not have its row" },
 ]
 crosscheck = [{ what = "commits", equals = "commits", because = "the database counted other commits than we did" }]
@@ -46,7 +46,7 @@ setup = ["drop-table", "create-table", "fill"]
 teardown = ["drop-table"]
 undrivable.client = "the loop is the point"
 contract = [
-  { what = "commits", per = "wal_syncs", max = "jobs", when = "durable", because = "commits were not waited for" },
+  { what = "commits", per = "wal_syncs", max = "jobs", when = "durable", because = "commits did not wait for the log flush" },
 ]
 "#;
 const COMMON: &str = "\
