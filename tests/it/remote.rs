@@ -199,7 +199,7 @@ fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them()
         let Some((_pgbouncer, port)) = pooler(&dir, server, "pooled", more) else { return };
         let url = format!("postgres://pooled@127.0.0.1:{port}/pooled");
         with_password(&desk, &format!("run {url} {TINY} --quiet"))
-            .fails(3, &[&url, "a pooler stands before", "itself"]);
+            .fails(3, &[&url, "leads to a connection pooler", "itself"]);
     }
     assert_eq!(desk.runs().len(), 0);
 }

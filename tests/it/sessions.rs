@@ -103,7 +103,7 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
             && said.contains("left out are"),
         "{said}"
     );
-    let said = checked("--workload SRV-MIXED").fails(1, &["1 of 5 checks failed"]).stdout;
+    let said = checked("--workload SRV-MIXED").fails(1, &["1 of 6 checks failed"]).stdout;
     let line = said.lines().find(|line| line.starts_with("MISSING")).unwrap();
     assert!(line.contains("jobs are asked for, there is room for 1 job"), "{line}");
 }
