@@ -11,6 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Result};
 use crate::export::{self, Export, Script};
+use crate::fit;
 use crate::host::{leads_where_others_want, processors};
 use crate::model::{AskedRamp, Plan, Selection};
 use crate::plan::{self, DEFAULT_SIZE_GB};
@@ -51,6 +52,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         engine,
         plan: &plan,
         command: without_its_directory(&paths::command_line(), &args.output),
+        data_bytes: fit::data_bytes(&plan.tables, plan.size_gb),
     })?;
     file::check_parent(&args.output)?;
     refuse_links(&args.output)?;

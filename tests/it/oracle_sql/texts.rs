@@ -263,6 +263,7 @@ fn of_export(catalog: &Catalog) -> Vec<Text> {
         engine,
         plan: &plan,
         command: "export-sql oracle".into(),
+        data_bytes: 0,
     })
     .unwrap();
     scripts

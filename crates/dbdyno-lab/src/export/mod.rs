@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use crate::dataset::{self, Definition, Recipe};
-use crate::fit;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{Drive, KpmValue, Plan, Selection};
@@ -51,6 +50,8 @@ pub struct Export<'a> {
     pub plan: &'a Plan,
     /// The command line, for the README.
     pub command: String,
+    /// Bytes that the tables take at most, for the README.
+    pub data_bytes: u64,
 }
 
 /// Reason why an engine's workloads cannot be exported, if they cannot.
@@ -253,7 +254,7 @@ fn readme(
         ("loops", export.block("loops")?.text.clone()),
         ("example", exported.keys().next().cloned().unwrap_or_default()),
         ("tables", tables.describe()),
-        ("data_mb", (fit::data_bytes(&export.plan.tables, export.plan.size_gb) / MB).to_string()),
+        ("data_mb", (export.data_bytes / MB).to_string()),
         ("workloads", workloads.join("\n")),
         ("left_out", if left_out.is_empty() { "nothing".to_string() } else { left_out.join("\n") }),
     ];
