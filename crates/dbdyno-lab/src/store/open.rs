@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use rustix::fs::{Access, access};
 
 use super::failure::{cannot_read, damaged, explain, place, unwritable};
@@ -25,6 +25,8 @@ pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
 /// Timeout of a reader or writer that waits for another writer.
 const BUSY: Duration = Duration::from_secs(20);
+/// Time between two tries of what SQLite does not wait for.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A step from one schema version to the next.
 pub struct Migration {
@@ -159,9 +161,25 @@ fn in_uri(path: &Path) -> String {
 /// Readers never block the writer (WAL); a stored test survives a crash of the machine (synchronous
 /// = full).
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    let began = Instant::now();
+    switch_to_wal(connection, || {
+        std::thread::sleep(POLL_INTERVAL);
+        began.elapsed() < BUSY
+    })?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Switches to WAL, again and again while others have the file open: for this SQLite does not wait as
+/// it does for a lock (SQLite manual, "Write-Ahead Logging": the change needs the file for itself). `wait` returns false when there
+/// is no time left.
+fn switch_to_wal(connection: &Connection, mut wait: impl FnMut() -> bool) -> rusqlite::Result<()> {
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait() => {}
+            done => return done,
+        }
+    }
 }
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i32> {
@@ -284,5 +302,34 @@ mod tests {
     fn every_older_version_has_a_way_up() {
         let known: Vec<i32> = MIGRATIONS.iter().map(|step| step.from).collect();
         assert_eq!(known, (1..SCHEMA_VERSION).collect::<Vec<_>>());
+    }
+
+    /// A file between its schema and its journal mode, with a reader at work.
+    fn read_while_it_is_made(path: &Path) -> [Connection; 2] {
+        let [reader, writer] = [(); 2].map(|()| Connection::open(path).unwrap());
+        writer.busy_timeout(Duration::ZERO).unwrap();
+        writer.execute_batch("create table run (id integer)").unwrap();
+        reader.execute_batch("begin; select * from run").unwrap();
+        [reader, writer]
+    }
+
+    #[test]
+    fn a_reader_of_a_new_file_delays_its_writer_and_does_not_fail_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let [reader, writer] = read_while_it_is_made(&dir.path().join("results.db"));
+        let mut waits = 0;
+        let wait = || {
+            waits += 1;
+            reader.execute_batch("commit").unwrap();
+            true
+        };
+        switch_to_wal(&writer, wait).unwrap();
+        assert_eq!(waits, 1, "nothing was waited for");
+        let mode: String =
+            writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+
+        let [_reader, writer] = read_while_it_is_made(&dir.path().join("other.db"));
+        assert!(switch_to_wal(&writer, || false).is_err(), "time is over");
     }
 }
