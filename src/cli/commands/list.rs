@@ -257,6 +257,8 @@ struct EngineEntry<'a> {
     product: &'static str,
     drives: &'static [Drive],
     orgs: &'static [&'static str],
+    /// Programs know it by its former name.
+    #[serde(rename = "lacking_orgs")]
     unsupported_orgs: BTreeMap<&'static str, &'static str>,
     private_server: bool,
     url_schemes: &'static [&'static str],
