@@ -212,7 +212,7 @@ pub enum Command {
     Serve(ServeArgs),
     /// Write the results as a static web site
     ///
-    /// What 'serve' shows, as files for any web host that also open without one; with a table of
+    /// The pages of 'serve' as files for any web host that also open without one; with a table of
     /// platforms to tick, sort and link to. Platforms are called A, B, C, and only what may be
     /// published is in it. Prints the number of files.
     Site(SiteArgs),
@@ -391,7 +391,7 @@ pub enum Runs {
     },
     /// Let a user of the database of results do what a role of the team needs, and no more
     Grant {
-        /// What the user is to do
+        /// Role of the user
         role: RoleArg,
         /// Name of a user of the database
         user: String,
@@ -492,7 +492,7 @@ pub struct CapacityArgs {
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
+    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
     /// token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8433")]
     pub listen: Listen,
@@ -510,7 +510,7 @@ pub struct WorkerArgs {
     /// The database of results of the run, postgres://user@host/database
     #[arg(value_name = "RESULTS")]
     pub results_url: PathBuf,
-    /// What this machine may open: each TARGET as 'run' has it. Users who may write the results
+    /// Targets that this machine may open: each TARGET as 'run' has it. Users who may write the results
     /// can run SQL of their own on these targets, and reach nothing else through it. The password of
     /// a target is looked up on this host, as 'run' does
     #[arg(value_name = "TARGET", required = true)]
@@ -523,7 +523,7 @@ pub struct WorkerArgs {
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
+    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
     /// token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Listen,
@@ -532,7 +532,7 @@ pub struct ProbeArgs {
     pub token_file: Option<PathBuf>,
 }
 
-/// Where the loop runs.
+/// Place of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DriveArg {
     /// Inside the database, in a stored routine

@@ -1,8 +1,8 @@
 //! The lines that frame a run: before it what will be done and how long that takes, after it what
 //! stays on a server of somebody else.
 
-use super::paths;
 use crate::campaign::schedule;
+use crate::error::shell_word;
 use crate::fit::data_bytes;
 use crate::model::{Plan, RunRecord, Target};
 
@@ -11,7 +11,7 @@ pub fn before(plan: &Plan, target: &Target) -> String {
     format!("{}: {}", target.label(), extent(plan))
 }
 
-/// How many tests a plan has, how long they take and how much disk their data need.
+/// Number of a plan's tests, the time that they take and the disk that their data need.
 pub fn extent(plan: &Plan) -> String {
     let tests: u32 = plan.selections.iter().map(schedule::all_tests).sum();
     let mut workloads: Vec<&str> =
@@ -79,7 +79,7 @@ pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
             "the tables ({}) and routines stay on the server for the next run; 'dbdyno clean {}' \
              removes them",
             size(bytes as f64),
-            paths::quoted(url)
+            shell_word(url)
         )
     })
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, excerpt};
+use crate::error::{Error, Result, excerpt, shell_word};
 use crate::store::url_of;
 
 /// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach
@@ -109,7 +109,7 @@ const LEFT_OUT: &str = "...";
 /// user's own are left out, so it holds none.
 pub fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let words = without_commands(words).map(|word| quoted(&word)).collect::<Vec<_>>();
+    let words = without_commands(words).map(|word| shell_word(&word)).collect::<Vec<_>>();
     std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
@@ -153,15 +153,6 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,15 +184,6 @@ mod tests {
     fn a_line_is_read_back_as_its_words() {
         let line =
             ["dbdyno", "run", "x://me@h/d?a=1&b=2", "a b", "it's", "", "$HOME", "--jobs=1,2"];
-        assert_eq!(words(&line.map(quoted).join(" ")), line);
-    }
-
-    #[test]
-    fn words_that_mean_something_to_a_shell_are_quoted() {
-        let words =
-            ["--jobs", "1,2", "x://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
-        let quoted = words.map(quoted).join(" ");
-        let expected = r"--jobs 1,2 'x://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
-        assert_eq!(quoted, expected);
+        assert_eq!(words(&line.map(shell_word).join(" ")), line);
     }
 }

@@ -144,8 +144,8 @@ fn a_scan_that_no_row_meets_reads_every_column_each_time() {
     }
 }
 
-/// What a join reads right after the load is a few blocks that the operating system still holds:
-/// that the figure is one of the database's own cache is said, and the few are not held against it.
+/// A join right after the load reads a few blocks that the operating system still holds: that the
+/// figure is one of the database's own cache is said, and the few are not held against it.
 #[test]
 fn a_join_right_after_the_load_is_no_worse_than_conditional() {
     if let Some(why) = lacks_library("chdb") {

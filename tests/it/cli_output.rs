@@ -1,6 +1,7 @@
 //! Destinations of output: standard output that cannot be written, a reader that went away, the
 //! results file itself.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -208,4 +209,55 @@ fn a_file_that_does_not_fit_the_disk_leaves_the_former_one() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
         assert_eq!(std::fs::read_dir(disk.path()).unwrap().count(), 1);
     }
+}
+
+/// Commands whose JSON no golden file of a report holds.
+const LISTED: [&str; 13] = [
+    "list workloads",
+    "list workloads --plan quick",
+    "list suites",
+    "list engines",
+    "list reports",
+    "list profiles",
+    "list formats",
+    "show workload SRV-QUERY1",
+    "show suite orabench",
+    "show reason little",
+    "show run base",
+    "results list",
+    "results show base",
+];
+
+/// Paths of the names in a JSON value, without the places in arrays, down to the second object.
+fn names(json: &serde_json::Value, path: &str, depth: usize, found: &mut BTreeSet<String>) {
+    match json {
+        serde_json::Value::Array(items) => {
+            items.iter().for_each(|item| names(item, &format!("{path}[]"), depth, found));
+        }
+        serde_json::Value::Object(fields) if depth > 0 => {
+            for (name, value) in fields {
+                let path = format!("{path}.{name}");
+                names(value, &path, depth - 1, found);
+                found.insert(path);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Programs read these names: one that is gone or renamed breaks them (design.md: the JSON changes
+/// only by adding).
+#[test]
+fn names_in_the_json_of_lists_are_those_that_programs_know() {
+    let desk = desk();
+    let mut text = String::new();
+    for line in LISTED {
+        let mut found = BTreeSet::new();
+        let json = desk.run(&format!("{line} --format json")).ok().json();
+        names(&json, "", 2, &mut found);
+        assert!(!found.is_empty(), "{line}: {json:#}");
+        text += &format!("{line}\n");
+        found.iter().for_each(|name| text += &format!("  {name}\n"));
+    }
+    crate::reports::golden("json-names.text", &text).unwrap();
 }

@@ -259,7 +259,7 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
     assert_eq!(sayings.contradictions(), Vec::<String>::new());
 }
 
-/// What a page says of a figure in a card: workload, value in three digits, verdict.
+/// A figure in a card of a page: workload, value in three digits, verdict.
 #[derive(Debug, PartialEq)]
 struct Card {
     workload: String,

@@ -12,10 +12,10 @@ use dbdyno::engine::{
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
-    Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts,
-    JobCode, JobResult, Kpm, KpmValue, LatencySummary, Loop, OfferedLoad, PartPlan, Ramp,
-    RateProfile, Reason, ReasonCode, Selection, SnapshotPoint, Status, Tally, Target, TestResult,
-    TestSpec, Verdict, Window, Workload,
+    Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, End, Expr, Facts, JobCode,
+    JobResult, Kpm, KpmValue, LatencySummary, Loop, OfferedLoad, PartPlan, RateProfile, Reason,
+    ReasonCode, Selection, SnapshotPoint, Status, Tally, Target, TestResult, TestSpec, Verdict,
+    Window, Workload,
 };
 use dbdyno::probe::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample, ProbeSet};
 use dbdyno::stats::LatencyHistogram;
@@ -64,24 +64,7 @@ fn selection(statement: &str, window: Window) -> Selection {
             },
         )
     };
-    Selection {
-        workload: workload(),
-        asked_as: None,
-        params: BTreeMap::new(),
-        chosen: Default::default(),
-        drive: Drive::Client,
-        wire: Default::default(),
-        background: None,
-        parts: vec![part],
-        tables: Vec::new(),
-        ramp: Ramp::Fixed(vec![1]),
-        looping: Loop::Closed,
-        window,
-        nodes: None,
-        rising: None,
-        repeat: 1,
-        hash: String::new(),
-    }
+    Selection::bare(workload(), part, window)
 }
 
 fn workload() -> Workload {

@@ -95,6 +95,15 @@ pub fn quote(text: impl AsRef<str>) -> String {
     format!("'{}'", excerpt(text.as_ref()))
 }
 
+/// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A text from outside on one line, [`visible`], at most 80 characters: of a longer one its start
 /// and its end.
 pub fn excerpt(text: &str) -> String {
@@ -203,5 +212,14 @@ mod tests {
             quote("a".repeat(50) + &"b".repeat(50)).chars().filter(|c| *c == 'b').count(),
             38
         );
+    }
+
+    #[test]
+    fn words_that_mean_something_to_a_shell_are_quoted() {
+        let words =
+            ["--jobs", "1,2", "x://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
+        let quoted = words.map(shell_word).join(" ");
+        let expected = r"--jobs 1,2 'x://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
+        assert_eq!(quoted, expected);
     }
 }

@@ -108,7 +108,7 @@ pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
     unpaired(&base.tests, &other.tests)
 }
 
-/// What a side measured: its target and the settings that it set.
+/// Subject of a side: its target and the settings that it set.
 fn measured(side: &Side<'_>) -> String {
     let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
     format!("{}{set}", side.run.target)

@@ -28,10 +28,10 @@ pub struct AuditArgs {
     /// File that 'dbdyno bundle' wrote
     #[arg(value_hint = ValueHint::FilePath)]
     pub bundle: PathBuf,
-    /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
+    /// Digest that 'dbdyno bundle' printed, sha256:...: another bundle is refused
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
-    /// What the platform costs; may be given several times
+    /// Prices of the platform; may be given several times
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub price: Vec<PathBuf>,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct RerunArgs {
     pub host: HostArgs,
     #[command(flatten)]
     pub stated: FactsArgs,
-    /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
+    /// Digest that 'dbdyno bundle' printed, sha256:...: another bundle is refused
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
     /// Pooler for the tests that went through one: scheme://user@host:port/db

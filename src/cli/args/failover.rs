@@ -28,7 +28,7 @@ pub struct FailoverArgs {
     /// Emulate a network with this one-way delay between nodes: 500us (private clusters only)
     #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true)]
     pub network_delay: Option<Seconds>,
-    /// How a node of a private cluster fails [default: kill]
+    /// Failure of the node of a private cluster [default: kill]
     #[arg(long, alias = "how", value_enum)]
     pub fault: Option<HowArg>,
     /// The node that fails, by its name [default: the first writable node]

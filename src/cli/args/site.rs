@@ -56,7 +56,7 @@ pub struct SiteArgs {
     /// common with it]
     #[arg(long, value_name = "RUNS")]
     pub compare: Vec<Compared>,
-    /// What a platform is called on the site; may be given several times [default: A, B, C; the
+    /// Name of a platform on the site; may be given several times [default: A, B, C; the
     /// printed name of a platform of a known publication]
     #[arg(long, value_name = "RUN=TEXT")]
     pub name: Vec<Named>,

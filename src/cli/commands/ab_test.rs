@@ -104,7 +104,7 @@ fn measure(
     })
 }
 
-/// What is said before trials that cannot decide anything in the time that is allowed.
+/// Note before trials that cannot decide anything in the time that is allowed.
 fn too_short(rule: &Rule, block_s: f64, most_s: f64) -> Option<String> {
     let blocks = rule.fewest_blocks();
     let needed_s = blocks as f64 * block_s;

@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use dbdyno::engine::{Pacer, Slice, SliceReport};
 use dbdyno::model::{
-    Better, Counters, Drive, End, Expr, Facts, JobCode, Kpm, KpmValue, LatencySummary, Loop,
-    PartPlan, Ramp, Selection, Snapshot, SnapshotPoint, Tally, Test, TestResult, TestSpec, Window,
-    Workload,
+    Better, Counters, Drive, End, Expr, Facts, JobCode, Kpm, KpmValue, LatencySummary, PartPlan,
+    Selection, Snapshot, SnapshotPoint, Tally, Test, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::store::Store;
@@ -178,24 +177,7 @@ pub(super) fn selection(window: Window, drive: Drive) -> Selection {
         work: Expr("1".into()),
         ..PartPlan::bare("OP", JobCode::Bulk { table: "t".into(), batch: 1 })
     };
-    Selection {
-        workload: Workload::bare("OP", "an op", kpm),
-        asked_as: None,
-        params: BTreeMap::new(),
-        chosen: BTreeMap::new(),
-        drive,
-        wire: Default::default(),
-        background: None,
-        parts: vec![part],
-        tables: Vec::new(),
-        ramp: Ramp::Fixed(vec![1]),
-        looping: Loop::Closed,
-        window,
-        nodes: None,
-        rising: None,
-        repeat: 1,
-        hash: String::new(),
-    }
+    Selection { drive, ..Selection::bare(Workload::bare("OP", "an op", kpm), part, window) }
 }
 
 /// Random numbers of our own in [0, 1): SplitMix64 (Steele, Lea and Flood, 2014).

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use super::bottleneck::{Cause, limiters, usable_processors, used_processors};
 use super::derive::{derive, not_known};
 use super::price::PriceList;
+use crate::error::shell_word;
 use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult, params};
 
 /// Answer for one requirement, or for all of them together.
@@ -280,27 +281,33 @@ impl Platform<'_> {
         if points.is_empty() || points.iter().any(|point| point.figure.test.measured().is_none()) {
             return None;
         }
-        // Of `engine (private server)` the word that starts one.
+        // Of `engine (private server)` the word that starts one. A stored target that reads as an
+        // option is nobody's target.
         let target = self.run.target.split(" (").next().unwrap_or_default();
-        let mut words = format!("dbdyno run {target}");
+        if target.is_empty() || target.starts_with('-') {
+            return None;
+        }
+        let mut words: Vec<String> = ["dbdyno", "run", target].map(String::from).into();
         for point in &points {
             let chosen = params::assignments(point.figure.test.chosen(), ",");
             let colon = if chosen.is_empty() { "" } else { ":" };
-            words += &format!(" --workload {}{colon}{chosen}", point.figure.test.workload());
+            let workload = format!("{}{colon}{chosen}", point.figure.test.workload());
+            words.extend(["--workload".into(), workload]);
         }
         let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
         let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
         if !jobs.is_empty() {
-            words += &format!(" --jobs {}", jobs.join(","));
+            words.extend(["--jobs".into(), jobs.join(",")]);
         }
         if points.iter().all(|point| point.figure.test.drive() == Drive::Client) {
-            words += " --drive client";
+            words.extend(["--drive", "client"].map(String::from));
         }
-        words += " --repeat 5";
+        words.extend(["--repeat", "5"].map(String::from));
         if points.iter().any(|point| point.figure.is_disturbed()) {
-            words += " --retry-disturbed";
+            words.push("--retry-disturbed".into());
         }
-        Some(words)
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        Some(words.join(" "))
     }
 }
 

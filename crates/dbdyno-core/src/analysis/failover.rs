@@ -45,7 +45,7 @@ pub struct Sent {
     pub sent_s: f64,
     /// Time of the answer, or at which the client gave up.
     pub ended_s: f64,
-    /// What the client was told.
+    /// Answer that the client got.
     pub answer: Answer,
 }
 

@@ -24,7 +24,7 @@ pub struct PriceList {
     /// Source of the prices.
     #[serde(default = "not_stated")]
     pub basis: String,
-    /// What must be paid for.
+    /// Products that must be paid for.
     #[serde(default, rename = "product")]
     pub products: Vec<Product>,
 }

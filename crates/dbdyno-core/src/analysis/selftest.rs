@@ -16,9 +16,9 @@ const CLOCK_SLACK: f64 = 0.02;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// What was compared agrees.
+    /// The compared figures agree.
     Ok,
-    /// What was compared contradicts.
+    /// The compared figures contradict each other.
     Failed,
     /// Nothing could be compared, or others disturbed it.
     NotJudged,
@@ -289,8 +289,8 @@ mod tests {
     use super::*;
     use crate::analysis::fixture;
     use crate::model::{
-        Better, Claim, Expr, JobCode, Kpm, KpmValue, LatencySummary, Loop, PartPlan, Ramp, Verdict,
-        Window, Workload,
+        Better, Claim, Expr, JobCode, Kpm, KpmValue, LatencySummary, PartPlan, Verdict, Window,
+        Workload,
     };
 
     fn selection(params: &[(&str, &str)]) -> Selection {
@@ -304,22 +304,12 @@ mod tests {
         let code = JobCode::Bulk { table: "t".into(), batch: 1 };
         let part = PartPlan { commits: true, ..PartPlan::bare("ONE", code) };
         Selection {
-            workload: Workload { crosscheck: vec![claim], ..Workload::bare("ONE", "one", kpm) },
-            asked_as: None,
             params: params.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            chosen: Default::default(),
-            drive: Drive::Client,
-            wire: Default::default(),
-            background: None,
-            parts: vec![part],
-            tables: Vec::new(),
-            ramp: Ramp::Fixed(vec![1]),
-            looping: Loop::Closed,
-            window: Window::time(1.0, 2.0),
-            nodes: None,
-            rising: None,
-            repeat: 1,
-            hash: String::new(),
+            ..Selection::bare(
+                Workload { crosscheck: vec![claim], ..Workload::bare("ONE", "one", kpm) },
+                part,
+                Window::time(1.0, 2.0),
+            )
         }
     }
 

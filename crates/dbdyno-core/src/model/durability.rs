@@ -29,7 +29,7 @@ impl Durability {
 /// would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SustainedRate {
-    /// Whether the rate lasts.
+    /// State of the rate: it lasts, or not.
     pub state: SustainedState,
     /// Seconds in which the database did what the test had left, as fast as it could; absent if
     /// nothing was left, or not all of it was done.

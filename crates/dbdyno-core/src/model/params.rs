@@ -12,7 +12,7 @@ pub const READ_TX: &str = "read_tx";
 pub const BATCH: &str = "batch";
 /// By which law keys are drawn, and where the keys drawn most often lie.
 pub const KEYS: &str = "keys";
-/// Where the keys that are drawn most often lie.
+/// Place of the keys that are drawn most often.
 pub const PLACE: &str = "place";
 /// Processes asked for per op: shown beside those that really worked.
 pub const THREADS: &str = "threads";

@@ -281,6 +281,29 @@ impl Background {
 }
 
 impl Selection {
+    /// A selection of one part that a client drives with one job in a closed loop, once in this
+    /// window; the rest is left at nothing.
+    pub fn bare(workload: Workload, part: PartPlan, window: Window) -> Selection {
+        Selection {
+            workload,
+            asked_as: None,
+            params: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+            drive: Drive::Client,
+            wire: Wire::default(),
+            background: None,
+            parts: vec![part],
+            tables: Vec::new(),
+            ramp: Ramp::Fixed(vec![1]),
+            rising: None,
+            looping: Loop::Closed,
+            window,
+            repeat: 1,
+            nodes: None,
+            hash: String::new(),
+        }
+    }
+
     /// It, and what runs beside it.
     pub fn with_background(&self) -> impl Iterator<Item = &Selection> {
         std::iter::once(self).chain(self.background.iter().map(|background| &background.selection))

@@ -404,7 +404,7 @@ pub struct ExperimentResult {
     pub low: Option<f64>,
     /// Upper end of the interval of the measured ratio.
     pub high: Option<f64>,
-    /// Whether the prediction held.
+    /// Outcome of the prediction: it held, failed or is open.
     pub outcome: ForecastOutcome,
     /// Ops per second before and after the change, block by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

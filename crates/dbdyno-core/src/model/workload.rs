@@ -369,7 +369,7 @@ pub enum Bind {
         rows: u64,
         /// Law by which ranks are drawn.
         keys: KeyLaw,
-        /// Where the keys drawn most often lie.
+        /// Place of the keys drawn most often.
         place: Place,
     },
     /// The job's number, 1..=jobs.

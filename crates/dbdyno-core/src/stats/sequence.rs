@@ -1,8 +1,8 @@
 //! Precision of a mean as it grows: a confidence sequence, an interval that may be looked at again
 //! and again.
 //!
-//! Who looks every second and stops at the first narrow interval is too often wrong with intervals
-//! that hold 95 % each. A confidence sequence holds all of its intervals at once with 95 % (S. R.
+//! An observer who looks every second and stops at the first narrow interval is too often wrong
+//! with intervals that hold 95 % each. A confidence sequence holds all of its intervals at once with 95 % (S. R.
 //! Howard et al., "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of
 //! Statistics 49 (2021), doi 10.1214/20-AOS1991). This one is the t test with a normal mixture over
 //! the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian

@@ -7,9 +7,8 @@ use crate::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_t
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm,
-    KpmValue, Loop, OwnLoop, PartPlan, Plan, Ramp, Selection, Sentence, Target, TestResult,
-    TestSpec, Window, Workload,
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Kpm, KpmValue,
+    OwnLoop, PartPlan, Plan, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno_core::plan;
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
@@ -175,24 +174,7 @@ fn looping(id: &str, title: &str, sql: String, duration_s: f64) -> Selection {
     );
     let kpm =
         Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
-    Selection {
-        workload: Workload::bare(id, title, kpm),
-        asked_as: None,
-        params: BTreeMap::new(),
-        chosen: BTreeMap::new(),
-        drive: Drive::Client,
-        wire: Default::default(),
-        background: None,
-        parts: vec![part],
-        tables: Vec::new(),
-        ramp: Ramp::Fixed(vec![1]),
-        looping: Loop::Closed,
-        window: Window::time(0.5, duration_s),
-        nodes: None,
-        rising: None,
-        repeat: 1,
-        hash: String::new(),
-    }
+    Selection::bare(Workload::bare(id, title, kpm), part, Window::time(0.5, duration_s))
 }
 
 /// Our own loop on ops of a microsecond, in the request's windows and at its jobs.

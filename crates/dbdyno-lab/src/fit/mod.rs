@@ -21,8 +21,7 @@ pub use profile::{Needs, check_profile, lacks_memory, of_profile};
 #[cfg(test)]
 pub(crate) mod tests {
     use dbdyno_core::model::{
-        Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window,
-        Workload,
+        Better, JobCode, Kpm, KpmValue, PartPlan, Plan, Ramp, Selection, Window, Workload,
     };
 
     /// A selection of a workload with so many parts.
@@ -31,22 +30,9 @@ pub(crate) mod tests {
             Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
         let part = PartPlan::bare(id, JobCode::Bulk { table: "t".into(), batch: 1 });
         Selection {
-            workload: Workload::bare(id, id, kpm),
-            asked_as: None,
-            params: Default::default(),
-            chosen: Default::default(),
-            drive: Drive::Client,
-            wire: Default::default(),
-            background: None,
-            parts: vec![part; parts],
-            tables: Vec::new(),
             ramp,
-            looping: Loop::Closed,
-            window: Window::time(0.0, 1.0),
-            nodes: None,
-            rising: None,
-            repeat: 1,
-            hash: String::new(),
+            parts: vec![part.clone(); parts],
+            ..Selection::bare(Workload::bare(id, id, kpm), part, Window::time(0.0, 1.0))
         }
     }
 

@@ -152,7 +152,7 @@ pub struct PrivateServer {
     network: Option<(Arc<Network>, usize)>,
     /// It was made to fail.
     failed: Option<How>,
-    /// What a dead run had left in its place was removed.
+    /// True if remains of a dead run were removed from its place.
     replaces_remains: bool,
 }
 

@@ -515,30 +515,15 @@ mod tests {
 
     #[test]
     fn what_runs_beside_must_be_there_for_the_whole_window() {
-        use dbdyno_core::model::{
-            Better, Drive, JobCode, Kpm, KpmValue, Loop, Ramp, Selection, Window, Workload,
-        };
+        use dbdyno_core::model::{Better, JobCode, Kpm, KpmValue, Selection, Window, Workload};
         let code = JobCode::Bulk { table: "t".into(), batch: 1 };
         let kpm =
             Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
-        let selection = Selection {
-            workload: Workload::bare("BESIDE", "beside", kpm),
-            asked_as: None,
-            params: Default::default(),
-            chosen: Default::default(),
-            drive: Drive::Client,
-            wire: Default::default(),
-            background: None,
-            parts: vec![PartPlan::bare("BESIDE", code)],
-            tables: Vec::new(),
-            ramp: Ramp::Fixed(vec![1]),
-            looping: Loop::Closed,
-            window: Window::time(1.0, 2.0),
-            nodes: None,
-            rising: None,
-            repeat: 1,
-            hash: String::new(),
-        };
+        let selection = Selection::bare(
+            Workload::bare("BESIDE", "beside", kpm),
+            PartPlan::bare("BESIDE", code),
+            Window::time(1.0, 2.0),
+        );
         let background = Background { selection, jobs: 2 };
         let found = |second: Vec<SliceLog>| {
             let first = vec![slice(0.0, 1.0, 50, false), slice(1.0, 3.1, 100, true)];

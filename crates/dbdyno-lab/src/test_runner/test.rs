@@ -312,13 +312,8 @@ fn measure(
         (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
-    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
     let idle_facts = held.facts.clone();
-    let kept = release(held);
-    // Before the teardown: a table that is dropped takes with it what is still to be done for it.
-    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
-        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
-    }
+    let kept = read_at_end(&mut coordinator, spec, held, &ended);
     let (snapshots, samples) = coordinator.into_readings();
     let edges = schedule.edges();
     let points = seconds.points(schedule.open_s(), schedule.close_s());
@@ -341,6 +336,23 @@ fn measure(
         driver,
     };
     if_kept(kept, conclude(context, spec, raw, &ended))
+}
+
+/// Reads the counters after the jobs, ends what was held beside them, and reads once more when the
+/// database has caught up with what they left. Tells whether it was held to the end.
+fn read_at_end(
+    coordinator: &mut Coordinator<'_, '_>,
+    spec: &TestSpec<'_>,
+    held: Held,
+    ended: &Ended,
+) -> Result<(), EngineError> {
+    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
+    let kept = release(held);
+    // Before the teardown: a table that is dropped takes with it what is still to be done for it.
+    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
+        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
+    }
+    kept
 }
 
 /// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
@@ -384,12 +396,8 @@ fn measure_elsewhere(
         (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
-    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
     let idle_facts = held.facts.clone();
-    let kept = release(held);
-    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
-        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
-    }
+    let kept = read_at_end(&mut coordinator, spec, held, &ended);
     let logs = match told {
         Ok(logs) => logs,
         Err(_) if ended.interrupted => return Outcome::Interrupted(None),

@@ -48,11 +48,12 @@ fn word_printed(word: &str, is_behind_number: bool) -> String {
     [opening, &core, closing].concat()
 }
 
-/// True for `1.96`, `1,960` and `12`: more than three digits in a row are a name's, as in `x3650`.
+/// True for `1.96` and `1,960`. Digits alone are a name's, as in `x3650`: a user may call a run `x2`,
+/// and no name is changed.
 fn is_factor(text: &str) -> bool {
     let whole = text.split(['.', ',']).next().unwrap_or_default();
     let is_digits = text.chars().all(|one| one.is_ascii_digit() || matches!(one, '.' | ','));
-    is_digits && (1..=3).contains(&whole.len())
+    is_digits && (1..=3).contains(&whole.len()) && whole.len() < text.len()
 }
 
 #[cfg(test)]
@@ -87,6 +88,8 @@ mod tests {
             "x86_64",
             "x86",
             "IBM x3650 M4",
+            "x2",
+            "x250",
             "max 2",
             "x",
             "5+-3",

@@ -128,46 +128,34 @@ impl Language {
 
     /// A sentence with its own values.
     pub fn sentence(self, sentence: &Sentence) -> String {
-        self.translated(sentence).unwrap_or_else(|| sentence.to_string())
+        self.translated(sentence, &str::to_string).unwrap_or_else(|| sentence.to_string())
     }
 
-    /// The sentence with thousands separators in its numbers, as tables beside it have them.
+    /// The sentence with thousands separators in its numbers, as tables beside it have them; for
+    /// programs without.
     pub fn sentence_grouped(self, sentence: &Sentence) -> String {
+        if self == Language::Programs {
+            return self.sentence(sentence);
+        }
+        self.translated(sentence, &with_groups).unwrap_or_else(|| sentence.to_string())
+    }
+
+    /// The sentence in this language, its numbers changed by `number`; none if the language does not
+    /// know it. Texts of others are quoted.
+    fn translated(self, sentence: &Sentence, number: &dyn Fn(&str) -> String) -> Option<String> {
         let show = |value: &Value, style: Style| match value {
             Value::Text(text) => text.clone(),
-            Value::Number(value) => self.punctuated(&with_groups(&style.show(*value))),
+            Value::Number(value) => self.punctuated(&number(&style.show(*value))),
             Value::Span(least, most) => {
                 self.punctuated(&style.show_span(*least, *most, &self.phrase("to")))
             }
-            Value::Sentence(inner) => self.sentence_grouped(inner),
-        };
-        let is_english = self == Language::English || sentence.template.is_empty();
-        let template =
-            if is_english { Some(&*sentence.template) } else { self.known(&sentence.template) };
-        match template {
-            Some(template) if is_english => sentence.fill(template, show),
-            Some(template) => self.typeset(sentence.fill(template, show)),
-            None => self.quote(&sentence.to_string()),
-        }
-    }
-
-    /// The sentence in this language; none if it knows none. Texts of others are quoted.
-    fn translated(self, sentence: &Sentence) -> Option<String> {
-        if self.is_english() {
-            return Some(sentence.to_string());
-        }
-        let show = |value: &Value, style: Style| match value {
-            Value::Text(text) => text.clone(),
-            Value::Number(value) => style.show(*value).replace('.', &self.file().point),
-            Value::Span(least, most) => {
-                style.show_span(*least, *most, &self.phrase("to")).replace('.', &self.file().point)
-            }
             Value::Sentence(inner) => {
-                self.translated(inner).unwrap_or_else(|| self.quote(&inner.to_string()))
+                self.translated(inner, number).unwrap_or_else(|| self.quote(&inner.to_string()))
             }
         };
+        let is_as_written = self.is_english() || sentence.template.is_empty();
         let template =
-            if sentence.template.is_empty() { "" } else { self.known(&sentence.template)? };
+            if is_as_written { &sentence.template } else { self.known(&sentence.template)? };
         Some(self.typeset(sentence.fill(template, show)))
     }
 
@@ -179,7 +167,10 @@ impl Language {
     /// Text of a reason. One that was stored without values is described in general, with the
     /// English text as a quote.
     pub fn reason(self, reason: &Reason) -> String {
-        let own = reason.sentence.as_ref().and_then(|sentence| self.translated(sentence));
+        let own = reason
+            .sentence
+            .as_ref()
+            .and_then(|sentence| self.translated(sentence, &str::to_string));
         own.or_else(|| self.is_english().then(|| reason.text.clone())).unwrap_or_else(|| {
             self.say(
                 "reason_quoted",

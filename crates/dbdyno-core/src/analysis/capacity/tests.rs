@@ -158,6 +158,24 @@ fn a_figure_with_a_doubt_is_an_answer_that_names_its_doubt_and_what_settles_it()
     assert_eq!(doubtful(&["10 qps"], invalid), (None, None));
 }
 
+/// A stored run may come from a stranger, and the command is there to be pasted.
+#[test]
+fn a_target_that_means_something_to_a_shell_is_quoted_in_the_command() {
+    let need = [Need::parse("SRV-QUERY1 102 qps").unwrap()];
+    let conditional = ramp().into_iter().map(|test| judged(Status::Conditional, test));
+    let tests = tests(conditional.collect());
+    let command = |target: &str| {
+        let run = RunRecord { target: target.into(), ..run() };
+        ask(Side { name: "a", run: &run, tests: &tests, price: None }, &need).settling_command()
+    };
+    let start =
+        |target: &str| command(target).unwrap().split(" --workload").next().map(String::from);
+    assert_eq!(start("sqlite; reboot").unwrap(), "dbdyno run 'sqlite; reboot'");
+    assert_eq!(start("x://me@h/d?a=1&b=2").unwrap(), "dbdyno run 'x://me@h/d?a=1&b=2'");
+    assert_eq!(command("--results=/elsewhere"), None, "an option is no target");
+    assert_eq!(command(""), None);
+}
+
 #[test]
 fn a_promise_must_be_kept_where_the_rate_is_reached() {
     assert_eq!(said("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));

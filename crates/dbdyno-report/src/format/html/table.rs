@@ -83,7 +83,7 @@ fn beyond(table: &Table, most: usize, front: &[usize]) -> Vec<usize> {
     by_need.split_off(most.min(by_need.len()))
 }
 
-/// Where a column is shown.
+/// Media and states in which a column is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Shown {
     /// Left out on paper.
