@@ -170,7 +170,7 @@ fn a_target_that_means_something_to_a_shell_is_quoted_in_the_command() {
     };
     let start =
         |target: &str| command(target).unwrap().split(" --workload").next().map(String::from);
-    assert_eq!(start("sqlite; reboot").unwrap(), "dbdyno run 'sqlite; reboot'");
+    assert_eq!(start("engine; reboot").unwrap(), "dbdyno run 'engine; reboot'");
     assert_eq!(start("x://me@h/d?a=1&b=2").unwrap(), "dbdyno run 'x://me@h/d?a=1&b=2'");
     assert_eq!(command("--results=/elsewhere"), None, "an option is no target");
     assert_eq!(command(""), None);
