@@ -1,10 +1,15 @@
 //! One figure has one value, one verdict and one interval, whatever report shows it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use dbdyno::model::{Reason, ReasonCode, Status, TestResult, Verdict};
+use dbdyno::monitor::baseline::Measured;
+use dbdyno::monitor::rates::Rate;
+use dbdyno::report::RunTests;
+use dbdyno::report::ab_test::{CAMPAIGN, SIDE};
 use dbdyno::store::Store;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fixture;
 use crate::serve::Served;
@@ -68,16 +73,35 @@ fn tests(slower: f64) -> Vec<TestResult> {
     found
 }
 
-/// A results file with the runs `base` and `other`, which is a tenth slower.
+/// A results file with the runs `base` and `other`, which is a tenth slower: the sides of an A/B
+/// test.
 fn desk() -> Desk {
     let desk = Desk::new();
-    let mut store = Store::open(&desk.path("results.db")).unwrap();
-    for (name, slower) in [("base", 1.0), ("other", 0.9)] {
-        let run = dbdyno::model::RunRecord { name: Some(name.into()), ..fixture::run() };
-        let id = store.begin_run(&run).unwrap();
-        tests(slower).iter().for_each(|test| store.save_test(id, test).unwrap());
-    }
+    add_run(&desk, "base", 1.0, &[(CAMPAIGN, "1"), (SIDE, "A")]);
+    add_run(&desk, "other", 0.9, &[(CAMPAIGN, "1"), (SIDE, "B")]);
     desk
+}
+
+fn add_run(desk: &Desk, name: &str, slower: f64, labels: &[(&str, &str)]) {
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let mut run = dbdyno::model::RunRecord { name: Some(name.into()), ..fixture::run() };
+    run.labels.extend(labels.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+    let id = store.begin_run(&run).unwrap();
+    tests(slower).iter().for_each(|test| store.save_test(id, test).unwrap());
+}
+
+/// Cost of the platform by its price list.
+const COST: f64 = 1200.0;
+
+/// The list as a file.
+fn price_list(desk: &Desk) -> String {
+    let path = desk.path("prices.toml");
+    let list = format!(
+        "cores = 2\ncurrency = \"EUR\"\ndate = \"2026-01-01\"\n[[product]]\nname = \
+         \"Server\"\nprice = {COST}\nper = \"platform\"\n"
+    );
+    std::fs::write(&path, list).unwrap();
+    path.display().to_string()
 }
 
 /// Statements of a report about a figure; absent where it has none.
@@ -150,65 +174,64 @@ fn workload(label: &str) -> &str {
 
 fn listen(report: &str, document: &Value, sayings: &mut Sayings) {
     for table in tables(document) {
-        let name = table["name"].as_str().unwrap().to_string();
-        let by = format!("{report} {name}");
-        for row in rows(&table) {
-            let number = |column: &str| row.get(column).and_then(Value::as_f64);
-            let text = |column: &str| row.get(column).and_then(Value::as_str).map(String::from);
-            let Some(label) = text("Workload").or_else(|| text("Series")) else { continue };
-            let at = |jobs: Option<f64>| jobs.map(|jobs| format!("{} at {jobs}", workload(&label)));
-            let best = format!("best {}", workload(&label));
-            let said = |value: Option<f64>| Said {
-                by: by.clone(),
-                value,
-                verdict: text("Verdict"),
-                low: number("low"),
-                high: number("high"),
-                jobs: None,
+        let name = table["name"].as_str().unwrap();
+        listen_to_rows(&format!("{report} {name}"), name, rows(&table), sayings);
+    }
+}
+
+/// Adds what the rows of a table, by the names of its columns, say about figures.
+fn listen_to_rows(by: &str, name: &str, rows: Vec<BTreeMap<String, Value>>, sayings: &mut Sayings) {
+    for row in rows {
+        let number = |column: &str| row.get(column).and_then(Value::as_f64);
+        let text = |column: &str| row.get(column).and_then(Value::as_str).map(String::from);
+        let Some(label) = text("Workload").or_else(|| text("Series")) else { continue };
+        let at = |jobs: Option<f64>| jobs.map(|jobs| format!("{} at {jobs}", workload(&label)));
+        let best = format!("best {}", workload(&label));
+        let said = |value: Option<f64>| Said {
+            by: by.into(),
+            value,
+            verdict: text("Verdict"),
+            low: number("low"),
+            high: number("high"),
+            jobs: None,
+        };
+        let total = row.keys().find(|column| {
+            column.ends_with(" total") && !column.contains("reads") && !column.contains("Phys")
+        });
+        let total = total.and_then(|column| number(column));
+        if let (Some(figure), Some(value)) = (at(number("Jobs")), total) {
+            sayings.add(figure, said(Some(value)));
+        } else if row.contains_key("Scaling") {
+            let all = Said { verdict: None, jobs: number("Jobs"), ..said(number("Throughput")) };
+            sayings.add(best, all);
+        } else if let Some(cost) = number("Cost per unit") {
+            sayings.add(best.clone(), said(number("Throughput")));
+            sayings.add(best, said(Some(COST / cost)));
+        } else if row.contains_key("Best jobs") {
+            sayings.add(best, Said { jobs: number("Best jobs"), ..said(number("Best")) });
+        } else if row.contains_key("base jobs") && name == "throughput" {
+            let of_run = Said {
+                verdict: text("base verdict"),
+                low: number("base low"),
+                high: number("base high"),
+                jobs: number("base jobs"),
+                ..said(number("base"))
             };
-            let total = row.keys().find(|column| {
-                column.ends_with(" total") && !column.contains("reads") && !column.contains("Phys")
-            });
-            let total = total.and_then(|column| number(column));
-            if let (Some(figure), Some(value)) = (at(number("Jobs")), total) {
-                sayings.add(figure, said(Some(value)));
-            } else if row.contains_key("Scaling") {
-                let all =
-                    Said { verdict: None, jobs: number("Jobs"), ..said(number("Throughput")) };
-                sayings.add(best, all);
-            } else if row.contains_key("Best jobs") {
-                sayings.add(best, Said { jobs: number("Best jobs"), ..said(number("Best")) });
-            } else if row.contains_key("base jobs") && name == "throughput" {
-                let of_run = Said {
-                    verdict: text("base verdict"),
-                    low: number("base low"),
-                    high: number("base high"),
-                    jobs: number("base jobs"),
-                    ..said(number("base"))
-                };
-                sayings.add(best, of_run);
-            } else if let (Some(figure), Some(value)) = (at(number("Jobs")), number("Throughput")) {
-                let is_drawn = row.contains_key("Series") && label == "measured";
-                let label = if is_drawn { name.rsplit(' ').next().unwrap_or_default() } else { "" };
-                let figure = match is_drawn {
-                    true => format!("{label} at {}", number("Jobs").unwrap_or_default()),
-                    false => figure,
-                };
-                sayings.add(figure, said(Some(value)));
-            }
+            sayings.add(best, of_run);
+        } else if let (Some(figure), Some(value)) = (at(number("Jobs")), number("Throughput")) {
+            let is_drawn = row.contains_key("Series") && label == "measured";
+            let label = if is_drawn { name.rsplit(' ').next().unwrap_or_default() } else { "" };
+            let figure = match is_drawn {
+                true => format!("{label} at {}", number("Jobs").unwrap_or_default()),
+                false => figure,
+            };
+            sayings.add(figure, said(Some(value)));
         }
     }
 }
 
-#[test]
-fn no_figure_has_two_values_verdicts_intervals_or_bests() {
-    let desk = desk();
-    let mut sayings = Sayings::default();
-    for report in REPORTS {
-        let document = desk.run(&format!("report {report} base --format json")).ok().json();
-        listen(report, &document, &mut sayings);
-    }
-    let run = desk.run("results show base --format json").ok().json();
+/// Adds what the JSON of a run says about its figures.
+fn listen_to_run(run: &Value, sayings: &mut Sayings) {
     for figure in run["figures"].as_array().unwrap() {
         let name = figure["workload"].as_str().unwrap();
         let said = Said {
@@ -230,6 +253,32 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
             _ => {}
         }
     }
+}
+
+#[test]
+fn no_figure_has_two_values_verdicts_intervals_or_bests() {
+    let desk = desk();
+    let mut sayings = Sayings::default();
+    for report in REPORTS {
+        let document = desk.run(&format!("report {report} base --format json")).ok().json();
+        listen(report, &document, &mut sayings);
+    }
+    let prices = price_list(&desk);
+    let priced = desk.run(&format!("report price base --price {prices} --format json")).ok().json();
+    listen("price", &priced, &mut sayings);
+    let sides = desk.run("report ab-test base --format json").ok().json();
+    for row in sides["figures"].as_array().unwrap() {
+        let name = row["subject"]["workload"].as_str().unwrap();
+        let said = Said {
+            by: "ab-test".into(),
+            value: row["base"].as_f64(),
+            verdict: row["base_verdict"].as_str().map(String::from),
+            ..Said::default()
+        };
+        sayings.add(format!("{name} at {}", row["jobs"].as_f64().unwrap()), said);
+    }
+    let run = desk.run("results show base --format json").ok().json();
+    listen_to_run(&run, &mut sayings);
     let compared = desk.run("compare base other --format json").ok().json();
     let value_of = |row: &Value| Said {
         by: "compare".into(),
@@ -255,7 +304,7 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
         18,
         "six workloads at two numbers of jobs and their bests: {counts:?}"
     );
-    assert!(counts.values().all(|count| *count >= 6), "{counts:?}");
+    assert!(counts.values().all(|count| *count >= 7), "{counts:?}");
     assert_eq!(sayings.contradictions(), Vec::<String>::new());
 }
 
@@ -377,6 +426,16 @@ fn html_rows(page: &str) -> Vec<BTreeMap<String, String>> {
     found
 }
 
+/// The value of a figure as it is printed, and the verdict by its mark.
+fn marked(shown: &str) -> (f64, &'static str) {
+    let verdict = match shown.chars().last() {
+        Some('?') => "conditional",
+        Some('!') => "invalid",
+        _ => "valid",
+    };
+    (shown.replace([',', '?', '!', '*'], "").parse().unwrap(), verdict)
+}
+
 #[test]
 fn tables_of_a_page_have_the_figure_and_the_verdict_that_the_run_tells() {
     let desk = desk();
@@ -394,12 +453,7 @@ fn tables_of_a_page_have_the_figure_and_the_verdict_that_the_run_tells() {
             continue;
         };
         // The verdict of a row is the worst of its figures; the mark is the figure's own.
-        let verdict = match shown.chars().last() {
-            Some('?') => "conditional",
-            Some('!') => "invalid",
-            _ => "valid",
-        };
-        let shown: f64 = shown.replace([',', '?', '!', '*'], "").parse().unwrap();
+        let (shown, verdict) = marked(shown);
         let is_told = |figure: &&Value| {
             figure["workload"] == workload(label)
                 && figure["jobs"].as_f64() == jobs.parse::<f64>().ok()
@@ -445,12 +499,72 @@ fn capacity_answers_by_the_bests_that_the_run_tells() {
 }
 
 #[test]
-fn the_first_sheet_of_the_workbook_has_the_answer_and_the_figures() {
+fn an_ab_test_has_the_figures_and_the_verdicts_that_its_runs_tell() {
+    let desk = desk();
+    let figures = ["base", "other"].map(|name| {
+        let run = desk.run(&format!("results show {name} --format json")).ok().json();
+        run["figures"].as_array().unwrap().clone()
+    });
+    let path = desk.path("sides.html");
+    desk.run(&format!("report ab-test base --output {}", path.display())).ok();
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut told = 0;
+    for row in html_rows(&page) {
+        let [Some(label), Some(jobs)] = ["Workload", "Jobs"].map(|name| row.get(name)) else {
+            continue;
+        };
+        for (side, figures) in ["A", "B"].iter().zip(&figures) {
+            let (shown, verdict) = marked(&row[*side]);
+            let is_told = |figure: &&Value| {
+                figure["kind"] == "at-jobs"
+                    && figure["workload"] == workload(label)
+                    && figure["jobs"].as_f64() == jobs.parse::<f64>().ok()
+                    && figure["verdict"]["status"] == verdict
+                    && (shown / figure["value"].as_f64().unwrap() - 1.0).abs() < 1e-3
+            };
+            assert!(figures.iter().any(|figure| is_told(&figure)), "{side}: {row:?} {figures:#?}");
+            told += 1;
+        }
+    }
+    assert_eq!(told, 2 * POINTS.len());
+}
+
+#[test]
+fn a_monitor_measures_against_the_figure_that_the_run_tells() {
     let desk = desk();
     let run = desk.run("results show base --format json").ok().json();
-    let path = desk.path("book.xlsx");
-    desk.run(&format!("report workbook base --output {}", path.display())).ok();
+    let store = Store::open(&desk.path("results.db")).unwrap();
+    let record = store.run("base").unwrap();
+    let tests = store.tests(record.id).unwrap();
+    let data = RunTests::of(record, tests);
+    let (now, peak) = (1.0, 1.0);
+    let mut rates = [Rate { id: "commits", title: "", unit: "tps", now, peak, against: None }];
+    Measured::of(&data.tests).cover(&mut rates);
+    let covered = rates[0].against.as_ref().unwrap();
+    // An op of these tests commits once. The seconds of other points tell nothing of a counter, so
+    // that what is far off is judged by its own repetitions alone.
+    let is_told = |figure: &&Value| {
+        figure["kind"] == "at-jobs"
+            && figure["workload"] == covered.workload.as_str()
+            && figure["jobs"] == covered.jobs
+            && figure["verdict"]["status"] == covered.status.to_string()
+            && (covered.measured / figure["value"].as_f64().unwrap() - 1.0).abs() < 5e-3
+    };
+    let figures = run["figures"].as_array().unwrap();
+    assert!(figures.iter().any(|figure| is_told(&figure)), "{covered:?} in {figures:#?}");
+}
+
+/// A sheet of a workbook: the texts of the cells of its rows by number of the row, in the order of
+/// the columns, each with the letters of its column.
+type Sheet = BTreeMap<u32, Vec<(String, String)>>;
+
+/// The sheets of a workbook as they stand in the file, without what a spreadsheet makes of them.
+fn sheets(path: &Path) -> Vec<Sheet> {
     let mut book = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let count = book
+        .file_names()
+        .filter(|name| name.as_ref().is_ok_and(|name| name.starts_with("xl/worksheets/sheet")));
+    let count = count.count();
     let mut part = |name: &str| std::io::read_to_string(book.by_name(name).unwrap()).unwrap();
     let texts = part("xl/sharedStrings.xml");
     let texts: Vec<String> = texts
@@ -458,33 +572,155 @@ fn the_first_sheet_of_the_workbook_has_the_answer_and_the_figures() {
         .skip(1)
         .map(|one| text_of(one, "<t", "</t>").unwrap().trim_start_matches('>').to_string())
         .collect();
-    let sheet = part("xl/worksheets/sheet1.xml");
-    let mut told = BTreeMap::new();
-    for row in sheet.split("<row ").skip(1) {
-        let cells = row.split("<c ").skip(1).filter_map(|cell| {
-            let value = text_of(cell, "<v>", "</v>")?;
+    let cell = |cell: &str| {
+        let value = text_of(cell, "<v>", "</v>")?;
+        let place = cell.split('"').nth(1)?.trim_end_matches(|c: char| c.is_ascii_digit());
+        Some((
+            place.to_string(),
             match cell.contains("t=\"s\"") {
-                true => Some(texts[value.parse::<usize>().unwrap()].clone()),
-                false => Some(value),
-            }
-        });
-        let cells: Vec<String> = cells.collect();
-        if let Some(first) = cells.first().filter(|_| cells.len() > 4) {
-            told.insert(workload(first).to_string(), cells);
+                true => texts[value.parse::<usize>().unwrap()].clone(),
+                false => value,
+            },
+        ))
+    };
+    let mut sheet = |number: usize| -> Sheet {
+        let sheet = part(&format!("xl/worksheets/sheet{number}.xml"));
+        let row = |row: &str| {
+            let number = row.split('"').nth(1).unwrap().parse().unwrap();
+            (number, row.split("<c ").skip(1).filter_map(cell).collect::<Vec<_>>())
+        };
+        sheet.split("<row ").skip(1).map(row).collect()
+    };
+    (1..=count).map(&mut sheet).collect()
+}
+
+/// The tables of a sheet whose rows are about workloads: their rows by the names of the columns.
+fn tables_of_sheet(sheet: &Sheet) -> Vec<Vec<BTreeMap<String, Value>>> {
+    let mut found: Vec<Vec<BTreeMap<String, Value>>> = Vec::new();
+    let mut head: Option<(u32, BTreeMap<&str, &str>)> = None;
+    for (number, cells) in sheet {
+        let is_head = cells.len() > 3 && cells.iter().any(|(_, text)| text == "Workload");
+        if is_head {
+            let name = |text: &str| text.split(" [").next().unwrap_or_default().len();
+            let names = cells.iter().map(|(at, text)| (at.as_str(), &text[..name(text)]));
+            head = Some((*number, names.collect()));
+            found.push(Vec::new());
+            continue;
+        }
+        let Some((last, names)) = head.as_mut().filter(|(last, _)| *last + 1 == *number) else {
+            continue;
+        };
+        // Notes below a table are one text each.
+        if cells.len() < 3 {
+            head = None;
+            continue;
+        }
+        *last = *number;
+        let mut row = BTreeMap::new();
+        for (at, text) in cells {
+            let Some(name) = names.get(at.as_str()) else { continue };
+            let value = text.parse::<f64>().map_or_else(|_| json!(text), |number| json!(number));
+            // Of columns with one name the first.
+            row.entry(name.to_string()).or_insert(value);
+        }
+        found.last_mut().unwrap().push(row);
+    }
+    found
+}
+
+/// A workbook of these runs, and its sheets.
+fn workbook(desk: &Desk, runs: &str) -> Vec<Sheet> {
+    let path = desk.path("book.xlsx");
+    desk.run(&format!("report workbook {runs} --output {}", path.display())).ok();
+    sheets(&path)
+}
+
+#[test]
+fn every_sheet_of_the_workbook_has_the_figures_that_the_run_tells() {
+    let desk = desk();
+    let mut sayings = Sayings::default();
+    for (number, sheet) in workbook(&desk, "base").iter().enumerate() {
+        for table in tables_of_sheet(sheet) {
+            listen_to_rows(&format!("sheet {}", number + 1), "", table, &mut sayings);
         }
     }
+    let run = desk.run("results show base --format json").ok().json();
+    listen_to_run(&run, &mut sayings);
+    let counts: BTreeMap<&str, usize> =
+        sayings.0.iter().map(|(figure, said)| (figure.as_str(), said.len())).collect();
+    assert_eq!(counts.len(), 18, "each figure stands in a sheet: {counts:?}");
+    assert!(counts.values().all(|count| *count >= 2), "{counts:?}");
+    assert_eq!(sayings.contradictions(), Vec::<String>::new());
+}
+
+#[test]
+fn the_first_sheet_of_the_workbook_has_the_answer_and_the_figures() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let book = workbook(&desk, "base");
+    let tables = tables_of_sheet(&book[0]);
     let bests = run["figures"].as_array().unwrap().iter();
     for best in bests.filter(|figure| figure["kind"] == "throughput") {
-        let cells = &told[best["workload"].as_str().unwrap()];
+        let row = row_of(&tables[0], best["workload"].as_str().unwrap(), None);
         let value = best["value"].as_f64().unwrap();
-        let is_value =
-            |cell: &String| cell.parse::<f64>().is_ok_and(|cell| (cell / value - 1.0).abs() < 1e-9);
-        assert!(cells.iter().any(is_value), "{cells:?} but {value}");
+        assert!((row["Throughput"].as_f64().unwrap() / value - 1.0).abs() < 1e-9, "{row:?} {best}");
         // The verdict of a row is the worst of its figures.
         let verdicts = ["valid", "conditional", "invalid"];
-        let place = |word: &str| verdicts.iter().position(|verdict| *verdict == word).unwrap();
-        let own = place(best["verdict"]["status"].as_str().unwrap());
-        assert!(place(cells.last().unwrap()) >= own, "{cells:?} but {best:#}");
+        let place = |word: &Value| verdicts.iter().position(|verdict| *word == *verdict).unwrap();
+        assert!(place(&row["Verdict"]) >= place(&best["verdict"]["status"]), "{row:?} {best:#}");
+    }
+}
+
+/// The row of a workload, of speed or throughput if there is one for each.
+fn row_of<'a>(
+    table: &'a [BTreeMap<String, Value>],
+    name: &str,
+    kind: Option<&str>,
+) -> &'a BTreeMap<String, Value> {
+    let is_own = |row: &&BTreeMap<String, Value>| {
+        row["Workload"].as_str().is_some_and(|label| workload(label) == name)
+            && kind.is_none_or(|kind| row["Kind"] == kind)
+    };
+    table.iter().find(is_own).unwrap_or_else(|| panic!("no {name} in {table:#?}"))
+}
+
+#[test]
+fn the_first_sheet_of_several_runs_has_the_answer_and_the_figures_side_by_side() {
+    let desk = desk();
+    add_run(&desk, "third", 0.5, &[]);
+    let bests = ["base", "other", "third"].map(|name| {
+        let run = desk.run(&format!("results show {name} --format json")).ok().json();
+        let figures = run["figures"].as_array().unwrap().iter();
+        figures.filter(|figure| figure["kind"] == "throughput").cloned().collect::<Vec<_>>()
+    });
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = |runs: &str| {
+        let path = desk.path("compared.html");
+        desk.run(&format!("compare {runs} --output {}", path.display())).ok();
+        let page = std::fs::read_to_string(path).unwrap();
+        let untagged = page.split('<').filter_map(|part| Some(part.split_once('>')?.1));
+        words(&untagged.collect::<String>())
+    };
+    for (runs, names) in [
+        ("base other", vec!["Base", "Other"]),
+        ("base other third", vec!["base", "other", "third"]),
+    ] {
+        let book = workbook(&desk, runs);
+        let tables = tables_of_sheet(&book[0]);
+        for (column, bests) in names.iter().zip(&bests) {
+            for best in bests {
+                let name = best["workload"].as_str().unwrap();
+                let row = row_of(&tables[0], name, Some("throughput"));
+                let value = best["value"].as_f64().unwrap();
+                let shown = row[*column].as_f64().unwrap();
+                assert!((shown / value - 1.0).abs() < 1e-9, "{column}: {row:?} but {best:#}");
+            }
+        }
+        // The answer stands below the title: the lines up to the counts of verdicts.
+        let lines = book[0].values().skip(1).map(|cells| cells[0].1.as_str());
+        let lines: Vec<&str> = lines.take_while(|line| !line.contains(" valid, ")).collect();
+        let answer = words(&lines.join(" "));
+        assert!(answer.len() > 20 && page(runs).contains(&answer), "{runs}: {answer}");
     }
 }
 

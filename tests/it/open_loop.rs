@@ -1,9 +1,15 @@
 //! `--rate` and `--slo` from the command line to JSON and datasheet.
 
+use dbdyno::model::{
+    Arrivals, Drive, LatencySummary, OfferedLoad, OpenLoop, Reason, ReasonCode, Sentence, Status,
+    TestResult, Verdict,
+};
+use dbdyno::store::Store;
 use serde_json::Value;
 
+use crate::fixture;
 use crate::servers::Lease;
-use crate::support::{Desk, Done, finished};
+use crate::support::{Desk, Done, assert_run_schema, finished};
 
 const BASE: &str = "run --size 0.01 --workload TP-LOOKUP --jobs 2 --warmup 100ms --quiet";
 
@@ -82,6 +88,76 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
     let says =
         |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
     assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not show"), "{promise}");
+}
+
+/// A trial of a search for the highest rate with p99 below 5 ms, while others used that share of
+/// the CPU.
+fn trial(seq: u32, per_s: f64, p99_us: f64, others: Option<f64>) -> TestResult {
+    let promise = "p99<5ms".parse().ok();
+    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise };
+    let one = fixture::test(seq, "TP-LIGHT", "TP", 8, per_s, "tps", 1.0);
+    let mut params = one.params.clone();
+    offer.add_to(&mut params);
+    let response = LatencySummary { p99_us: Some(p99_us), ..one.latency.clone() };
+    let due = one.window.ops as f64;
+    let reason = |share: f64| {
+        let text = "other processes used {share%} of the CPU time that this test could use \
+                    ({used} of {usable} CPUs)";
+        let sentence = Sentence::new(text).with("share", share).with("used", 2.0 * share);
+        Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence.with("usable", 2.0))
+    };
+    TestResult {
+        params,
+        drive: Drive::Client,
+        open: Some(OpenLoop { offer, due, response, phases: Vec::new() }),
+        verdict: Verdict::from_reasons(others.map(reason).into_iter().collect()),
+        ..one
+    }
+}
+
+#[test]
+fn a_search_whose_trials_were_disturbed_answers_with_its_doubt() {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let id = store.begin_run(&fixture::run()).unwrap();
+    let met = [(1e3, None), (2e3, Some(0.5)), (1.5e3, None), (9e3, Some(0.71)), (8e3, Some(0.6))];
+    let missed = [(9e3, 0.71), (8e3, 0.7), (2e3, 0.3), (7e3, 0.71), (9e3, 0.71)];
+    let low = met.map(|(p99_us, others)| (2091.0, p99_us, others));
+    let high = missed.map(|(p99_us, others)| (4512.0, p99_us, Some(others)));
+    for (seq, (per_s, p99_us, others)) in (1..).zip(low.into_iter().chain(high)) {
+        store.save_test(id, &trial(seq, per_s, p99_us, others)).unwrap();
+    }
+    let run = desk.run("results show last --format json").ok().json();
+    assert_run_schema(&run);
+    let promise = &run["promises"][0];
+    assert_eq!((&promise["kept_per_s"], &promise["broken_per_s"]), (&Value::Null, &Value::Null));
+    assert_eq!((&promise["status"], &promise["unknown"]), (&"conditional".into(), &6.into()));
+    let measured = &promise["measured"];
+    let sides = ["met", "missed"]
+        .map(|side| ["per_s", "met", "trials"].map(|key| measured[side][key].as_f64().unwrap()));
+    assert_eq!(sides, [[2091.0, 3.0, 5.0], [4512.0, 1.0, 5.0]]);
+    assert_eq!(
+        (&measured["because"][0]["code"], &measured["because"][0]["trials"]),
+        (&"foreign-load".into(), &8.into())
+    );
+    let command = measured["settled_by"].as_str().unwrap();
+    assert!(command.ends_with("--rate auto --slo 'p99<5ms' --retry-disturbed"), "{command}");
+    let said = |line: &str| {
+        let text = desk.run(line).ok().stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = said("report datasheet last --format text");
+    let answer = "p99<5ms was met at 2,091 ops/s in 3 of 5 trials and missed at 4,512 ops/s in 4 \
+                  of 5, but that is conditional: other processes used 30 to 71 % of the CPU time";
+    assert!(text.contains(answer), "{text}");
+    assert!(text.contains("in 8 of 10 trials") && text.contains("--retry-disturbed"), "{text}");
+    assert!(text.contains("2,091?") && text.contains("4,512?"), "marked in the table: {text}");
+    let german = said("report datasheet last --format text --language de");
+    assert!(german.contains("wurde bei 2.091 Op/s in 3 von 5 Versuchen gehalten"), "{german}");
+    let path = desk.path("page.html");
+    desk.run(&format!("report html last --output {}", path.display())).ok();
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(page.contains("was met at 2,091 ops/s in 3 of 5 trials"), "the page says it, too");
 }
 
 #[test]

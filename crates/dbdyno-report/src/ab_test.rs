@@ -19,9 +19,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Reading instructions.
 const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both \
-                           in random order. All intervals together hold the true ratios with 95 %, \
-                           however often one has looked at them. equal = the whole interval lies \
-                           within the margin; a difference within it is none.";
+                           in random order. A and B are the figures of the two runs, as other \
+                           reports show them. All intervals together hold the true ratios with \
+                           95 %, however often one has looked at them. equal = the whole interval \
+                           lies within the margin; a difference within it is none.";
 
 /// The same of a duet.
 const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
@@ -238,10 +239,14 @@ impl Found<'_> {
                 "at least {count} blocks are needed",
             )
         };
+        let of_runs = [(row.base, row.base_verdict), (row.other, row.other_verdict)];
+        let [base, other] = of_runs.map(|(value, verdict)| {
+            let verdict = verdict.unwrap_or(row.verdict);
+            table.figure(value.ok_or_else(unused), RATE, verdict)
+        });
         let mut figure = |value: Option<f64>, digits, why: &dyn Fn() -> Sentence| {
             table.figure(value.ok_or_else(why), digits, row.verdict)
         };
-        let [base, other] = [row.base, row.other].map(|value| figure(value, RATE, &unused));
         let ratio = figure(row.ratio, Digits::Decimals(3), &unused);
         let [low, high] = [row.low, row.high].map(|end| match end {
             Some(end) => Cell::Number { value: end, digits: Digits::Decimals(3), verdict: None },

@@ -2,14 +2,16 @@
 //! figure to 0.
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section};
+use super::document::{
+    Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
+};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
 use super::{Input, Language, Report, beside, page};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
-    Compared, METRICS, Metric, Place, lowering, side_by_side, status,
+    Compared, METRICS, Metric, Place, Rank, lowering, side_by_side, status,
 };
 use dbdyno_core::model::{Reason, Test};
 
@@ -62,6 +64,10 @@ const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colo
                            measured one that has no interval, or with a lower bound beyond the \
                            best, has no best.";
 
+/// About the last column of the table.
+const BEST: &str = "Best: the best valid figure, and those that do not differ from it beyond the \
+                    noise; none where that is not known.";
+
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
@@ -76,6 +82,53 @@ pub fn sections(input: &Input) -> Vec<Section> {
         Section::new(language, title, vec![Block::Paragraph(how), content])
     };
     METRICS.iter().map(section).collect()
+}
+
+/// Speed and throughput of several runs side by side in one table, with the same marks.
+pub(super) fn table(input: &Input) -> Table {
+    let (language, platforms) = (input.language, input.platforms());
+    let heads = ["Workload", "Kind", "Unit"].into_iter();
+    let heads = heads.chain(platforms.iter().map(String::as_str)).chain(["Best"]);
+    let columns = heads.map(|name| Column::new(name, "", 0));
+    let mut table = Table::new(language, "side by side", columns);
+    let mut reasons = Vec::new();
+    for (group, _) in input.used_groups() {
+        for row in compared(input, group) {
+            for metric in &METRICS {
+                let Some(found) = side_by_side(&row.runs, metric) else { continue };
+                let cells = cells(&mut table, &row, &found, metric, &platforms);
+                table.rows.push(cells);
+                reasons.extend(doubts(language, &platforms, &row, &found, metric));
+            }
+        }
+    }
+    table.remarks = vec![language.phrase(BEST)];
+    table.remarks.extend(remarks(language, &reasons));
+    table
+}
+
+fn cells(
+    table: &mut Table,
+    row: &RampRow<'_>,
+    found: &Compared<'_>,
+    metric: &Metric,
+    platforms: &[String],
+) -> Vec<Cell> {
+    let kind = table.language.phrase(metric.name());
+    let mut cells = vec![Cell::text(&row.label), Cell::text(kind), Cell::text(found.unit)];
+    for ((figure, lowered), tests) in found.figures.iter().zip(&found.lowered).zip(&row.runs) {
+        cells.push(match figure {
+            Some(figure) => table.figure(Ok(figure.value), RATE, status(figure, lowered)),
+            None => table.unknown(no_figure(tests)),
+        });
+    }
+    let is_best = |place: &Option<Place>| {
+        place.is_some_and(|place| matches!(place.rank, Rank::Best | Rank::Equal))
+    };
+    let best = found.places.iter().zip(platforms).filter(|(place, _)| is_best(place));
+    let best: Vec<&str> = best.map(|(_, name)| name.as_str()).collect();
+    cells.push(Cell::text(best.join(", ")));
+    cells
 }
 
 fn map(input: &Input, metric: &Metric) -> Heatmap {
@@ -154,9 +207,12 @@ fn cell(
 }
 
 fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
-    let why =
-        if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
-    HeatCell::bare(map.unknown(why))
+    HeatCell::bare(map.unknown(no_figure(tests)))
+}
+
+/// Why a run has no figure in a row.
+fn no_figure(tests: &[&Test]) -> &'static str {
+    if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" }
 }
 
 /// Reasons that lowered the verdicts of a row's figures, or kept a figure from being in it, with

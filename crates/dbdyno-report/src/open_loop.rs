@@ -7,19 +7,19 @@ use serde::Serialize;
 
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
-use super::{Language, RunTests, test_charts};
+use super::{Language, RunTests, lowered, test_charts};
 use dbdyno_core::analysis::ab_test::Counted;
-use dbdyno_core::analysis::slo_search::{self, Answer};
+use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, Tried};
 use dbdyno_core::model::{
-    OpenLoop, PhaseKind, PhaseResult, ReasonCode, Status, Test, TestResult, params,
-    without_schedule,
+    OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Status, Test, TestResult,
+    params, without_schedule,
 };
 
 const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are \
                      done. The response time counts from when an op was due, the service time from \
                      when it was started.";
 
-/// A line per test and one per promise; none without any.
+/// The answers of searches, and a line per test; none without any.
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
     let mut table = Table::new(language, "open loop", columns());
     for test in &data.tests {
@@ -34,12 +34,64 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
     if table.rows.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)];
+    let answers = slo_search::answers(&data.tests);
+    let told = answers.iter().map(|answer| sentence(language, &data.run, answer));
+    let mut blocks: Vec<Block> = told.map(Block::Paragraph).collect();
+    blocks.extend((!answers.is_empty()).then(|| Block::Table(rates(language, &answers))));
+    blocks.extend([Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)]);
     blocks.extend(phases(language, &data.tests.iter().collect::<Vec<_>>()));
     blocks.extend(data.tests.iter().flat_map(|test| drawings(language, test)));
-    let answers = slo_search::answers(&data.tests);
-    blocks.extend(answers.iter().map(|answer| Block::Paragraph(sentence(language, answer))));
     Some(blocks)
+}
+
+/// The two rates between which the highest one lies that meets each SLO; those of disturbed trials
+/// with their mark.
+fn rates(language: Language, answers: &[Answer<'_>]) -> Table {
+    let columns = [
+        ("Workload", ""),
+        ("Jobs", ""),
+        ("SLO", ""),
+        ("Met at", "ops/s"),
+        ("Met in", ""),
+        ("Missed at", "ops/s"),
+        ("Missed in", ""),
+        ("Verdict", ""),
+    ];
+    let columns = columns.map(|(name, unit)| Column::new(name, unit, 0));
+    let mut table = Table::new(language, "highest rates that meet an SLO", columns);
+    for answer in answers {
+        let settled = |rate: Option<(f64, u32)>| rate.map(|(per_s, times)| (per_s, times, times));
+        let [met, missed] = match &answer.measured {
+            Some(bracket) => [
+                bracket.met.map(|tried| (tried.per_s, tried.met, tried.trials)),
+                bracket.missed.map(|tried| (tried.per_s, tried.missed(), tried.trials)),
+            ],
+            None => [settled(answer.kept), settled(answer.broken)],
+        };
+        let mut row = vec![
+            Cell::text(label(answer.test)),
+            Cell::count(answer.test.jobs),
+            Cell::text(answer.promise.to_string()),
+        ];
+        for rate in [met, missed] {
+            let per_s = rate.map(|(per_s, ..)| per_s).ok_or_else(|| "no rate settles it".into());
+            row.push(table.figure(per_s, RATE, answer.status));
+            row.push(rate.map_or(Cell::Empty, |(_, times, trials)| {
+                Cell::text(of_trials(language, times, trials))
+            }));
+        }
+        let is_open = met.is_none() && missed.is_none();
+        row.push(if is_open { Cell::Empty } else { Cell::Verdict(answer.status) });
+        table.rows.push(row);
+    }
+    table
+}
+
+/// `3 of 5`.
+fn of_trials(language: Language, times: u32, trials: u32) -> String {
+    let values = [("times", times.to_string()), ("trials", trials.to_string())];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    language.say("{times} of {trials}", &values)
 }
 
 /// Loads over time as charts, whose points stand in the results.
@@ -194,7 +246,10 @@ fn label(result: &TestResult) -> String {
     }
 }
 
-fn sentence(language: Language, answer: &Answer<'_>) -> String {
+fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String {
+    if let Some(bracket) = &answer.measured {
+        return doubtful(language, run, answer, bracket);
+    }
     let number = |rate: Option<(f64, u32)>| {
         rate.map(|(per_s, _)| language.number(per_s, RATE)).unwrap_or_default()
     };
@@ -220,16 +275,84 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
         ("settled", &settled),
     ];
     let highest = language.say(form(answer), &values);
-    [
+    let sentences = [
         Some(highest),
         bracket(language, answer),
-        left_out(language, answer),
+        left_out(language, answer.unknown, &answer.unknown_because),
         conditions(language, answer),
-    ]
-    .into_iter()
-    .flatten()
-    .collect::<Vec<_>>()
-    .join(" ")
+    ];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// An answer with its doubt: the bracket that was measured, what disturbed the trials, and the
+/// command that settles it.
+fn doubtful(
+    language: Language,
+    run: &RunRecord,
+    answer: &Answer<'_>,
+    bracket: &Bracket<'_>,
+) -> String {
+    let rate = |tried: Option<Tried>| {
+        tried.map(|tried| language.number(tried.per_s, RATE)).unwrap_or_default()
+    };
+    let times = |tried: Option<Tried>, of: fn(&Tried) -> u32| {
+        tried.map(|tried| of_trials(language, of(&tried), tried.trials)).unwrap_or_default()
+    };
+    let (label, promise) = (label(answer.test), answer.promise.to_string());
+    let jobs = language.jobs(Some(answer.test.jobs));
+    let (met, missed) = (rate(bracket.met), rate(bracket.missed));
+    let met_times = times(bracket.met, |tried| tried.met);
+    let missed_times = times(bracket.missed, Tried::missed);
+    let verdict = language.verdict(Status::Conditional);
+    let disturbed = disturbed(bracket).into_iter().map(|(reason, trials)| {
+        let (reason, trials) = (language.reason(&reason), trials.to_string());
+        let all = answer.trials.to_string();
+        let values = [("reason", reason.as_str()), ("trials", &trials), ("all", &all)];
+        language.say("{reason}, in {trials} of {all} trials", &values)
+    });
+    let reasons = disturbed.collect::<Vec<_>>().join("; ");
+    let values = [
+        ("label", label.as_str()),
+        ("jobs", &jobs),
+        ("promise", &promise),
+        ("met", &met),
+        ("met_times", &met_times),
+        ("missed", &missed),
+        ("missed_times", &missed_times),
+        ("verdict", &verdict),
+        ("reasons", &reasons),
+    ];
+    let bracketed = language.say(doubtful_form(bracket), &values);
+    let command = bracket.settling_command(run).map(|command| {
+        language.say("Measure again to settle it: {command}", &[("command", &command)])
+    });
+    let others = bracket.left_out.iter().map(|counted| counted.trials).sum();
+    let sentences = [Some(bracketed), left_out(language, others, &bracket.left_out), command];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The sentence by the sides that were measured.
+fn doubtful_form(bracket: &Bracket<'_>) -> &'static str {
+    match (bracket.met, bracket.missed) {
+        (Some(_), Some(_)) => {
+            "{label} with {jobs}: {promise} was met at {met} ops/s in {met_times} trials and \
+             missed at {missed} ops/s in {missed_times}, but that is {verdict}: {reasons}."
+        }
+        (Some(_), None) => {
+            "{label} with {jobs}: {promise} was met at {met} ops/s in {met_times} trials, and no \
+             higher rate was tried, but that is {verdict}: {reasons}."
+        }
+        (None, _) => {
+            "{label} with {jobs}: {promise} was missed at {missed} ops/s in {missed_times} trials, \
+             and no lower rate was tried, but that is {verdict}: {reasons}."
+        }
+    }
+}
+
+/// The disturbances that differ only in their numbers as one, each with the number of its trials.
+fn disturbed(bracket: &Bracket<'_>) -> Vec<(Reason, usize)> {
+    let told = bracket.disturbances.iter().map(|reason| (*reason, vec![()]));
+    lowered::together(told).into_iter().map(|(reason, trials)| (reason, trials.len())).collect()
 }
 
 /// Statements of single trials about an answer that is not settled.
@@ -260,10 +383,10 @@ fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) 
 }
 
 /// Trials that are no evidence, with the reasons.
-fn left_out(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let reasons = counted(language, &answer.unknown_because);
-    let trials = language.count("trials_without_evidence", answer.unknown, &[]);
-    (answer.unknown > 0).then(|| format!("{trials}: {reasons}."))
+fn left_out(language: Language, unknown: usize, because: &[Counted]) -> Option<String> {
+    let reasons = counted(language, because);
+    let trials = language.count("trials_without_evidence", unknown, &[]);
+    (unknown > 0).then(|| format!("{trials}: {reasons}."))
 }
 
 /// Mark of an answer that rests on conditional trials, with the reasons.
@@ -329,16 +452,53 @@ pub(super) struct Kept<'a> {
     unknown_because: Vec<Counted>,
     status: Status,
     conditions: Vec<Counted>,
+    /// Where disturbed trials keep the others from settling two rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Measured>,
+}
+
+/// An answer with its doubt.
+#[derive(Serialize)]
+struct Measured {
+    met: Option<Tried>,
+    missed: Option<Tried>,
+    because: Vec<Disturbed>,
+    settled_by: Option<String>,
+}
+
+/// What disturbed so many trials.
+#[derive(Serialize)]
+struct Disturbed {
+    code: ReasonCode,
+    trials: usize,
+    text: String,
 }
 
 /// The answers of a run.
-pub(super) fn kept(tests: &[Test]) -> Vec<Kept<'_>> {
-    slo_search::answers(tests).into_iter().map(Kept::of).collect()
+pub(super) fn kept<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<Kept<'a>> {
+    slo_search::answers(tests).into_iter().map(|answer| Kept::of(run, answer)).collect()
+}
+
+impl Measured {
+    fn of(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
+        let because = disturbed(bracket).into_iter().map(|(reason, trials)| Disturbed {
+            code: reason.code,
+            trials,
+            text: reason.text,
+        });
+        Measured {
+            met: bracket.met,
+            missed: bracket.missed,
+            because: because.collect(),
+            settled_by: bracket.settling_command(run),
+        }
+    }
 }
 
 impl<'a> Kept<'a> {
-    fn of(answer: Answer<'a>) -> Kept<'a> {
+    fn of(run: &RunRecord, answer: Answer<'a>) -> Kept<'a> {
         Kept {
+            measured: answer.measured.as_ref().map(|bracket| Measured::of(run, bracket)),
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,

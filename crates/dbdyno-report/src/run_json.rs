@@ -68,7 +68,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         own_loop: run.own_loop,
         device_sync: run.device_sync,
         loads: &run.loads,
-        promises: open_loop::kept(stored),
+        promises: open_loop::kept(run, stored),
         figures: figures::of(stored),
         tests,
     })

@@ -3,7 +3,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Section, Table};
 use super::page::{self, Limits};
-use super::{Document, Input, Report, datasheet, heatmap};
+use super::{Document, Input, Report, compare, datasheet, heatmap};
 use dbdyno_core::model::{RunRecord, SeriesPoint, Test};
 
 /// A spreadsheet holds more lines than a page can; of the raw seconds, [`series`] takes its share.
@@ -27,13 +27,31 @@ impl Report for FullWorkbook {
 
     fn build(&self, input: &Input) -> Document {
         let mut document = page::document(input, &LIMITS);
-        if let [data] = input.runs.as_slice() {
-            document.sections.extend(heatmap::sections(input));
-            let figures = datasheet::kpms(input, data);
-            document.key_figures = (!figures.rows.is_empty()).then_some(figures);
-        }
+        let figures = match input.runs.as_slice() {
+            [data] => {
+                document.sections.extend(heatmap::sections(input));
+                datasheet::kpms(input, data)
+            }
+            _ => side_by_side(input, &mut document),
+        };
+        document.key_figures = (!figures.rows.is_empty()).then_some(figures);
         document.sections.extend(series(input));
         document
+    }
+}
+
+/// The figures of several runs for the first sheet, with the answer of their comparison: of two
+/// each pair with its ratio, of more each workload in one row.
+fn side_by_side(input: &Input, document: &mut Document) -> Table {
+    let comparisons = compare::comparisons(input);
+    let compared = page::compared(input, &comparisons, &[]);
+    if let Some((page, compared)) = document.page.as_mut().zip(compared) {
+        page.head.answer = compared.head.answer;
+        page.head.shares = compared.head.shares;
+    }
+    match comparisons.as_slice() {
+        [only] => compare::rows(only, input.language, false),
+        _ => heatmap::table(input),
     }
 }
 

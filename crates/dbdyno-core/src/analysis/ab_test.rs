@@ -5,6 +5,7 @@ mod row;
 
 use serde::{Serialize, Serializer};
 
+use super::{figure, ramp};
 use crate::model::{Better, Reason, ReasonCode, Status, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
 
@@ -219,8 +220,6 @@ fn as_code<S: Serializer>(code: &ReasonCode, serializer: S) -> Result<S::Ok, S::
 #[derive(Debug, Clone, Default)]
 pub struct Blocks {
     ratios: Paired,
-    /// KPMs of the sides, of the trials that count.
-    values: [Vec<f64>; 2],
     total_s: f64,
     /// Blocks of which a trial is left out.
     pub left_out: usize,
@@ -269,8 +268,6 @@ impl Blocks {
             product.powf(1.0 / rounds.len() as f64)
         };
         let [base, other] = [0, 1].map(mean);
-        self.values[0].push(base);
-        self.values[1].push(other);
         self.ratios.add((other / base).ln());
     }
 
@@ -313,11 +310,6 @@ impl Blocks {
     /// True if nothing can be expected of further blocks.
     pub fn is_hopeless(&self) -> bool {
         self.left_out >= VAIN_BLOCKS && (self.count() == 0 || self.invalid_side().is_some())
-    }
-
-    /// Median KPMs of A and B.
-    pub fn figures(&self) -> [Option<f64>; 2] {
-        self.values.each_ref().map(|values| crate::stats::median(values))
     }
 
     /// The ratio B / A: the median over the blocks.
@@ -409,10 +401,12 @@ pub(super) fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
     }
 }
 
-/// A figure of a campaign with what both sides stored of it, in order.
+/// A figure of a campaign with what both sides stored of it, in order, and that of each side's run
+/// as every report shows it.
 struct Figure<'a> {
     base: Vec<&'a TestResult>,
     other: Vec<&'a TestResult>,
+    of_runs: [Option<figure::Figure<'a>>; 2],
 }
 
 /// True if two tests are trials of the same figure; the engines, and so the statements, may differ.
@@ -425,18 +419,33 @@ fn is_same(a: &TestResult, b: &TestResult) -> bool {
 /// The figures that both sides have, in the order of A's trials.
 fn figures<'a>(base: &'a [Test], other: &'a [Test]) -> Vec<Figure<'a>> {
     let mut figures: Vec<Figure<'a>> = Vec::new();
-    for test in base.iter().filter_map(Test::measured) {
+    for stored in base {
+        let Some(test) = stored.measured() else { continue };
         match figures.iter_mut().find(|figure| is_same(figure.base[0], test)) {
             Some(figure) => figure.base.push(test),
-            None => figures.push(Figure { base: vec![test], other: Vec::new() }),
+            None => figures.push(Figure {
+                base: vec![test],
+                other: Vec::new(),
+                of_runs: [of_run(base, stored), None],
+            }),
         }
     }
     for figure in &mut figures {
-        let tests = other.iter().filter_map(Test::measured);
-        figure.other = tests.filter(|test| is_same(figure.base[0], test)).collect();
+        let is_own =
+            |test: &&Test| test.measured().is_some_and(|test| is_same(figure.base[0], test));
+        let own: Vec<&Test> = other.iter().filter(is_own).collect();
+        figure.other = own.iter().filter_map(|test| test.measured()).collect();
+        figure.of_runs[1] = own.first().and_then(|test| of_run(other, test));
     }
     figures.retain(|figure| !figure.other.is_empty());
     figures
+}
+
+/// The figure of a run at the jobs of one of its tests.
+fn of_run<'a>(tests: &'a [Test], like: &Test) -> Option<figure::Figure<'a>> {
+    let is_own = |test: &&Test| test.jobs() == like.jobs() && ramp::same(test, like);
+    let own: Vec<&Test> = tests.iter().filter(is_own).collect();
+    ramp::repeated(&own).into_iter().next()?.figure
 }
 
 #[cfg(test)]

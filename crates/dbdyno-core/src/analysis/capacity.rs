@@ -18,10 +18,10 @@ pub use need::{FORM, Need};
 use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, limiters, usable_processors, used_processors};
+use super::command;
 use super::derive::{derive, not_known};
 use super::price::PriceList;
-use crate::error::shell_word;
-use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult, params};
+use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult};
 
 /// Answer for one requirement, or for all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,17 +281,10 @@ impl Platform<'_> {
         if points.is_empty() || points.iter().any(|point| point.figure.test.measured().is_none()) {
             return None;
         }
-        // Of `engine (private server)` the word that starts one. A stored target that reads as an
-        // option is nobody's target.
-        let target = self.run.target.split(" (").next().unwrap_or_default();
-        if target.is_empty() || target.starts_with('-') {
-            return None;
-        }
-        let mut words: Vec<String> = ["dbdyno", "run", target].map(String::from).into();
+        let mut words = command::run_on(self.run)?;
         for point in &points {
-            let chosen = params::assignments(point.figure.test.chosen(), ",");
-            let colon = if chosen.is_empty() { "" } else { ":" };
-            let workload = format!("{}{colon}{chosen}", point.figure.test.workload());
+            let test = point.figure.test;
+            let workload = command::workload(test.workload(), test.chosen());
             words.extend(["--workload".into(), workload]);
         }
         let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
@@ -306,8 +299,7 @@ impl Platform<'_> {
         if points.iter().any(|point| point.figure.is_disturbed()) {
             words.push("--retry-disturbed".into());
         }
-        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-        Some(words.join(" "))
+        Some(command::line(&words))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod bottleneck;
 pub mod capacity;
 pub mod changes;
 pub mod claims;
+mod command;
 pub mod compare;
 pub mod complete;
 pub mod contract;

@@ -3,7 +3,10 @@
 //!
 //! Rates lie on a grid of 2 % below the throughput of the closed loop. Halving finds where trials
 //! begin to break the promise; then the rates on both sides are tried until one has kept it in
-//! every one of five trials and one above it has broken it in every one of five.
+//! every one of five trials and one above it has broken it in every one of five. Trials that broke
+//! it while others disturbed them are no evidence, but a [`Bracket`] says what they measured.
+
+mod conditional;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +15,8 @@ use crate::model::{
     Loop, OfferedLoad, OpenLoop, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict,
     without_offer,
 };
+
+pub use conditional::{Bracket, Tried};
 
 /// A step of the grid.
 const STEP: f64 = 0.98;
@@ -24,6 +29,9 @@ const LOWEST: i32 = 148;
 pub const SETTLED: u32 = 5;
 /// More trials settle nothing.
 const MAX_TRIALS: usize = 40;
+/// Trials that broke the promise while they were disturbed, at a rate that none kept: from so many
+/// on lower rates are tried, so that the answer has a bracket at all.
+const DISTURBED: u32 = 3;
 /// Fewer ops done than this fraction of those that were due: the rate was not kept up.
 const KEPT_UP: f64 = 0.99;
 
@@ -60,18 +68,22 @@ pub struct Trial {
     pub ops_per_s: f64,
     /// True if the SLO was met; none if that is unknown.
     pub kept: Option<bool>,
+    /// The SLO was missed, but others disturbed the trial: that is no evidence.
+    pub is_excused: bool,
 }
 
 impl Trial {
     /// Outcome of a test.
     pub fn of(result: &TestResult) -> Trial {
         let offer = result.open.as_ref().map(|open| open.offer);
-        let kept = match Outcome::of(result) {
+        let outcome = Outcome::of(result);
+        let kept = match outcome {
             Some(Outcome::Kept) => Some(true),
             Some(Outcome::Broken) => Some(false),
-            Some(Outcome::Unknown(_)) | None => None,
+            Some(Outcome::Excused(_) | Outcome::Unknown(_)) | None => None,
         };
-        Trial { offer, ops_per_s: result.ops_per_s, kept }
+        let is_excused = matches!(outcome, Some(Outcome::Excused(_)));
+        Trial { offer, ops_per_s: result.ops_per_s, kept, is_excused }
     }
 }
 
@@ -80,6 +92,8 @@ impl Trial {
 enum Outcome {
     Kept,
     Broken,
+    /// It broke the promise, but these disturbances excuse it: it is no evidence.
+    Excused(Vec<ReasonCode>),
     /// The trial is no evidence, for these reasons.
     Unknown(Vec<ReasonCode>),
 }
@@ -104,7 +118,7 @@ impl Outcome {
         if is_broken {
             let excuses = codes(&result.verdict, is_from_outside);
             let is_excused = !excuses.is_empty();
-            return Some(if is_excused { Outcome::Unknown(excuses) } else { Outcome::Broken });
+            return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Broken });
         }
         // Ops that were due and not done have no response time: with more of them than the
         // percentile leaves out nobody knows it.
@@ -183,7 +197,8 @@ fn rate_of(closed_per_s: f64, step: i32) -> f64 {
     if digit < 1.0 { (rounded * 1e6).round() / 1e6 } else { rounded }
 }
 
-/// Trials by step of the grid: how many kept the promise and how many broke it.
+/// Trials by step of the grid: how many kept the promise and how many broke it. Disturbed ones that
+/// broke it count only where there is nothing else, so that lower rates are tried.
 struct Search {
     steps: BTreeMap<i32, (u32, u32)>,
     trials: usize,
@@ -193,11 +208,20 @@ struct Search {
 impl Search {
     fn new(closed_per_s: f64, trials: &[Trial]) -> Search {
         let mut steps: BTreeMap<i32, (u32, u32)> = BTreeMap::new();
+        let mut excused: BTreeMap<i32, u32> = BTreeMap::new();
         for trial in trials {
-            let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
+            let Some(offer) = trial.offer else { continue };
             let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
+            match trial.kept {
+                Some(true) => steps.entry(step).or_default().0 += 1,
+                Some(false) => steps.entry(step).or_default().1 += 1,
+                None if trial.is_excused => *excused.entry(step).or_default() += 1,
+                None => {}
+            }
+        }
+        for (step, count) in excused.into_iter().filter(|(_, count)| *count >= DISTURBED) {
             let (keeps, breaks) = steps.entry(step).or_default();
-            if kept { *keeps += 1 } else { *breaks += 1 }
+            *breaks += if *keeps == 0 { count } else { 0 };
         }
         let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
         Search { steps, trials: trials.len(), unknown }
@@ -286,11 +310,15 @@ pub struct Answer<'a> {
     pub unknown: usize,
     /// Reasons for which trials are no evidence, each with their number.
     pub unknown_because: Vec<Counted>,
+    /// The bracket that was measured, disturbed trials included, where they keep the others from
+    /// settling two rates.
+    pub measured: Option<Bracket<'a>>,
     /// The highest rate that kept it in any trial, and the lowest that broke it in any.
     pub bracket: [Option<f64>; 2],
     /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
     pub is_contradictory: bool,
-    /// Worst verdict of the trials that settle the two rates, and the reasons that lower it.
+    /// Worst verdict of the trials that settle the two rates, and the reasons that lower it; with
+    /// a measured bracket conditional.
     pub status: Status,
     /// Reasons that lower the status, each with their number.
     pub conditions: Vec<Counted>,
@@ -360,7 +388,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let mut unknown_because = Vec::new();
     let mut unknown = 0;
     for test in group {
-        if let Some(Outcome::Unknown(codes)) = Outcome::of(test) {
+        if let Some(Outcome::Unknown(codes) | Outcome::Excused(codes)) = Outcome::of(test) {
             unknown += 1;
             codes.into_iter().for_each(|code| count(&mut unknown_because, code));
         }
@@ -372,7 +400,10 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         .flat_map(|verdict| &verdict.reasons)
         .filter(|reason| reason.status == Status::Conditional);
     lowering.for_each(|reason| count(&mut conditions, reason.code.clone()));
-    let status = if conditions.is_empty() { Status::Valid } else { Status::Conditional };
+    let is_settled = kept.is_some() && broken.is_some();
+    let measured = Bracket::of(group).filter(|_| !is_settled);
+    let is_valid = conditions.is_empty() && measured.is_none();
+    let status = if is_valid { Status::Valid } else { Status::Conditional };
     let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
     Some(Answer {
         test,
@@ -383,6 +414,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         trials: group.len(),
         unknown,
         unknown_because,
+        measured,
         bracket: [last_kept, first_broken].map(|at| at.map(|at| rates[at].per_s)),
         is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
         status,
@@ -408,11 +440,8 @@ mod tests {
         let mut done = Vec::new();
         while let Some(offer) = next_offer(&looping, &done) {
             let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
-            done.push(Trial {
-                offer,
-                ops_per_s: offer.map_or(closed_per_s, |offer| offer.per_s),
-                kept,
-            });
+            let ops_per_s = offer.map_or(closed_per_s, |offer| offer.per_s);
+            done.push(Trial { offer, ops_per_s, kept, is_excused: false });
             assert!(done.len() < 60, "it ends");
         }
         done
@@ -474,7 +503,29 @@ mod tests {
         assert_eq!(search(0.0, &|_, _| Some(true)).len(), 1, "the closed loop did nothing");
     }
 
-    fn result(per_s: f64, p99_us: f64) -> TestResult {
+    #[test]
+    fn where_every_miss_is_disturbed_lower_rates_are_tried_all_the_same() {
+        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let search = |limit: f64| {
+            let mut done = Vec::new();
+            while let Some(offer) = next_offer(&looping, &done) {
+                let is_met = offer.map(|offer| offer.per_s <= limit);
+                let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
+                let (kept, is_excused) = (is_met.filter(|met| *met), is_met == Some(false));
+                done.push(Trial { offer, ops_per_s, kept, is_excused });
+                assert!(done.len() < 60, "it ends");
+            }
+            done
+        };
+        let done = search(120.0);
+        let tried: Vec<f64> = done.iter().filter_map(|trial| Some(trial.offer?.per_s)).collect();
+        assert_eq!(tried[..3], [tried[0]; 3], "one disturbed trial tells nothing");
+        assert!(tried[3] < tried[0], "{tried:?}");
+        assert!(done.iter().any(|trial| trial.kept == Some(true)), "{tried:?}");
+        assert!(search(0.0).len() <= 1 + MAX_TRIALS / 4 + 1, "nothing is ever met");
+    }
+
+    pub(super) fn result(per_s: f64, p99_us: f64) -> TestResult {
         let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut result = fixture::result();
@@ -606,7 +657,8 @@ mod tests {
         let mut tests: Vec<Test> = Vec::new();
         while let Some(offer) = next_offer(&looping, &done) {
             let kept = offer.map(|offer| offer.per_s < limit_per_s * (noise * normal()).exp());
-            done.push(Trial { offer, ops_per_s: offer.map_or(1000.0, |offer| offer.per_s), kept });
+            let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
+            done.push(Trial { offer, ops_per_s, kept, is_excused: false });
             if let Some((offer, kept)) = offer.zip(kept) {
                 let test = result(offer.per_s, if kept { 4e3 } else { 6e3 });
                 tests.push(Test::Measured(Box::new(test)));

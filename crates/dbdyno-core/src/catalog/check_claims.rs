@@ -43,6 +43,7 @@ const MEASURED: &[&str] = &[
     "self_cpu_s",
     "self_cpu_user_s",
     "self_cpu_sys_s",
+    "self_instructions",
     "self_wait_s",
     "watch_rounds",
     "watch_walk_s",

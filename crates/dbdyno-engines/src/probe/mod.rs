@@ -13,6 +13,7 @@ use dbdyno_core::model::Counters;
 mod cpu_speed;
 mod disk;
 mod exporter;
+mod instructions;
 mod nodes;
 mod other_processes;
 mod process;
@@ -26,6 +27,7 @@ mod thread_times;
 pub use cpu_speed::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample};
 pub use disk::DeviceTimes;
 pub use exporter::exporter_url;
+pub use instructions::client_instructions;
 pub use nodes::{NodeHosts, NodesProbe};
 pub use remote_host::RemoteHost;
 pub use server_statistics::{
@@ -69,6 +71,7 @@ pub const PROBES: &[Open] = &[
     system::open_memory,
     system::open_network,
     process::open_own,
+    instructions::open,
     process::open_server,
     process::open_io,
     other_processes::open,
@@ -106,7 +109,9 @@ impl ProbeSet {
 
     /// Only what can be known about our own process (the database is on another host).
     pub fn own_process() -> Self {
-        ProbeSet { probes: process::open_own(&ProbeContext::default()).into_iter().collect() }
+        let context = ProbeContext::default();
+        let own = [process::open_own(&context), instructions::open(&context)];
+        ProbeSet { probes: own.into_iter().flatten().collect() }
     }
 
     /// Adds a probe.

@@ -294,6 +294,7 @@ pub fn disclosed(
         probe::disclose_network(session.as_mut(), blocks, &mut disclosure);
     }
     platform.links().into_iter().for_each(|links| disclose_links(links, &mut disclosure));
+    disclosure.set("dbdyno", "instructions", probe::client_instructions());
     Ok((disclosure, failed))
 }
 

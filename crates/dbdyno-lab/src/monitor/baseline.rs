@@ -8,9 +8,10 @@
 use serde::Serialize;
 
 use super::rates::{CPU, Definition, RATES, Rate};
-use dbdyno_core::analysis::cpu;
+use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::kpm::counter_per_s;
-use dbdyno_core::model::{ReasonCode, Status, Test, TestResult};
+use dbdyno_core::analysis::{cpu, ramp};
+use dbdyno_core::model::{KpmValue, ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
 /// bytes a hundred times as many.
@@ -25,11 +26,11 @@ const MIN_BUSY_PCT: f64 = 80.0;
 pub struct Covered {
     /// In the unit of the rate.
     pub measured: f64,
-    /// The test that measured it.
+    /// The workload that reached it.
     pub workload: String,
-    /// Number of jobs of that test.
+    /// Number of jobs at which it did.
     pub jobs: u32,
-    /// Verdict on that test.
+    /// Verdict on the measured rate: that of its repetitions.
     pub status: Status,
     /// Share of it: 1 = all.
     pub used: f64,
@@ -80,12 +81,14 @@ impl Measured {
     /// From the tests of a run. Of a rate without a valid test the best conditional one counts,
     /// with that status.
     pub fn of(tests: &[Test]) -> Measured {
-        let results: Vec<&TestResult> =
-            tests.iter().filter_map(Test::measured).filter(|test| is_plain(test)).collect();
+        let is_of_use = |test: &&Test| test.measured().is_some_and(is_plain);
+        let plain: Vec<&Test> = tests.iter().filter(is_of_use).collect();
+        let ramps = ramp::groups(plain.iter().copied(), |test| *test);
         let best = RATES
             .iter()
             .filter(|rate| rate.component.is_some())
-            .filter_map(|rate| best_of(rate, &results));
+            .filter_map(|rate| best_of(rate, &ramps));
+        let results: Vec<&TestResult> = plain.iter().filter_map(|test| test.measured()).collect();
         Measured { best: best.collect(), ramps: busy_ramps(&results) }
     }
 
@@ -139,26 +142,39 @@ fn is_plain(test: &TestResult) -> bool {
         && !is_recorded
 }
 
-fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
+/// The best of the figures that the repetitions at each number of jobs give; one of a better
+/// verdict first.
+fn best_of(rate: &Definition, ramps: &[Vec<&Test>]) -> Option<Best> {
     let least = if rate.counter.ends_with("_bytes") { MIN_PER_OP * UNIT_BYTES } else { MIN_PER_OP };
     let is_work = |test: &TestResult, counter| {
         counter_per_s(test, counter).is_some_and(|n| n >= MIN_PER_OP * test.ops_per_s)
     };
-    let reached = |test: &&TestResult| {
+    let reached = |test: &Test| {
+        let test = test.measured()?;
         let per_s = counter_per_s(test, rate.counter)?;
         // Other programs read from the device, too.
         if rate.counter.starts_with("os_") && !is_work(test, "physical_reads") {
             return None;
         }
-        (per_s >= least * test.ops_per_s).then_some((test.verdict.status, per_s * rate.scale))
+        (per_s >= least * test.ops_per_s).then_some(per_s)
     };
-    let reached = tests.iter().filter_map(|test| Some((reached(test)?, *test)));
-    let better = |a: &(Status, f64), b: &(Status, f64)| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1));
-    let ((status, best), test) = reached.max_by(|a, b| better(&a.0, &b.0))?;
-    // The rate is a counter: how the ops varied says nothing of it.
-    let half_width = test.counter_intervals.get(rate.counter).map(|known| known.fraction);
-    let (workload, jobs) = (label(test), test.jobs);
-    Some(Best { id: rate.id, rate: best, workload, jobs, status, half_width })
+    let counted = KpmValue::Counter(rate.counter.into());
+    let repeats: Vec<Vec<(f64, &Test)>> =
+        ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, reached)).collect();
+    let figures = repeats.iter().map(|known| Figure::computed(known, known[0].1.kpm(), &counted));
+    let better = |a: &Figure<'_>, b: &Figure<'_>| {
+        b.status().cmp(&a.status()).then(a.value.total_cmp(&b.value))
+    };
+    let best = figures.max_by(better)?;
+    let test = best.test.measured()?;
+    Some(Best {
+        id: rate.id,
+        rate: best.value * rate.scale,
+        workload: label(test),
+        jobs: test.jobs,
+        status: best.status(),
+        half_width: best.half_width(),
+    })
 }
 
 fn label(test: &TestResult) -> String {
@@ -272,6 +288,18 @@ mod tests {
             "others read from the device, too"
         );
         assert_eq!(used(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
+    }
+
+    #[test]
+    fn repetitions_are_one_figure_which_a_wild_one_does_not_move() {
+        let rates = [100.0, 101.0, 99.0, 100.5, 400.0];
+        let tests: Vec<Test> = rates.map(|rate| Test::from(test(2, rate, 30.0))).into();
+        let mut commits = [rate("commits", 50.0)];
+        Measured::of(&tests).cover(&mut commits);
+        let covered = commits[0].against.as_ref().unwrap();
+        // Half a commit per op.
+        assert!((49.0..60.0).contains(&covered.measured), "{covered:?}");
+        assert!(covered.half_width.is_some(), "{covered:?}");
     }
 
     #[test]

@@ -25,10 +25,16 @@ pub struct Row {
     pub unit: String,
     /// Direction in which the KPM is better.
     pub better: Better,
-    /// Medians of A and B, over the blocks that count.
+    /// Figure of A's run, as every report shows it; none if no block counts.
     pub base: Option<f64>,
-    /// Median of B, over the blocks that count.
+    /// Verdict on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_verdict: Option<Status>,
+    /// Figure of B's run.
     pub other: Option<f64>,
+    /// Verdict on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_verdict: Option<Status>,
     /// B / A, with its interval.
     pub ratio: Option<f64>,
     /// Lower end of the interval of the ratio.
@@ -112,7 +118,8 @@ impl Row {
     /// Of the trials of a figure.
     fn of(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
         let (blocks, test) = (Blocks::of(&figure.base, &figure.other, method), figure.base[0]);
-        let (span, [base, other]) = (blocks.span(rule), blocks.figures());
+        let span = blocks.span(rule);
+        let [base, other] = figure.of_runs.map(|of_run| of_run.filter(|_| blocks.count() > 0));
         let outcome = blocks.outcome(rule, test.kpm.better);
         let more_s = (outcome == Outcome::Undecided).then(|| blocks.more_s(rule)).flatten();
         Row {
@@ -120,8 +127,10 @@ impl Row {
             jobs: test.jobs,
             unit: test.kpm.unit.clone(),
             better: test.kpm.better,
-            base,
-            other,
+            base: base.map(|figure| figure.value),
+            base_verdict: base.map(|figure| figure.status()),
+            other: other.map(|figure| figure.value),
+            other_verdict: other.map(|figure| figure.status()),
             ratio: blocks.ratio(),
             low: span.map(|span| span.low),
             high: span.map(|span| span.high),

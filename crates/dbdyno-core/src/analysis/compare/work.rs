@@ -26,24 +26,29 @@ struct Measure {
     of: fn(&TestResult) -> Option<f64>,
 }
 
-const MEASURES: [Measure; 5] = [
+const MEASURES: [Measure; 6] = [
     Measure {
         code: "CPU time of the server",
         unit: "us",
-        of: |test| in_window(test, "server_cpu_s"),
+        of: |test| in_window(test, "server_cpu_s", 1e6),
     },
     Measure {
         code: "CPU time of the client",
         unit: "us",
-        of: |test| in_window(test, "self_cpu_s"),
+        of: |test| in_window(test, "self_cpu_s", 1e6),
+    },
+    Measure {
+        code: "instructions of the client",
+        unit: "instructions",
+        of: |test| in_window(test, "self_instructions", 1.0),
     },
     Measure { code: "logical reads", unit: "blocks", of: |test| in_all(test, "logical_reads") },
     Measure { code: "log", unit: "bytes", of: |test| in_all(test, "wal_bytes") },
     Measure { code: "log syncs", unit: "syncs", of: |test| in_all(test, "wal_syncs") },
 ];
 
-fn in_window(test: &TestResult, counter: &str) -> Option<f64> {
-    Some(1e6 * test.window_counters.get(counter)? / test.window.ops as f64)
+fn in_window(test: &TestResult, counter: &str, scale: f64) -> Option<f64> {
+    Some(scale * test.window_counters.get(counter)? / test.window.ops as f64)
 }
 
 fn in_all(test: &TestResult, counter: &str) -> Option<f64> {
@@ -196,6 +201,29 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn an_op_of_more_instructions_is_found() {
+        let runs = [run("a"), run("b")];
+        let counted = |factor: f64| -> Vec<Test> {
+            let with = |test: &Test| {
+                let mut test = test.measured().unwrap().clone();
+                let own = if test.workload == "W0" { factor } else { 1.0 };
+                let noise = 1.0 + 0.001 * f64::from(test.jobs) * test.ops_per_s / 100.0;
+                let count = 5_000.0 * own * noise * test.window.ops as f64;
+                test.window_counters = counters(&[("self_instructions", count)]);
+                Test::from(test)
+            };
+            tests(4.0).iter().map(with).collect()
+        };
+        let (base, other) = (counted(1.0), counted(1.2));
+        let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
+        let found = compare(&base, &other, &Terms::of(&[]));
+        let stands: Vec<_> = found.work.iter().filter(|work| work.stands).collect();
+        assert_eq!(stands.len(), 1, "{:#?}", found.work);
+        assert_eq!(stands[0].what, "instructions of the client");
+        assert!((stands[0].ratio.value - 1.2).abs() < 1e-3, "{:?}", stands[0]);
     }
 
     #[test]

@@ -21,8 +21,12 @@ impl TrialSource for Noted<'_> {
         let seq = numbers.next(&crate::campaign::overhead::selection(0, 1.0), 1).seq;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
-        let trial =
-            dbdyno_core::analysis::slo_search::Trial { offer: None, ops_per_s: 1.0, kept: None };
+        let trial = dbdyno_core::analysis::slo_search::Trial {
+            offer: None,
+            ops_per_s: 1.0,
+            kept: None,
+            is_excused: false,
+        };
         let kept = StoredTest {
             trial,
             kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }),

@@ -3,7 +3,7 @@
 use super::*;
 
 fn trial(ops_per_s: f64) -> Trial {
-    Trial { offer: None, ops_per_s, kept: None }
+    Trial { offer: None, ops_per_s, kept: None, is_excused: false }
 }
 
 fn kept_of(ops_per_s: f64, verdict: Verdict) -> StoredTest {
