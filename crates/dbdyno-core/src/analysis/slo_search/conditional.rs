@@ -197,12 +197,12 @@ mod tests {
         let bracket = answer.measured.unwrap();
         let selection = json!({ "workload": workload, "window": { "duration_s": 0.2 } });
         let run = RunRecord {
-            target: "postgres (private server)".into(),
+            target: "other (private server)".into(),
             plan: json!({ "selections": [selection] }),
             ..crate::analysis::compare::fixture::run("a")
         };
         let command = bracket.settling_command(&run).unwrap();
-        let start = format!("dbdyno run postgres --workload {workload}");
+        let start = format!("dbdyno run other --workload {workload}");
         assert!(command.starts_with(&start), "{command}");
         let end = "--rate auto --slo 'p99<5ms' --duration 0.2s --retry-disturbed";
         assert!(command.ends_with(end), "{command}");
