@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dbdyno::campaign::sampler::Sampler;
-use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
 use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
+use dbdyno::run::sampler::Sampler;
+use dbdyno::run::{Fresh, Keep, Request};
 use dbdyno::test_runner::SessionSource;
 
 use crate::drive;

@@ -1,5 +1,5 @@
 //! Tests whose ops started when they were due: what was offered, what was done, response beside
-//! service times; and the highest rate that keeps a promise.
+//! service times; and the highest rate that meets an SLO.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const ABOUT: &str = "Open loop: ops start when they are due, whether or not the 
                      done. The response time counts from when an op was due, the service time from \
                      when it was started.";
 
-/// A line per test and one per promise; none without any.
+/// A line per test and one per SLO; none without any.
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
     let mut table = Table::new(language, "open loop", columns());
     for test in &data.tests {
@@ -315,12 +315,12 @@ fn form(answer: &Answer<'_>) -> &'static str {
 
 /// The answer in the run's JSON.
 #[derive(Serialize)]
-pub(super) struct Kept<'a> {
+pub(super) struct SloAnswer<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
     promise: String,
-    /// Ops per second; the highest rate that keeps the promise lies between the two.
+    /// Ops per second; the highest rate that meets the SLO lies between the two.
     kept_per_s: Option<f64>,
     broken_per_s: Option<f64>,
     trials: usize,
@@ -332,13 +332,13 @@ pub(super) struct Kept<'a> {
 }
 
 /// The answers of a run.
-pub(super) fn kept(tests: &[Test]) -> Vec<Kept<'_>> {
-    slo_search::answers(tests).into_iter().map(Kept::of).collect()
+pub(super) fn slo_answers(tests: &[Test]) -> Vec<SloAnswer<'_>> {
+    slo_search::answers(tests).into_iter().map(SloAnswer::new).collect()
 }
 
-impl<'a> Kept<'a> {
-    fn of(answer: Answer<'a>) -> Kept<'a> {
-        Kept {
+impl<'a> SloAnswer<'a> {
+    fn new(answer: Answer<'a>) -> SloAnswer<'a> {
+        SloAnswer {
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,

@@ -203,7 +203,7 @@ mod tests {
         let runs = [run("a"), run("b")];
         let compared = |base: &[Test], other: &[Test]| {
             let (base, other) = (side("a", &runs[0], base), side("b", &runs[1], other));
-            compare(&base, &other, &Terms::of(&[]))
+            compare(&base, &other, &Terms::new(&[]))
         };
         let (base, other) = (tests(4.0), tests(6.0));
         let found = compared(&base, &other);
