@@ -22,7 +22,7 @@ use dbdyno_core::sql::{Block, statement};
 /// - `process`: the process that serves it, where it has one of its own: only its times are asked
 ///   for
 ///
-/// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the
+/// `-- period: 0.105` are the seconds between two looks, `-- log-file: ib_log` what the names of the
 /// log's files begin with.
 const SESSIONS: &str = "sessions";
 /// The same as far as users see it who may not ask for that; it counts if the other fails.
