@@ -33,9 +33,9 @@ fn commit() -> Option<String> {
     println!("cargo:rerun-if-changed=.git/HEAD");
     println!("cargo:rerun-if-changed=.git/logs/HEAD");
     let format = ["log", "-1", "--abbrev=10", "--format=%h of %cd", "--date=short-local"];
-    let told = Command::new("git").args(format).env("TZ", "UTC").output().ok()?;
-    let line = String::from_utf8(told.stdout).ok()?.trim().to_string();
-    (told.status.success() && !line.is_empty()).then_some(line)
+    let output = Command::new("git").args(format).env("TZ", "UTC").output().ok()?;
+    let line = String::from_utf8(output.stdout).ok()?.trim().to_string();
+    (output.status.success() && !line.is_empty()).then_some(line)
 }
 
 /// The commit that `cargo package` writes into what it packs; `None` elsewhere.

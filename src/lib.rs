@@ -6,7 +6,7 @@ pub mod serve;
 pub use dbdyno_core::{analysis, catalog, error, model, plan, sql, stats};
 pub use dbdyno_engines::{engine, host, probe};
 pub use dbdyno_lab::{
-    campaign, dataset, export, fit, import, monitor, server, store, test_runner, workers,
+    dataset, export, fit, import, monitor, run, server, store, test_runner, workers,
 };
 pub use dbdyno_report as report;
 

@@ -1,10 +1,10 @@
-//! Sources that the program is built from, as one word: load machines and their coordinator must be
-//! of one build, or what they measure is not the same.
+//! Hash of the sources that the program is built from: load generators and their coordinator must
+//! be of one build, or what they measure is not the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources of what a load machine does. Those of another package lie elsewhere where packages
+/// The sources of what a load generator does. Those of another package lie elsewhere where packages
 /// are built one by one: then they are not looked at.
 const SOURCES: [&str; 3] = ["src", "../dbdyno-core/src", "../dbdyno-engines/src"];
 /// Of the hash (FNV-1a, 64 bits), which needs no package to build this one.

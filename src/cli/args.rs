@@ -289,7 +289,7 @@ pub enum Show {
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
     },
-    /// The facts of a platform that no machine tells, as a template of the file for --facts
+    /// The facts of a platform that dbdyno cannot read, as a template of the file for --facts
     /// (--format text|json)
     Facts,
     /// A run with its tests (--format text|json)

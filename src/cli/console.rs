@@ -11,10 +11,10 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::context::Context;
 use super::ramp_chart::RampChart;
 use super::{live_table, out};
-use crate::campaign::Event;
 use crate::dataset::LoadEvent;
 use crate::error::{Error, Result, visible};
 use crate::model::{Selection, TestResult};
+use crate::run::Event;
 
 /// While it is not known how much there is to do.
 const SPINNER: &str = "{spinner} {wide_msg}";
@@ -185,7 +185,7 @@ impl Console {
     /// A line of progress on standard error, above the bar.
     fn line(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| out::tell(text));
+            self.bar.suspend(|| out::report(text));
         }
     }
 
@@ -232,7 +232,7 @@ impl Console {
         let header = first.then(|| live_table::header(self.width));
         self.bar.suspend(|| {
             for line in header.as_deref().into_iter().chain([row]) {
-                if self.rows_to_stdout { self.print(line) } else { out::tell_rendered(line) }
+                if self.rows_to_stdout { self.print(line) } else { out::report_rendered(line) }
             }
         });
     }

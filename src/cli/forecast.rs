@@ -1,10 +1,10 @@
 //! The lines that frame a run: before it what will be done and how long that takes, after it what
 //! stays on a server of somebody else.
 
-use crate::campaign::schedule;
 use crate::error::shell_word;
 use crate::fit::data_bytes;
 use crate::model::{Plan, RunRecord, Target};
+use crate::run::schedule;
 
 /// `TARGET: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
 pub fn before(plan: &Plan, target: &Target) -> String {

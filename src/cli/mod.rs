@@ -63,7 +63,7 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 
 /// Says an error as one line and gives its exit code.
 fn failed(error: &Error) -> ExitCode {
-    out::tell(&format!("dbdyno: {error}"));
+    out::report(&format!("dbdyno: {error}"));
     ExitCode::from(error.kind.exit_code())
 }
 

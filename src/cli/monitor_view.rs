@@ -23,7 +23,7 @@ const HEADS: [&str; 6] = ["KPM", "now", "peak", "measured", "used", ""];
 /// Widths of the columns of figures.
 const WIDTHS: [u16; 4] = [9, 9, 9, 7];
 /// Seconds of the course beside a rate.
-const COURSE_S: f64 = 60.0;
+const HISTORY_S: f64 = 60.0;
 /// Head of the column of courses.
 const COURSE: &str = "last 60 s";
 /// Eighths of a full step of a course.
@@ -77,15 +77,15 @@ fn bar(used: f64, width: usize) -> String {
 
 /// The rates of the last seconds.
 #[derive(Debug, Clone, Default)]
-pub struct Course {
+pub struct RateHistory {
     looks: VecDeque<(f64, Vec<Rate>)>,
 }
 
-impl Course {
+impl RateHistory {
     /// Adds a look and forgets those that are too old.
     pub fn add(&mut self, look: &IntervalSample) {
         self.looks.push_back((look.t_s, look.rates.clone()));
-        let begin_s = look.t_s - COURSE_S;
+        let begin_s = look.t_s - HISTORY_S;
         self.looks.retain(|(t_s, _)| *t_s > begin_s);
     }
 
@@ -93,7 +93,7 @@ impl Course {
     /// where there was no look.
     fn line(&self, id: &str, width: usize) -> String {
         let Some((now_s, _)) = self.looks.back() else { return String::new() };
-        let step_s = COURSE_S / width.max(1) as f64;
+        let step_s = HISTORY_S / width.max(1) as f64;
         let mut sums = vec![(0.0, 0_u32); width];
         for (t_s, rates) in &self.looks {
             let Some(rate) = rates.iter().find(|rate| rate.id == id) else { continue };
@@ -231,7 +231,7 @@ pub fn line(look: &IntervalSample) -> String {
 }
 
 /// Draws a look on the whole screen, with the course that led to it.
-pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, course: &Course) {
+pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, history: &RateHistory) {
     let outer = Block::bordered()
         .title(head(title, look, usize::from(frame.area().width.saturating_sub(2))))
         .title_bottom(format!(" {} ", title.keys));
@@ -247,7 +247,7 @@ pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, course:
     .areas(inside);
     let bold = Style::new().add_modifier(Modifier::BOLD);
     frame.render_widget(Paragraph::new(Line::styled(answer.unwrap_or_default(), bold)), first);
-    frame.render_widget(rates(look, title.against.is_some(), course, above.width), above);
+    frame.render_widget(rates(look, title.against.is_some(), history, above.width), above);
     let width = usize::from(below.width);
     let lines: Vec<Line<'_>> =
         notes(look).iter().map(|line| Line::from(shortened(line, width))).collect();
@@ -266,14 +266,19 @@ fn head(title: &Title, look: &IntervalSample, width: usize) -> String {
 
 /// The table of the rates; that of the limit stands out. Names and figures are whole; bars and
 /// courses share what is left of the width.
-fn rates(look: &IntervalSample, is_compared: bool, course: &Course, width: u16) -> Table<'static> {
+fn rates(
+    look: &IntervalSample,
+    is_compared: bool,
+    history: &RateHistory,
+    width: u16,
+) -> Table<'static> {
     let figures = if is_compared { &WIDTHS[..] } else { &WIDTHS[..2] };
     let names = look.rates.iter().map(|rate| cells(rate, is_compared)[0].chars().count());
     let name_width = names.max().unwrap_or(0) as u16;
     let taken: u16 = name_width + figures.iter().map(|width| width + 1).sum::<u16>();
     let left = usize::from(width.saturating_sub(taken));
     let bar_width = if is_compared { (left / 2).saturating_sub(1).min(BAR) } else { 0 };
-    let course_width = (left - bar_width).saturating_sub(2).min(COURSE_S as usize);
+    let history_width = (left - bar_width).saturating_sub(2).min(HISTORY_S as usize);
     let most = look.limit.as_ref().map(|limit| limit.used);
     let row = |rate: &Rate| {
         let is_limit = most.is_some() && rate.against.as_ref().map(|covered| covered.used) == most;
@@ -288,14 +293,14 @@ fn rates(look: &IntervalSample, is_compared: bool, course: &Course, width: u16) 
         if is_compared {
             texts.extend([measured, used, bar.unwrap_or_default()]);
         }
-        let course = Cell::from(course.line(rate.id, course_width));
-        Row::new(texts.into_iter().enumerate().map(right).chain([course])).style(style)
+        let history = Cell::from(history.line(rate.id, history_width));
+        Row::new(texts.into_iter().enumerate().map(right).chain([history])).style(style)
     };
     let bar = is_compared.then_some(bar_width as u16);
     let widths = std::iter::once(name_width)
         .chain(figures.iter().copied())
         .chain(bar)
-        .chain([course_width as u16])
+        .chain([history_width as u16])
         .map(Constraint::Length);
     let shown = if is_compared { HEADS.len() } else { 3 };
     let heads = HEADS.iter().take(shown).chain([&COURSE]).enumerate().map(|(at, head)| {
@@ -364,12 +369,12 @@ mod tests {
 
     fn screen(width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut course = Course::default();
+        let mut history = RateHistory::default();
         let half = |rate: Rate| Rate { now: rate.now / 2.0, ..rate };
         let before = look().rates.into_iter().map(half).collect();
-        course.add(&IntervalSample { t_s: 35.0, rates: before, ..look() });
-        course.add(&look());
-        terminal.draw(|frame| draw(frame, &title(), &look(), &course)).unwrap();
+        history.add(&IntervalSample { t_s: 35.0, rates: before, ..look() });
+        history.add(&look());
+        terminal.draw(|frame| draw(frame, &title(), &look(), &history)).unwrap();
         let cells = terminal.backend().buffer().content.chunks(usize::from(width));
         cells.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
     }

@@ -60,14 +60,14 @@ pub fn bytes(content: &[u8]) -> Result<()> {
     })
 }
 
-/// Says a line on standard error; that nobody can hear it is not a reason to stop. Nothing in it
+/// Prints a line on standard error; that nobody can read it is not a reason to stop. Nothing in it
 /// acts on the terminal.
-pub fn tell(line: &str) {
-    tell_rendered(&visible(line));
+pub fn report(line: &str) {
+    report_rendered(&visible(line));
 }
 
-/// Says a line that was made for the terminal, with its colours.
-pub fn tell_rendered(line: &str) {
+/// Prints a line that was made for the terminal, with its colours.
+pub fn report_rendered(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

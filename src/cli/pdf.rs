@@ -65,7 +65,7 @@ pub fn print(page: &[u8]) -> Result<Vec<u8>> {
     print_by(&browser()?, page, PRINT_TIMEOUT)
 }
 
-fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> {
+fn print_by(browser: &Path, page: &[u8], timeout: Duration) -> Result<Vec<u8>> {
     let failed = |what: String| {
         Error::target(PLACE, format!("{}: {what}", browser.display()))
             .advise("print the page of --format html yourself")
@@ -75,7 +75,7 @@ fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> 
     fs::write(&source, page).map_err(|error| failed(error.to_string()))?;
     let child = command(browser, directory.path(), &source, &printed).spawn();
     let status =
-        ended(child.map_err(|error| failed(error.to_string()))?, patience).map_err(failed)?;
+        ended(child.map_err(|error| failed(error.to_string()))?, timeout).map_err(failed)?;
     let content = fs::read(&printed).ok().filter(|content| content.starts_with(b"%PDF"));
     content.ok_or_else(|| failed(format!("it wrote no PDF ({status})")))
 }
@@ -107,25 +107,25 @@ fn command(browser: &Path, home: &Path, source: &Path, printed: &Path) -> Comman
 }
 
 /// Waits for the end of a browser; whatever it started is ended with it.
-fn ended(mut child: Child, patience: Duration) -> std::result::Result<ExitStatus, String> {
+fn ended(mut child: Child, timeout: Duration) -> std::result::Result<ExitStatus, String> {
     let pid = Pid::from_child(&child);
-    let in_time = awaits(pid, patience);
+    let in_time = awaits(pid, timeout);
     // Its helpers may still write into the profile.
     let _ = kill_process_group(pid, Signal::KILL);
     let status = child.wait().map_err(|error| error.to_string())?;
     match in_time {
         Ok(true) => Ok(status),
-        Ok(false) => Err(format!("it took longer than {} s", patience.as_secs_f64())),
+        Ok(false) => Err(format!("it took longer than {} s", timeout.as_secs_f64())),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// True if the process ended in time.
-fn awaits(pid: Pid, patience: Duration) -> rustix::io::Result<bool> {
+fn awaits(pid: Pid, timeout: Duration) -> rustix::io::Result<bool> {
     let process = pidfd_open(pid, PidfdFlags::empty())?;
-    let patience = Timespec::try_from(patience).map_err(|_| rustix::io::Errno::INVAL)?;
+    let timeout = Timespec::try_from(timeout).map_err(|_| rustix::io::Errno::INVAL)?;
     let mut watched = [PollFd::new(&process, PollFlags::IN)];
-    rustix::io::retry_on_intr(|| poll(&mut watched, Some(&patience))).map(|ready| ready > 0)
+    rustix::io::retry_on_intr(|| poll(&mut watched, Some(&timeout))).map(|ready| ready > 0)
 }
 
 #[cfg(test)]
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn a_browser_that_fails_or_hangs_is_one_line() {
         let directory = tempfile::tempdir().unwrap();
-        let said = |script: &str, patience| {
-            print_by(&fake(directory.path(), script), b"<p>", patience).unwrap_err().to_string()
+        let said = |script: &str, timeout| {
+            print_by(&fake(directory.path(), script), b"<p>", timeout).unwrap_err().to_string()
         };
         assert!(said("exit 7", PRINT_TIMEOUT).contains("it wrote no PDF (exit status: 7)"));
         assert!(said("echo text > $out", PRINT_TIMEOUT).contains("it wrote no PDF"));

@@ -82,8 +82,8 @@ fn mark(status: Status) -> &'static str {
 mod tests {
     use super::*;
     use crate::analysis::fixture::at;
-    use crate::campaign::fixture::plan;
     use crate::model::{Reason, ReasonCode, Verdict};
+    use crate::run::fixture::plan;
 
     #[test]
     fn a_bar_for_each_number_of_jobs_and_the_test_under_way() {

@@ -1,4 +1,4 @@
-//! From the arguments to what a campaign is asked to do.
+//! From the arguments to what a run is asked to do.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -8,12 +8,12 @@ use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, Selection
 use super::context::Context;
 use super::values::Label;
 use super::{file, paths, target};
-use crate::campaign::{Fresh, HostUrls, Keep, Request, Via};
 use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, Work};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
 use crate::model::{Arrivals, Drive, MIN_KNOWN_S, Plan, Scale, Target, Transport, Wire};
 use crate::plan;
+use crate::run::{Fresh, HostUrls, Keep, Request, Via};
 use crate::server::MAX_NODES;
 
 /// Suite if neither a suite nor a workload is named.
@@ -101,7 +101,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let labels = labels(&args.naming.label)?;
     let tests = tests(catalog, args)?;
     let args = &if tests.is_empty() { args.clone() } else { without_what_tests_say(args) };
-    // Load machines may do without a database.
+    // Load generators may do without a database.
     let target = TargetArgs {
         without_database: args.target.without_database || args.workers.is_some(),
         ..args.target.clone()

@@ -56,7 +56,7 @@ fn served(address: &Address<'_>) -> Option<String> {
         Address::Test(run, test) => format!("/run/{run}/test/{test}"),
         Address::Compared(runs) => {
             let runs = runs.iter().map(|run| ("run", run.to_string()));
-            format!("/compare{}", Query::of(runs).text())
+            format!("/compare{}", Query::from_pairs(runs).text())
         }
         Address::Histories => "/history".into(),
         Address::History(query) => format!("/history{}", query.text()),
@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_file_of_a_history_holds_no_sign_of_its_workload_that_a_path_could_not() {
-        let named = |workload: &str| history(&Query::of([("workload", workload.to_string())]));
+        let named =
+            |workload: &str| history(&Query::from_pairs([("workload", workload.to_string())]));
         let name = named("../a b/\u{fc}");
         assert!(name.starts_with("history/___a_b__-") && name.ends_with(".html"), "{name}");
         assert_ne!(named("a b"), named("a_b"), "a digest tells them apart");

@@ -166,15 +166,15 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
 /// If the library fails.
 pub fn published(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let catalog = Catalog::embedded()?;
-    let (mut told, _) = publishable(runs);
+    let (mut published, _) = publishable(runs);
     let mut letters = (0..).map(letter);
-    for ((told, data), name) in told.iter_mut().zip(runs).zip(names) {
+    for ((published, data), name) in published.iter_mut().zip(runs).zip(names) {
         let public = name.clone().or_else(|| public_name(&catalog, &data.run));
         let name = public.unwrap_or_else(|| letters.next().unwrap_or_default());
-        told.run.name = Some(name.clone());
-        told.run.target = name;
+        published.run.name = Some(name.clone());
+        published.run.target = name;
     }
-    copied(&told)
+    copied(&published)
 }
 
 /// A store of these runs as they are; a run that is given a name here has that name.

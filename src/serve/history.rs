@@ -52,7 +52,7 @@ pub fn platform(run: &RunRecord) -> Option<&str> {
 
 impl<'a> History<'a> {
     /// Of the same work on the same platform as the newest entry.
-    pub fn of(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
+    pub fn for_entry(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
         let is_same = |entry: &&Entry| {
             ramp::same(&entry.test, &newest.test)
                 && entry.run.engine == newest.run.engine
@@ -115,7 +115,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
                          jobs.",
         )));
     };
-    let history = History::of(&entries, newest);
+    let history = History::for_entry(&entries, newest);
     let links = html! {
         p.page.links { @for Entry { run, test, .. } in history.entries() {
             a href=[site.look.links.to(&Address::Test(run.id, test.seq()))] {
@@ -147,7 +147,7 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     let mut entries = Vec::new();
     for run in store.outlines(&tests.keys().copied().collect::<Vec<_>>())? {
         let of_run = tests.remove(&run.id).unwrap_or_default();
-        let data = RunTests::of(run, of_run);
+        let data = RunTests::new(run, of_run);
         let run = &data.run;
         let is_asked = |test: &&Test| test.workload() == workload && test.jobs() == Some(jobs);
         let of_run: Vec<&Test> = data.tests.iter().filter(is_asked).collect();
@@ -228,7 +228,7 @@ fn asking<'a>(
         ("drive", drive.to_string()),
         ("jobs", jobs.to_string()),
     ];
-    Query::of(which.into_iter().chain(params).chain(more))
+    Query::from_pairs(which.into_iter().chain(params).chain(more))
 }
 
 /// The histories that there are.

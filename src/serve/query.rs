@@ -15,7 +15,7 @@ impl Query {
     }
 
     /// From names and values.
-    pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Query {
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Query {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
         Query(pairs.map(|(name, value)| (name.to_string(), value)).collect())
     }
@@ -67,7 +67,7 @@ mod tests {
         );
         assert_eq!(query.without("run"), "?q=a+%26+b&jobs=4");
         assert_eq!(Query::parse(query.text().trim_start_matches('?')), query);
-        assert_eq!(Query::of([("a", "1".into()), ("b", String::new())]).text(), "?a=1");
+        assert_eq!(Query::from_pairs([("a", "1".into()), ("b", String::new())]).text(), "?a=1");
         assert_eq!(Query::parse("%ff%00&&&=").text(), "");
     }
 }

@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_change_is_told_with_what_differs_and_without_what_is_not_valid() {
         let entries = entries();
-        let found = document(Language::English, &History::of(&entries, &entries[9]), &[]);
+        let found = document(Language::English, &History::for_entry(&entries, &entries[9]), &[]);
         assert_eq!(found.title, "SRV-QUERY1 at 4 jobs");
         let said = texts(&found).join("\n");
         for part in [
@@ -369,7 +369,7 @@ mod tests {
         let mut entries = entries();
         entries[0].run.size_gb = Some(9.0);
         entries[1].run.disclosure.set("hardware", "cpu_model", "CPU 4");
-        let history = History::of(&entries, &entries[9]);
+        let history = History::for_entry(&entries, &entries[9]);
         assert_eq!(history.entries[0].1, Some("data of another size"));
         assert_eq!((history.entries().count(), history.accepted().len()), (9, 7));
         assert_eq!(history.drawn().len(), 8, "the conditional one is drawn, hollow");
@@ -379,7 +379,7 @@ mod tests {
     fn few_or_even_figures_have_no_change() {
         let entries = entries();
         let said = |part: &[Entry]| {
-            texts(&document(Language::English, &History::of(part, &part[0]), &[])).join("\n")
+            texts(&document(Language::English, &History::for_entry(part, &part[0]), &[])).join("\n")
         };
         assert!(said(&entries[..2]).contains("Too few"), "{}", said(&entries[..2]));
         assert!(said(&entries[5..]).contains("No change found"));

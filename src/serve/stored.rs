@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
 use crate::model::{RunKind, RunRecord};
-use crate::report::ab_test::{CAMPAIGN, SIDE};
+use crate::report::ab_test::{AB_TEST, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
 
@@ -38,7 +38,7 @@ pub fn input(
             None if seconds => store.tests(run.id)?,
             None => store.figures(run.id)?,
         };
-        Ok(RunTests::of(run, tests).ordered())
+        Ok(RunTests::new(run, tests).ordered())
     };
     let runs = chosen.iter().map(read).collect::<Result<Vec<_>>>()?;
     let calibrations = calibrations(store, &runs)?;
@@ -75,10 +75,10 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
             let found = match read.entry(calibration.id) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {
-                    entry.insert(RunTests::of(calibration.clone(), store.figures(calibration.id)?))
+                    entry.insert(RunTests::new(calibration.clone(), store.figures(calibration.id)?))
                 }
             };
-            if Noise::of(&found.run, &found.tests).is_of(run) {
+            if Noise::from_calibration(&found.run, &found.tests).is_of(run) {
                 break;
             }
         }
@@ -99,7 +99,7 @@ const ENOUGH: usize = 10;
 pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let Some(newest) = runs.iter().map(|data| data.run.id).max() else { return Ok(Vec::new()) };
     let is_of = |run: &RunRecord| {
-        !run.labels.contains_key(CAMPAIGN)
+        !run.labels.contains_key(AB_TEST)
             && runs.iter().all(|data| data.run.id != run.id)
             && runs.iter().any(|data| noise::is_same_platform(&data.run, run))
     };
@@ -108,7 +108,7 @@ pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
         .into_iter()
         .filter(is_of)
         .take(ENOUGH)
-        .map(|run| store.figures(run.id).map(|tests| RunTests::of(run, tests)))
+        .map(|run| store.figures(run.id).map(|tests| RunTests::new(run, tests)))
         .collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
@@ -130,27 +130,27 @@ pub fn base_of(
     };
     let is_of = |known: &RunRecord| {
         has_label(known)
-            && !known.labels.contains_key(CAMPAIGN)
+            && !known.labels.contains_key(AB_TEST)
             && !noise::is_calibration(known)
             && noise::is_same_platform(run, known)
     };
     let found = store.finished_before(run.id, LOOKED_AT.max(most))?.into_iter().filter(is_of);
     let mut found: Vec<RunTests> = found
         .take(most)
-        .map(|run| store.figures(run.id).map(|tests| RunTests::of(run, tests).ordered()))
+        .map(|run| store.figures(run.id).map(|tests| RunTests::new(run, tests).ordered()))
         .collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
 }
 
-/// The sides of the campaign that a run belongs to, with their tests in the order of the blocks;
+/// The sides of the A/B test that a run belongs to, with their tests in the order of the blocks;
 /// none if it belongs to none.
 ///
 /// # Errors
 /// If the results cannot be read.
 pub fn sides(store: &Store, run: &RunRecord) -> Result<Vec<RunTests>> {
-    let Some(campaign) = run.labels.get(CAMPAIGN) else { return Ok(Vec::new()) };
-    let ids = store.measured_with(CAMPAIGN, campaign)?;
+    let Some(ab_test) = run.labels.get(AB_TEST) else { return Ok(Vec::new()) };
+    let ids = store.measured_with(AB_TEST, ab_test)?;
     let mut sides =
         ids.iter().map(|id| side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
     sides.sort_by_key(|side| side.run.labels.get(SIDE).cloned());
@@ -164,5 +164,5 @@ pub fn sides(store: &Store, run: &RunRecord) -> Result<Vec<RunTests>> {
 pub fn side(store: &Store, run: &str) -> Result<RunTests> {
     let run = store.run(run)?;
     let tests = store.figures(run.id)?;
-    Ok(RunTests::of(run, tests))
+    Ok(RunTests::new(run, tests))
 }

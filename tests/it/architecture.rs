@@ -258,7 +258,7 @@ const NAMES: &[(Words, Words, Words, usize)] = &[
 ];
 
 /// All files below a directory.
-fn files_below(dir: &Path) -> Vec<PathBuf> {
+pub fn files_below(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

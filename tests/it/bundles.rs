@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dbdyno::catalog::{Catalog, SuiteEntry};
 use dbdyno::error::Kind;
 use dbdyno::model::{Arrivals, Capabilities, Drive, Window};
-use dbdyno::plan::{Request, again, build, describe, differing, nodes, tells_rates};
+use dbdyno::plan::{Request, again, build, describe, differing, has_rates, nodes};
 use dbdyno::store::{Store, open_bundle};
 use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
@@ -332,7 +332,7 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
     assert_eq!(plan.selections.len(), 8);
     let stored = describe(&plan);
     assert_eq!(nodes(&stored).unwrap(), [1, 3]);
-    assert!(tells_rates(&stored));
+    assert!(has_rates(&stored));
     let again = again(&catalog, &stored, "sqlite", request("sqlite")).unwrap();
     assert_eq!((again.left_out.len(), again.request.tests.len()), (0, 4));
     let second = build(&catalog, &Request { nodes: vec![1, 3], ..again.request }).unwrap();

@@ -10,7 +10,7 @@ use rustix::io::retry_on_intr;
 use serde_json::{Value, json};
 
 use crate::leftovers::Directory;
-use crate::support::{PATIENCE, until};
+use crate::support::{TEST_TIMEOUT, until};
 
 /// The flags a root user and a sandboxed machine need; nothing is asked of any network.
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
@@ -36,8 +36,8 @@ struct Patient(ChildStdout);
 impl Read for Patient {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let mut heard = [PollFd::new(&self.0, PollFlags::IN)];
-        let patience = Timespec::try_from(PATIENCE).unwrap();
-        match retry_on_intr(|| poll(&mut heard, Some(&patience)))? {
+        let timeout = Timespec::try_from(TEST_TIMEOUT).unwrap();
+        match retry_on_intr(|| poll(&mut heard, Some(&timeout)))? {
             0 => Err(std::io::Error::new(
                 std::io::ErrorKind::TimedOut,
                 "the browser does not answer",

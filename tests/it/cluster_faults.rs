@@ -86,7 +86,7 @@ fn links_that_nobody_can_have_are_refused() {
 const MAX_TRIES: u32 = 10;
 
 /// Sends a signal to a server's process; one that has ended meanwhile needs none.
-fn tell(pid: u32, signal: Signal) {
+fn send_signal(pid: u32, signal: Signal) {
     let _ = rustix::process::Pid::from_raw(pid as i32)
         .map(|pid| rustix::process::kill_process(pid, signal));
 }
@@ -112,9 +112,9 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let run = desk.spawn(&line);
     until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
     let frozen = processes_of(&cluster, 2);
-    frozen.iter().for_each(|pid| tell(*pid, Signal::STOP));
+    frozen.iter().for_each(|pid| send_signal(*pid, Signal::STOP));
     let done = ended(run, &line);
-    frozen.iter().for_each(|pid| tell(*pid, Signal::CONT));
+    frozen.iter().for_each(|pid| send_signal(*pid, Signal::CONT));
     done.ok();
     tests_around_a_loss(&desk);
 }
@@ -132,7 +132,7 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     let loops = "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and query \
                  like 'call dbdyno.w_lgwr%'";
     until("the job loops", || column(look(&nodes[0]).as_mut(), loops) == ["1"]);
-    processes_of(&cluster, 1).iter().for_each(|pid| tell(*pid, Signal::KILL));
+    processes_of(&cluster, 1).iter().for_each(|pid| send_signal(*pid, Signal::KILL));
     let done = ended(run, &line);
     let run = desk.run("results show last --format json").ok().json();
     assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{run:#}");
@@ -177,11 +177,11 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         let frozen = processes_of(&cluster, 2);
         match way {
             "cut off" => cluster.cut_off(2, true).unwrap(),
-            "frozen" => frozen.iter().for_each(|pid| tell(*pid, Signal::STOP)),
+            "frozen" => frozen.iter().for_each(|pid| send_signal(*pid, Signal::STOP)),
             _ => signal(cluster.pids()[2], Signal::KILL),
         }
         let done = ended(run, &line);
-        frozen.iter().filter(|_| way == "frozen").for_each(|pid| tell(*pid, Signal::CONT));
+        frozen.iter().filter(|_| way == "frozen").for_each(|pid| send_signal(*pid, Signal::CONT));
         cluster.cut_off(2, false).unwrap();
         done.ok();
         let run = desk.run("results show last --format json").ok().json();

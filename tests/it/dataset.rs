@@ -141,7 +141,11 @@ impl Fixture {
     /// An empty database of a server that tests share, or in the directory.
     fn new(engine: &'static str, dir: &Path) -> Self {
         let private = engine::find(engine).unwrap().capabilities().private_server;
-        Fixture::of(engine, dir, private.then(|| Home::Shared(Lease::new(engine, None, &[]))))
+        Fixture::with_server(
+            engine,
+            dir,
+            private.then(|| Home::Shared(Lease::new(engine, None, &[]))),
+        )
     }
 
     /// A database of its own in the directory, by a server of its own if it needs one.
@@ -158,10 +162,10 @@ impl Fixture {
                 server::start(engine, &start_options(dir, server_settings)).unwrap(),
             ))
         };
-        Fixture::of(engine, dir, private.then(start))
+        Fixture::with_server(engine, dir, private.then(start))
     }
 
-    fn of(engine: &'static str, dir: &Path, server: Option<Home>) -> Self {
+    fn with_server(engine: &'static str, dir: &Path, server: Option<Home>) -> Self {
         let (turn, url) = (turn(engine), server.as_ref().map(Home::url));
         let target = Target::Embedded { engine: engine.into(), data_dir: dir.into() };
         let file = url.is_none().then(|| dir.join("data.db"));

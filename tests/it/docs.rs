@@ -12,7 +12,7 @@ const MARIADB_URL: &str = "mariadb://me@localhost:3306";
 /// Added to measurements, as [`SMALL`]: the documents' own windows and data would take minutes.
 const SHORT: &str = "--duration 100ms --warmup 50ms --repeat 1";
 const SMALL: &str = "--size 0.05";
-/// Added to campaigns, which end by themselves.
+/// Added to A/B tests, which end by themselves.
 const FEW: &str = "--duration 100ms --warmup 50ms --workload SRV-QUERY1 --jobs 1 --max-duration 1s";
 
 /// Beside those of docs/.

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dbdyno::campaign::{self, Event, Keep, RunContext};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
 use dbdyno::model::{Drive, End, Plan, Reason, Selection, Status, Target, TestResult, Window};
 use dbdyno::plan::{self, Request};
+use dbdyno::run::{self, Event, Keep, RunContext};
 use dbdyno::store::Store;
 use dbdyno::test_runner::Interrupt;
 
@@ -386,7 +386,7 @@ fn run(
     let mut profile = catalog.profile("XS").unwrap().clone();
     profile.settings =
         BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
-    let request = campaign::Request {
+    let request = run::Request {
         facts: BTreeMap::new(),
         explain: None,
         is_sampled: true,
@@ -397,7 +397,7 @@ fn run(
         plan: request(target.engine(), Drive::Client, String::new()),
         keep: Keep::No,
         settings: BTreeMap::new(),
-        fresh: campaign::Fresh::Nothing,
+        fresh: run::Fresh::Nothing,
         margin: None,
         host_metrics: Default::default(),
         duet: false,
@@ -408,7 +408,7 @@ fn run(
         command: "every workload".into(),
     };
     let interrupt = Interrupt::new();
-    let campaign = RunContext {
+    let context = RunContext {
         catalog,
         request: &request,
         plan,
@@ -416,7 +416,7 @@ fn run(
         events: &|_: Event<'_>| {},
         workers: None,
     };
-    let ended = campaign::run(&campaign, &mut store).unwrap();
+    let ended = run::execute(&context, &mut store).unwrap();
     store.tests(ended.run_id).unwrap().iter().filter_map(|test| test.measured().cloned()).collect()
 }
 

@@ -20,7 +20,7 @@ const SHORT: &str = "--jobs 2 --before 2s --after 60s --quiet";
 pub fn input() -> Input {
     let tests = (1..=3).map(|seq| TestResult {
         seq,
-        failover: Some(of(seq)),
+        failover: Some(outage(seq)),
         ..fixture::tests().remove(0)
     });
     Input {
@@ -29,7 +29,7 @@ pub fn input() -> Input {
     }
 }
 
-fn of(seq: u32) -> Failover {
+fn outage(seq: u32) -> Failover {
     let (at, lost) = (f64::from(seq), if seq == 3 { 2 } else { 0 });
     let survivor = |name: &str, is_judge| Survivor {
         name: name.into(),

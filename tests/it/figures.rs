@@ -7,7 +7,7 @@ use dbdyno::model::{Reason, ReasonCode, Status, TestResult, Verdict};
 use dbdyno::monitor::baseline::Measured;
 use dbdyno::monitor::rates::Rate;
 use dbdyno::report::RunTests;
-use dbdyno::report::ab_test::{CAMPAIGN, SIDE};
+use dbdyno::report::ab_test::{AB_TEST, SIDE};
 use dbdyno::store::Store;
 use serde_json::{Value, json};
 
@@ -77,8 +77,8 @@ fn tests(slower: f64) -> Vec<TestResult> {
 /// test.
 fn desk() -> Desk {
     let desk = Desk::new();
-    add_run(&desk, "base", 1.0, &[(CAMPAIGN, "1"), (SIDE, "A")]);
-    add_run(&desk, "other", 0.9, &[(CAMPAIGN, "1"), (SIDE, "B")]);
+    add_run(&desk, "base", 1.0, &[(AB_TEST, "1"), (SIDE, "A")]);
+    add_run(&desk, "other", 0.9, &[(AB_TEST, "1"), (SIDE, "B")]);
     desk
 }
 
@@ -536,10 +536,10 @@ fn a_monitor_measures_against_the_figure_that_the_run_tells() {
     let store = Store::open(&desk.path("results.db")).unwrap();
     let record = store.run("base").unwrap();
     let tests = store.tests(record.id).unwrap();
-    let data = RunTests::of(record, tests);
+    let data = RunTests::new(record, tests);
     let (now, peak) = (1.0, 1.0);
     let mut rates = [Rate { id: "commits", title: "", unit: "tps", now, peak, against: None }];
-    Measured::of(&data.tests).cover(&mut rates);
+    Measured::from_tests(&data.tests).cover(&mut rates);
     let covered = rates[0].against.as_ref().unwrap();
     // An op of these tests commits once. The seconds of other points tell nothing of a counter, so
     // that what is far off is judged by its own repetitions alone.

@@ -223,6 +223,44 @@ fn shortened(command: &str) -> String {
     }
 }
 
+/// The sources and tests without comments, each text that goes over several lines on one.
+fn spoken() -> String {
+    let mut all = String::new();
+    for folder in ["crates", "src", "tests/it"] {
+        for file in crate::architecture::files_below(Path::new(folder)) {
+            if file.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&file).unwrap();
+                let lines = text.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+                for line in lines {
+                    match line.strip_suffix('\\') {
+                        Some(begun) => all.push_str(begun),
+                        None => all.extend([line, "\n"]),
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Somebody who looks a message up searches for the words that the program printed.
+#[test]
+fn the_messages_to_look_up_are_those_of_the_program() {
+    let page = Page::read(Path::new(GUIDE).join("troubleshoot.md"));
+    let rows = page.text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let quoted: Vec<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let messages = quoted.iter().filter(|text| text.contains(' '));
+    let spoken = spoken();
+    let mut found = 0;
+    for message in messages {
+        for part in message.split("...").map(|part| part.trim_matches([' ', ','])) {
+            assert!(spoken.contains(part), "nothing prints '{part}' of '{message}'");
+        }
+        found += 1;
+    }
+    assert!(found > 10, "{found} messages");
+}
+
 #[test]
 fn the_tutorials_work_as_they_are_written() {
     for page in pages().iter().filter(|page| page.name().starts_with("tutorial-")) {

@@ -81,7 +81,7 @@ struct Template {
 }
 
 impl Template {
-    fn of<T: Serialize + DeserializeOwned>(value: &T) -> Template {
+    fn from_value<T: Serialize + DeserializeOwned>(value: &T) -> Template {
         let json = serde_json::to_value(value).unwrap();
         let mut free = texts(&json);
         free.retain(|pointer| {
@@ -104,7 +104,7 @@ fn before(mut json: Value, pointer: &str, text: &str) -> Value {
     json
 }
 
-static RUN: LazyLock<Template> = LazyLock::new(|| Template::of(&fixture::run()));
+static RUN: LazyLock<Template> = LazyLock::new(|| Template::from_value(&fixture::run()));
 /// Of every group one, of the ramp two: what a field does to a page does not depend on the number
 /// of tests.
 static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
@@ -115,7 +115,7 @@ static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
     let mut tests = fixture::tests();
     tests.truncate(5);
     tests.iter_mut().for_each(short);
-    tests.iter().map(Template::of).collect()
+    tests.iter().map(Template::from_value).collect()
 });
 
 /// Strings of a JSON value.
@@ -216,7 +216,7 @@ fn catalogue(text: &str) -> Input {
 fn input(subject: Subject, text: &str) -> Input {
     let mut input = match subject {
         Subject::Catalog => catalogue(text),
-        Subject::Runs | Subject::Tests | Subject::Campaign => runs(text),
+        Subject::Runs | Subject::Tests | Subject::AbTest => runs(text),
     };
     if subject == Subject::Tests {
         input.runs.truncate(1);
@@ -242,15 +242,15 @@ fn documents(text: &str) -> Vec<(String, Document)> {
         tests: &input.runs[at].tests,
         price: None,
     };
-    let compared = compare_runs(&side(0), &side(1), &Terms::of(&[]));
+    let compared = compare_runs(&side(0), &side(1), &Terms::new(&[]));
     let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
     let document = Document { checks, ..compare::document(&[compared], Language::English) };
     check_xml("junit", &Junit.render(&document, Options::plain(100)).unwrap().into_text().unwrap());
-    let campaign = TrialsReport.build(&input);
-    check_xml("junit", &Junit.render(&campaign, Options::plain(100)).unwrap().into_text().unwrap());
+    let ab_test = TrialsReport.build(&input);
+    check_xml("junit", &Junit.render(&ab_test, Options::plain(100)).unwrap().into_text().unwrap());
     let compared_page = compare::CompareReport.build(&input);
     let others =
-        [("compare", document), ("compare as a page", compared_page), ("campaign", campaign)];
+        [("compare", document), ("compare as a page", compared_page), ("ab-test", ab_test)];
     reports.chain(others.map(|(name, document)| (name.to_owned(), document))).collect()
 }
 

@@ -12,7 +12,7 @@ use dbdyno::report::{
 };
 
 use crate::reports::{golden, input, one_test, rendered};
-use crate::{campaigns, fixture, heatmaps, studies};
+use crate::{ab_tests, fixture, heatmaps, studies};
 
 /// Words that no German sentence has. Fields of SQL, settings and names of workloads are not among
 /// them.
@@ -105,7 +105,7 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
             vec![input(), studies::interference_input()]
         }
         Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
-        Subject::Runs | Subject::Campaign => vec![input(), two_runs(), heatmaps::input()],
+        Subject::Runs | Subject::AbTest => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
         // The catalogue is written in English.
         Subject::Catalog => Vec::new(),
@@ -163,7 +163,7 @@ fn stored(input: &Input) -> BTreeSet<String> {
 }
 
 /// The report without markup, code and stored texts.
-fn said(
+fn visible_text(
     report: &dyn Report,
     format: &dyn Format,
     input: &Input,
@@ -254,7 +254,7 @@ fn german_reports_have_no_english_word_and_no_decimal_point() {
             // The published runs have hundreds of tests: one form tells enough of them.
             let forms = if number < 2 { &["text", "markdown", "html"][..] } else { &["markdown"] };
             for name in forms {
-                let text = said(*report, format(name), &input, &stored);
+                let text = visible_text(*report, format(name), &input, &stored);
                 let told = |word: String| {
                     format!("{} {name}: '{word}' in: {}", report.name(), around(&text, &word))
                 };
@@ -295,7 +295,7 @@ fn english_sentences_do_not_stand_in_german_reports() {
     assert!(fixed.len() > 60);
     for report in REPORTS {
         for input in inputs(*report).into_iter().map(german) {
-            let text = said(*report, format("markdown"), &input, &BTreeSet::new());
+            let text = visible_text(*report, format("markdown"), &input, &BTreeSet::new());
             let standing: Vec<&String> =
                 fixed.iter().filter(|fixed| text.contains(fixed.as_str())).collect();
             assert!(standing.is_empty(), "{}: {standing:?}", report.name());
@@ -400,7 +400,7 @@ fn a_comparison_is_german_too() {
     let catalog = Catalog::embedded().unwrap();
     let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None };
     let later = Side { name: "later", run: &run, tests: &other, price: None };
-    let found = comparison::compare(&base, &later, &comparison::Terms::of(catalog.effects()));
+    let found = comparison::compare(&base, &later, &comparison::Terms::new(catalog.effects()));
     let text = rendered(
         format("markdown"),
         &compare::document(&[found], Language::German),
@@ -414,8 +414,8 @@ fn a_comparison_is_german_too() {
 }
 
 #[test]
-fn a_campaign_is_german_too() {
-    let input = german(campaigns::input());
+fn an_ab_test_is_german_too() {
+    let input = german(ab_tests::input());
     let text = rendered(format("markdown"), &TrialsReport.build(&input), Options::default());
     let plain = text.replace('\\', "").replace('\u{a0}', " ");
     assert_eq!(mistakes(&plain, &stored(&input)), Vec::<String>::new(), "{text}");

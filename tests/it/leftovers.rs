@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal};
 
-use crate::support::{PATIENCE, ended, is_alive, pause_after, signal, until};
+use crate::support::{TEST_TIMEOUT, ended, is_alive, pause_after, signal, until};
 
 /// The test that is also the processes of this module, each named by a variable of its environment.
 const SELF: &str = "leftovers::what_a_test_leaves_ends_with_it_however_it_ends";
@@ -46,7 +46,7 @@ impl Drop for Directory {
         let is_child = std::env::var_os(END).is_some();
         // Processes of a server that has stopped take their time to end on a busy machine.
         let left =
-            end_all(self.path(), if is_failed || is_child { Duration::ZERO } else { PATIENCE });
+            end_all(self.path(), if is_failed || is_child { Duration::ZERO } else { TEST_TIMEOUT });
         assert!(
             is_failed || left.is_empty(),
             "the test left processes, which were ended: {left:#?}"

@@ -1,4 +1,4 @@
-//! The limiter finds causes that we provoke on both servers: each is among those that are found,
+//! The bottleneck finds causes that we provoke on both servers: each is among those that are found,
 //! with its evidence, whatever else a busy machine adds.
 
 use std::io::{Read, Write};

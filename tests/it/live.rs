@@ -33,15 +33,15 @@ fn get(port: u16, path: &str) -> Option<(String, String)> {
 }
 
 /// The program with metrics at a port; it is ended as a user ends it.
-struct Told {
+struct MetricsProgram {
     child: Option<Child>,
     port: u16,
 }
 
-impl Told {
-    fn start(desk: &Desk, line: &str) -> Told {
+impl MetricsProgram {
+    fn start(desk: &Desk, line: &str) -> MetricsProgram {
         let port = free_port();
-        Told { child: Some(desk.spawn(&format!("{line} --metrics {port}"))), port }
+        MetricsProgram { child: Some(desk.spawn(&format!("{line} --metrics {port}"))), port }
     }
 
     /// The metrics, once they have all of this.
@@ -62,7 +62,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for MetricsProgram {
     fn drop(&mut self) {
         self.child.iter_mut().for_each(|child| drop(child.kill()));
     }
@@ -127,7 +127,7 @@ impl Drop for Prometheus {
 #[test]
 fn prometheus_reads_the_metrics_of_a_run() {
     let desk = Desk::new();
-    let told = Told::start(&desk, &format!("{LONG} --duration 300ms --repeat 1000"));
+    let told = MetricsProgram::start(&desk, &format!("{LONG} --duration 300ms --repeat 1000"));
     let prometheus = Prometheus::start(told.port);
     let page = told.with(&["dbdyno_test_kpm{"]);
     until("Prometheus has the test that is over", || {
@@ -147,7 +147,7 @@ fn prometheus_reads_the_metrics_of_a_run() {
 #[test]
 fn a_run_tells_the_test_under_way_and_every_name_of_its_own() {
     let desk = Desk::new();
-    let told = Told::start(&desk, &format!("{LONG} --duration 1h"));
+    let told = MetricsProgram::start(&desk, &format!("{LONG} --duration 1h"));
     let page = told.with(&["dbdyno_running_ops_rate{", "dbdyno_run_left_seconds "]);
     assert!(
         page.contains(
@@ -354,7 +354,7 @@ fn a_recording_is_replayed_and_reported() {
 #[test]
 fn a_monitor_tells_metrics_and_refuses_what_nobody_else_uses() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
-    let told = Told::start(&desk, &format!("monitor {} --interval 300ms", lease.url));
+    let told = MetricsProgram::start(&desk, &format!("monitor {} --interval 300ms", lease.url));
     let page =
         told.with(&["dbdyno_live_rate{kpm=\"commits\",unit=\"tps\"}", "dbdyno_monitor_info{"]);
     let known = known_names();

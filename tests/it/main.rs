@@ -7,12 +7,12 @@
     reason = "tests may panic and print"
 )]
 
+mod ab_tests;
 mod architecture;
 mod beside;
 mod branding;
 mod browser;
 mod bundles;
-mod campaigns;
 mod capacity;
 mod catalogue;
 mod chdb;

@@ -41,14 +41,14 @@ impl MySql {
         let program = Some(program).filter(|program| program.exists())?;
         let (dir, port) = (directory(), free_port());
         let (data, socket) = (dir.path().join("data"), dir.path().join("my.sock"));
-        let mut create = of(&program, &data);
+        let mut create = server_command(&program, &data);
         let log = dir.path().join("create.log");
         let created = create
             .arg("--initialize-insecure")
             .arg(format!("--log-error={}", log.display()))
             .status();
         assert!(created.unwrap().success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
-        let mut run = of(&program, &data);
+        let mut run = server_command(&program, &data);
         run.args(SETTINGS)
             .arg(format!("--port={port}"))
             .arg(format!("--socket={}", socket.display()));
@@ -82,7 +82,7 @@ impl Drop for MySql {
     }
 }
 
-fn of(program: &Path, data: &Path) -> Command {
+fn server_command(program: &Path, data: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .arg(format!("--datadir={}", data.display()))

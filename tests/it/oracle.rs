@@ -32,7 +32,7 @@ fn stub(answer: impl Fn(TcpStream) + Send + 'static) -> u16 {
 }
 
 /// Reads what comes next, sends `bytes` and closes.
-fn say(mut stream: TcpStream, bytes: &[u8]) {
+fn answer(mut stream: TcpStream, bytes: &[u8]) {
     let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
@@ -78,7 +78,7 @@ fn a_service_that_the_listener_does_not_know_is_one_line() {
     for (code, words) in
         [(12514, ["ORA-12514", "lsnrctl services"]), (12516, ["ORA-12516", "'processes'"])]
     {
-        let port = stub(move |stream| say(stream, &refusal(code)));
+        let port = stub(move |stream| answer(stream, &refusal(code)));
         check(&desk, &format!("127.0.0.1:{port}/sales")).fails(3, &words);
     }
     check(&desk, "127.0.0.1:1/sales")
@@ -92,7 +92,7 @@ fn a_server_that_is_silent_or_breaks_off_ends_the_login() {
     check(&desk, &format!("127.0.0.1:{silent}/sales?connect_timeout=1")).fails(3, &["within 1 s"]);
     let half = refusal(12514)[..20].to_vec();
     for begun in [Vec::new(), half] {
-        let port = stub(move |stream| say(stream, &begun));
+        let port = stub(move |stream| answer(stream, &begun));
         check(&desk, &format!("127.0.0.1:{port}/sales")).fails(3, &["closed the connection"]);
     }
 }
@@ -110,7 +110,7 @@ fn what_no_oracle_server_would_say_is_one_line() {
         no_number,
     ];
     for bytes in garbage {
-        let port = stub(move |stream| say(stream, &bytes));
+        let port = stub(move |stream| answer(stream, &bytes));
         let done = check(&desk, &format!("127.0.0.1:{port}/sales")).fails(3, &["127.0.0.1"]);
         let is_told = ["cannot be read", "closed the connection"]
             .iter()

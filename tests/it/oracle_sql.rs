@@ -260,8 +260,10 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
     let mut session = translator(&lease);
     let workloads: Vec<&Workload> =
         catalog.workloads().filter(|workload| workload.parts.is_empty()).collect();
-    let pairs: Vec<(&Workload, Option<Pair>)> =
-        workloads.iter().map(|workload| (*workload, Pair::of(&catalog, workload))).collect();
+    let pairs: Vec<(&Workload, Option<Pair>)> = workloads
+        .iter()
+        .map(|workload| (*workload, Pair::from_workload(&catalog, workload)))
+        .collect();
     create_translated(session.as_mut(), &desk, &pairs);
     let mut mode = mariadb_mode::Mode::new(&desk, &catalog);
     let mut table = vec![
@@ -315,7 +317,7 @@ fn the_translated_harness_is_timed_against_the_barest_loop() {
     let mut session = translator(&lease);
     for id in ["SRV-QUERY1", "SRV-QUERY25"] {
         let workload = &catalog.find(id).unwrap().entry.workload;
-        let pairs = [(workload, Pair::of(&catalog, workload))];
+        let pairs = [(workload, Pair::from_workload(&catalog, workload))];
         create_translated(session.as_mut(), &desk, &pairs);
         let oracle = &pairs[0].1.as_ref().unwrap().oracle;
         let routine =
@@ -403,7 +405,7 @@ fn rows_and_checksums_by_oracles_text_are_those_of_the_row_function() {
         let sums = session
             .query(translate(&desk, &text("checksum"), "query").trim().trim_end_matches(';'), &[])
             .unwrap();
-        assert_eq!(whole(&sums), Ok(Checksum::of(rows, 1..10_001)), "{size_gb} GB");
+        assert_eq!(whole(&sums), Ok(Checksum::compute(rows, 1..10_001)), "{size_gb} GB");
     }
 }
 
@@ -449,7 +451,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(catalog: &Catalog, workload: &Workload) -> Option<Pair> {
+    fn from_workload(catalog: &Catalog, workload: &Workload) -> Option<Pair> {
         let with = match workload.id.as_str() {
             "STO-WRITE" | "STO-FILES" => ":file_mb=1",
             "CPU-FIBONACCI" => ":n=12",

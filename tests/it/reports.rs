@@ -54,7 +54,7 @@ pub fn golden(name: &str, actual: &str) -> Result<(), String> {
 /// Input of a report on this subject.
 fn input_for(subject: Subject) -> Input {
     match subject {
-        Subject::Runs | Subject::Campaign => input(),
+        Subject::Runs | Subject::AbTest => input(),
         Subject::Tests => one_test(),
         Subject::Catalog => small_catalog(),
     }

@@ -530,7 +530,7 @@ fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
 fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let mut looks = 0;
     let mut probes = ProbeSet::default();
-    probes.push(Box::new(CpuSpeedProbe::of(move || {
+    probes.push(Box::new(CpuSpeedProbe::from_sampler(move || {
         looks += 1;
         let speed = if looks < 2 { 1.0 } else { 0.62 };
         CpuSpeedSample {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{RunRecord, Test};
-use dbdyno::report::ab_test::{CAMPAIGN, SIDE};
+use dbdyno::report::ab_test::{AB_TEST, SIDE};
 use dbdyno::report::{REPORTS, Subject};
 use dbdyno::serve::stored::{self, Chosen};
 use dbdyno::store::{Reads, Store};
@@ -67,7 +67,7 @@ fn figures_are_the_tests_without_their_seconds() {
     assert_eq!(store.figures(id).unwrap(), tests);
 }
 
-/// Both sides of a campaign, a calibration of their platform, so many of another, and the run that
+/// Both sides of an A/B test, a calibration of their platform, so many of another, and the run that
 /// reports are of.
 fn crowd(place: &Path, others: u32) {
     let labelled = |labels: &[(&str, &str)], cpu: &str| {
@@ -77,7 +77,7 @@ fn crowd(place: &Path, others: u32) {
         run.disclosure.set("hardware", "cpu_model", cpu);
         run
     };
-    let [a, b] = ["A", "B"].map(|side| labelled(&[(CAMPAIGN, "2026-03-02"), (SIDE, side)], "ours"));
+    let [a, b] = ["A", "B"].map(|side| labelled(&[(AB_TEST, "2026-03-02"), (SIDE, side)], "ours"));
     let calibration = |cpu| labelled(&[("calibration", "yes")], cpu);
     let others = (0..others).map(|_| calibration("theirs"));
     let runs: Vec<RunRecord> = [a, b, calibration("ours")]
@@ -117,7 +117,7 @@ fn reads(place: &Path) -> Vec<(String, Reads)> {
     let store = Store::open_to_read(place).unwrap();
     let sides = stored::sides(&store, &store.run("2").unwrap()).unwrap();
     assert_eq!(sides.iter().map(|side| side.run.id).collect::<Vec<_>>(), [1, 2]);
-    of_reports.chain([("campaign".to_string(), store.reads())]).collect()
+    of_reports.chain([("ab-test".to_string(), store.reads())]).collect()
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
     let catalog = Catalog::only_dir(dir.path()).unwrap_or_else(|error| panic!("{error}"));
     let request = |workload: &str| Request {
         workloads: vec![workload.into()],
-        jobs: Some(AskedRamp::of(1)),
+        jobs: Some(AskedRamp::single(1)),
         size_gb: Some(0.25),
         ..Request::new(Skeleton.name(), Skeleton.capabilities(), 1)
     };

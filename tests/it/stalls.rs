@@ -50,7 +50,7 @@ impl Stand {
     fn lookup(&self, drive: Drive) -> Selection {
         let request = plan::Request {
             workloads: vec!["SRV-QUERY1".into()],
-            jobs: Some(AskedRamp::of(1)),
+            jobs: Some(AskedRamp::single(1)),
             drive: Some(drive),
             warmup_s: Some(1.0),
             duration_s: Some(4.0),

@@ -51,7 +51,7 @@ fn layers(document: &Value) -> &Vec<Value> {
 
 /// Every row has a figure within its interval, or says why it has none.
 #[track_caller]
-fn assert_told(rows: &[Value]) {
+fn assert_complete(rows: &[Value]) {
     for row in rows {
         match row["us"].as_f64() {
             None => assert!(row["why"].is_string(), "{row}"),
@@ -88,7 +88,7 @@ fn a_private_server_is_measured_by_every_way_that_it_has() {
             expected.insert(format!("client {transport} {protocol}"), 6);
         }
         assert_eq!(counted(&desk), expected, "{}", kind.engine);
-        assert_told(layers(&document));
+        assert_complete(layers(&document));
         // A private server has no certificate.
         assert!(why(layers(&document), "tls")[0].starts_with("not measured: "), "{document:#}");
         if protocols.len() == 2 {
@@ -112,7 +112,7 @@ fn an_existing_server_is_measured_by_the_ways_that_reach_it_and_gets_no_account(
     let done = desk.run(&format!("layers {} {SHORT} --blocks 1 --format json", lease.url)).ok();
     let rows = done.json();
     let rows = layers(&rows);
-    assert_told(rows);
+    assert_complete(rows);
     assert_eq!(column(session(&lease.url).as_mut(), accounts), Vec::<String>::new());
     // Over TCP the superuser has no password: the reason stands where the figure would.
     let counted = counted(&desk);
@@ -127,7 +127,7 @@ fn an_existing_server_is_measured_by_the_ways_that_reach_it_and_gets_no_account(
 fn in_our_process_there_is_only_the_call() {
     let desk = Desk::new();
     let document = desk.run(&format!("layers sqlite {SHORT} --blocks 6 --format json")).ok().json();
-    assert_told(layers(&document));
+    assert_complete(layers(&document));
     assert_eq!(counted(&desk), BTreeMap::from([("client process -".to_string(), 6)]));
     for layer in ["transport", "tcp", "text", "simple", "tls"] {
         assert_eq!(

@@ -173,7 +173,7 @@ fn the_mean_of_a_group_is_that_of_its_valid_figures() {
         tests: &input.runs[at].tests,
         price: None,
     };
-    let found = compare(&side(0), &side(1), &Terms::of(&[]));
+    let found = compare(&side(0), &side(1), &Terms::new(&[]));
     let mean = found
         .groups
         .iter()

@@ -25,7 +25,7 @@ pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --
 /// where and when we are.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a machine that others keep busy.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Tries of a test that looks into a window of less than a second, and the wait for a processor
 /// that spoils one.
 const CALM_TRIES: usize = 10;
@@ -103,7 +103,7 @@ impl Desk {
 
 /// Runs a command to its end.
 pub fn finished(command: Command, line: &str) -> Done {
-    let output = assert_cmd::Command::from_std(command).timeout(PATIENCE).output().unwrap();
+    let output = assert_cmd::Command::from_std(command).timeout(TEST_TIMEOUT).output().unwrap();
     done(output, line)
 }
 
@@ -120,7 +120,7 @@ pub fn ended(child: Child, line: &str) -> Done {
     let pid = Pid::from_child(&child);
     let (tell_end, end) = std::sync::mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
-        let is_late = end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        let is_late = end.recv_timeout(TEST_TIMEOUT) == Err(RecvTimeoutError::Timeout);
         if is_late && rustix::process::kill_process_group(pid, Signal::KILL).is_err() {
             let _ = rustix::process::kill_process(pid, Signal::KILL); // it may have ended just now
         }
@@ -198,7 +198,7 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !so() {
         let waited = began.elapsed();
-        assert!(waited < PATIENCE, "waited in vain until {what}");
+        assert!(waited < TEST_TIMEOUT, "waited in vain until {what}");
         std::thread::sleep(pause_after(waited));
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs on several load machines: processes of this one, with clocks that differ, one killed, all
+//! Jobs on several load generators: processes of this one, with clocks that differ, one killed, all
 //! interrupted.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::support::{Desk, column, ended, finished, session, signal, until};
 /// Seconds by which one clock is ahead.
 const AHEAD_S: f64 = 3.0;
 
-/// Load machines that end with the test.
+/// Load generators that end with the test.
 struct Machines(Vec<Child>);
 
 impl Machines {

@@ -193,10 +193,10 @@ fn judge(args: &Args, results: &Path) -> Result<Judged> {
     let input = Input { is_gate: true, fail_below: LIMIT, catalog, ..input };
     let found = comparisons(&input);
     let comparison = found.first().ok_or_else(|| failed(results, &"no comparison"))?;
-    Ok(of(args, comparison))
+    Ok(count_judged(args, comparison))
 }
 
-fn of(args: &Args, comparison: &Comparison) -> Judged {
+fn count_judged(args: &Args, comparison: &Comparison) -> Judged {
     let (made, suite): (Vec<&Row>, Vec<&Row>) =
         comparison.kpms.iter().partition(|row| row.subject.group == GROUP);
     let known: Vec<&Row> = suite.into_iter().filter(|row| row.ratio.span.is_ok()).collect();

@@ -46,7 +46,7 @@ struct Api {
 impl Api {
     /// # Safety
     /// The library is DuckDB's and stays loaded.
-    unsafe fn of(library: &Library) -> std::result::Result<Api, libloading::Error> {
+    unsafe fn load(library: &Library) -> std::result::Result<Api, libloading::Error> {
         // SAFETY: the caller's; the types are those of the header.
         unsafe {
             Ok(Api {
@@ -81,7 +81,7 @@ pub fn run(lab: &Lab, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> R
     // SAFETY: it is DuckDB's library, which our engine has loaded too.
     let library = unsafe { Library::new(dir.join("libduckdb.so")) }.map_err(named)?;
     // SAFETY: as above; the library outlives the loop.
-    let api = unsafe { Api::of(&library) }.map_err(named)?;
+    let api = unsafe { Api::load(&library) }.map_err(named)?;
     std::thread::scope(|scope| {
         // SAFETY: as above.
         let thread = scope.spawn(|| unsafe { statements(&api, file, sql, keys, widths, seconds) });

@@ -40,7 +40,7 @@ pub fn workload_of(
     let engine = engine::find(engine).ok_or_else(|| failed(engine, "is not compiled in"))?;
     let request = plan::Request {
         workloads: vec![id.to_owned()],
-        jobs: Some(AskedRamp::of(1)),
+        jobs: Some(AskedRamp::single(1)),
         drive: Some(drive),
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
@@ -55,7 +55,7 @@ pub fn workload_of(
 pub fn fixed(lab: &Lab, id: &str, drive: Drive, ops: u64) -> Result<Selection> {
     let request = plan::Request {
         workloads: vec![id.to_owned()],
-        jobs: Some(AskedRamp::of(1)),
+        jobs: Some(AskedRamp::single(1)),
         drive: Some(drive),
         ops_per_job: Some(ops),
         size_gb: Some(lab.size_gb),

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dbdyno::campaign::standard_definition;
 use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{self, Definition, LoadedDataset, Lock, Recipe, Request, Site, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno::error::Result;
 use dbdyno::model::{TableRef, Target};
+use dbdyno::run::standard_definition;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use secrecy::SecretString;
 

@@ -1,27 +1,34 @@
 //! Cost of measuring: the lookup with all probes, both samplers (counters, sessions) and the watch
-//! of the platform, against the lookup alone, by the processor time that client and server spend
-//! per op; and the lookup beside a monitor against the lookup alone.
+//! of the platform, against the lookup alone: by the processor time that client and server spend per
+//! op, and by the kernel's account of the threads that measure; and the lookup beside a monitor
+//! against the lookup alone.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dbdyno::campaign::sampler::Sampler;
-use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
 use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
+use dbdyno::run::sampler::Sampler;
+use dbdyno::run::{Fresh, Keep, Request};
+use dbdyno::sql::statement;
 use dbdyno::test_runner::SessionSource;
+use rustix::thread::ClockId;
 
 use crate::drive;
 use crate::failed;
 use crate::lab::Lab;
 use crate::lab::PROFILE;
+use crate::machine::Meter;
 use crate::pairs::{
-    CLIENT_AND_SERVER, Comparison, Done, Outcome, Precision, Rules, interleave, interleave_until,
+    CLIENT_AND_SERVER, Comparison, Done, Half, Outcome, Pair, Precision, Rules, interleave,
+    interleave_until,
 };
 
 /// Least part of the work per processor second that measuring must leave.
@@ -45,18 +52,21 @@ pub fn compare(
         for &jobs in jobs {
             let (mut probes, sampler) = (probes(lab)?, sampler(lab)?);
             let sessions = sampler.as_ref().map(|sampler| sampler as &Mutex<dyn SessionSource>);
-            let mut read = |_| {
-                let reading = probes.read();
-                (reading.counters, reading.cost_ms)
-            };
+            let name = format!(
+                "{} lookup in the {name} drive with all probes against without, jobs {jobs}",
+                lab.engine.name()
+            );
+            let left = RefCell::new(Vec::new());
             let comparison = Comparison {
-                name: format!(
-                    "{} lookup in the {name} drive with all probes against without, jobs {jobs}",
-                    lab.engine.name()
-                ),
+                name: name.clone(),
                 unit: "ops/s",
                 target: Some(TARGET),
-                ours: &mut || drive::run_probed(lab, &selection, jobs, &mut read, sessions),
+                ours: &mut || {
+                    let (done, part) =
+                        counted(lab, rules, &selection, jobs, &mut probes, sessions)?;
+                    left.borrow_mut().extend(part);
+                    Ok(done)
+                },
                 peer: &mut || {
                     drive::run_probed(
                         lab,
@@ -68,9 +78,71 @@ pub fn compare(
                 },
             };
             outcomes.extend(interleave_until(rules, precision, comparison)?);
+            outcomes.extend(by_account(&name, left.take()));
         }
     }
     Ok(())
+}
+
+/// A test with all probes and samplers, and the part of the processor time of client and server
+/// that was left to it; none if the kernel does not account for the sessions that measure.
+fn counted(
+    lab: &Lab,
+    rules: &Rules,
+    selection: &Selection,
+    jobs: u32,
+    probes: &mut Probes,
+    sessions: Option<&Mutex<dyn SessionSource>>,
+) -> Result<(Done, Option<f64>)> {
+    let own_s = Cell::new(0.0);
+    let mut read = |_| {
+        let began_s = thread_cpu_s();
+        let reading = probes.set.read();
+        own_s.set(own_s.get() + thread_cpu_s() - began_s);
+        (reading.counters, reading.cost_ms)
+    };
+    let meter = Meter::start(rules.server_pid)?;
+    let session_s = probes.session.and_then(scheduled_s);
+    let database = lab.database.as_ref();
+    let result = drive::test(database, lab, selection, jobs, &mut read, sessions)?;
+    let session_s =
+        probes.session.and_then(scheduled_s).zip(session_s).map(|(end, begin)| end - begin);
+    let usage = meter.usage()?;
+    let cost = result.waits.as_ref().map(|waits| waits.cost);
+    let sampler_s = cost.and_then(|cost| Some(cost.own_cpu_s + cost.server_cpu_s?));
+    let measuring_s = session_s.zip(sampler_s).map(|(a, b)| a + b + own_s.get());
+    let part = measuring_s.map(|seconds| 1.0 - seconds / (usage.client_s + usage.server_s));
+    Ok((Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }, part))
+}
+
+/// The same comparison by the kernel's account: what the threads and sessions that measure used
+/// themselves. It is precise where rates are not, and does not see that they disturb the others.
+fn by_account(name: &str, left: Vec<f64>) -> Option<Outcome> {
+    let half = |part: f64| Half { rate: 1000.0 * part, client_us: None, server_us: None };
+    let pair = |part| Pair { ours: half(part), peer: half(1.0) };
+    let pairs: Vec<Pair> = left.into_iter().map(pair).collect();
+    (!pairs.is_empty()).then(|| Outcome {
+        name: format!("{name}: left by the threads and sessions that measure"),
+        unit: "ms of a CPU second",
+        target: Some(TARGET),
+        pairs,
+        dropped: 0,
+        is_estimated: true,
+        is_two_sided: false,
+    })
+}
+
+/// Processor time of this thread.
+fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Processor time of a thread or process so far (`/proc/pid/schedstat`: ns on a processor, ns
+/// waiting, slices).
+fn scheduled_s(thread: u32) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
 /// The lookup in the client drive beside a monitor of the server at its usual interval.
@@ -157,17 +229,25 @@ fn sampler(lab: &Lab) -> Result<Option<Mutex<Sampler>>> {
     Ok(sampler.map(Mutex::new))
 }
 
-/// All that a run reads.
-fn probes(lab: &Lab) -> Result<ProbeSet> {
+/// All that a run reads, and the thread or process of the server that answers it.
+struct Probes {
+    set: ProbeSet,
+    session: Option<u32>,
+}
+
+fn probes(lab: &Lab) -> Result<Probes> {
     let (storage, server_pids) = (lab.database.storage_path(), lab.database.server_pids());
     let context = ProbeContext {
         storage: storage.as_deref(),
         server_pids: &server_pids,
         ..ProbeContext::default()
     };
-    let mut probes = ProbeSet::host(&context);
-    let session = lab.database.session().map_err(|error| error.at(lab.engine.name()))?;
+    let mut set = ProbeSet::host(&context);
+    let mut session = lab.database.session().map_err(|error| error.at(lab.engine.name()))?;
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);
-    probes.push(Box::new(SqlProbe::new(session, &blocks)));
-    Ok(probes)
+    let own = blocks.iter().find(|block| block.name == "sessions.own");
+    let own = own.and_then(|block| session.query(statement(&block.text), &[]).ok());
+    let number = own.as_ref().and_then(|rows| rows.scalar()?.parse().ok());
+    set.push(Box::new(SqlProbe::new(session, &blocks)));
+    Ok(Probes { set, session: number })
 }

@@ -103,8 +103,8 @@ impl Pgbench {
             .for_each(|password| _ = command.env("PGPASSWORD", password.expose_secret()));
         let output = command.output().map_err(|error| failed("pgbench", error.to_string()))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(failed("pgbench", said.lines().last().unwrap_or("failed").to_owned()));
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(failed("pgbench", message.lines().last().unwrap_or("failed").to_owned()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -15,8 +15,8 @@ use secrecy::SecretString;
 use super::failed;
 
 /// Number of attempts, and the time between them, to see that the server encrypts.
-const LOOKS: u32 = 200;
-const LOOK: Duration = Duration::from_millis(50);
+const MAX_POLLS: u32 = 200;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A port of the loopback interface that nobody uses.
 pub fn free_port() -> Result<u16> {
@@ -52,11 +52,11 @@ pub fn encrypt(
     );
     let password = SecretString::from(password);
     // The server takes a moment to read its settings.
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_POLLS {
         if opened(&url, Some(password.clone())).is_ok() {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     opened(&url, Some(password.clone())).map(|_| (url, password))
 }

@@ -32,7 +32,12 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let tally = &result.total;
     let counts = Counts { ops: tally.ops, rows: tally.rows, before };
     let subject = Subject { engine: lab.engine.name(), workload: WORKLOAD, drive: Drive::Client };
-    told(session.as_mut(), &counts, OWN, &mut Report { subject, agreements: &mut agreements })?;
+    compare_counts(
+        session.as_mut(),
+        &counts,
+        OWN,
+        &mut Report { subject, agreements: &mut agreements },
+    )?;
 
     let before = begin(session.as_mut())?;
     let script = pgbench::write_script(lab, "select 1 as one;\n")?;
@@ -43,7 +48,12 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let ops = pgbench::processed(&text).ok_or_else(|| failed(PGBENCH, "printed no count"))?;
     let counts = Counts { ops, rows: ops, before };
     let subject = Subject { engine: lab.engine.name(), workload: PGBENCH, drive: Drive::Client };
-    told(session.as_mut(), &counts, FIRST, &mut Report { subject, agreements: &mut agreements })?;
+    compare_counts(
+        session.as_mut(),
+        &counts,
+        FIRST,
+        &mut Report { subject, agreements: &mut agreements },
+    )?;
     Ok(agreements)
 }
 
@@ -59,7 +69,7 @@ fn begin(session: &mut dyn Session) -> Result<u64> {
     postgres::sessions(session)
 }
 
-fn told(
+fn compare_counts(
     session: &mut dyn Session,
     counts: &Counts,
     bound: Bound,

@@ -112,8 +112,8 @@ pub fn logged(lab: &Lab, from: &str, to: &str, change: Change) -> Result<Logged>
     let output = command.args(["--start", from, "--end", to]).output();
     let output = output.map_err(|error| failed(LOG, format!("cannot be run ({error})")))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(LOG, said.lines().last().unwrap_or("failed").to_owned()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(LOG, message.lines().last().unwrap_or("failed").to_owned()));
     }
     Ok(transactions(&String::from_utf8_lossy(&output.stdout), change))
 }

@@ -137,8 +137,8 @@ fn by_oracle(lab: &Lab, oracle: &Path) -> Result<[u64; 2]> {
             Ok([count(hits)?, count(same)?])
         }
         _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(failed(ORACLE, said.lines().last().unwrap_or("printed nothing").to_owned()))
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(failed(ORACLE, message.lines().last().unwrap_or("printed nothing").to_owned()))
         }
     }
 }

@@ -17,7 +17,7 @@ const CALLS: &str = "trace=pread64,pwrite64,fdatasync,fsync";
 pub struct Trace {
     process: Child,
     /// It writes no more than some lines into it, and none of them is missed.
-    said: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
     file: PathBuf,
 }
 
@@ -45,18 +45,18 @@ impl Trace {
         let spawned = command.stderr(Stdio::piped()).spawn();
         let mut process =
             spawned.map_err(|error| failed(NAME, format!("cannot be run ({error})")))?;
-        let said = process.stderr.take().ok_or_else(|| failed(NAME, "has no output"))?;
-        let mut said = BufReader::new(said);
+        let stderr = process.stderr.take().ok_or_else(|| failed(NAME, "has no output"))?;
+        let mut stderr = BufReader::new(stderr);
         let mut line = String::new();
         // "strace: Process 4711 attached with 12 threads"
         while !line.contains("attached") {
             line.clear();
-            let read = said.read_line(&mut line);
+            let read = stderr.read_line(&mut line);
             if read.map_err(|error| failed(NAME, error.to_string()))? == 0 {
                 return Err(failed(NAME, format!("cannot attach to process {pid}")));
             }
         }
-        Ok(Trace { process, said, file })
+        Ok(Trace { process, stderr, file })
     }
 
     /// Detaches: the calls so far.
@@ -65,7 +65,7 @@ impl Trace {
         kill_process(Pid::from_child(&self.process), Signal::INT)
             .map_err(|error| wrong(error.to_string()))?;
         // What it says while it leaves must not fill the pipe.
-        while self.said.read_line(&mut String::new()).unwrap_or_default() > 0 {}
+        while self.stderr.read_line(&mut String::new()).unwrap_or_default() > 0 {}
         self.process.wait().map_err(|error| wrong(error.to_string()))?;
         let text = std::fs::read(&self.file).map_err(|error| wrong(error.to_string()))?;
         Ok(String::from_utf8_lossy(&text).lines().filter_map(call).collect())

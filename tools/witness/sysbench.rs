@@ -94,8 +94,9 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
         let text = run(lab, change.workload, "run", events)?;
         let counted = counter(session.as_mut(), change.counter)? - before;
         let executed = mariadb::events(session.as_mut(), mariadb::EXECUTE)?;
-        let said = |name| figure(&text, name).ok_or_else(|| failed("sysbench", "printed no count"));
-        let (changed, all) = (said("write:")?, said("total:")?);
+        let figure_of =
+            |name| figure(&text, name).ok_or_else(|| failed("sysbench", "printed no count"));
+        let (changed, all) = (figure_of("write:")?, figure_of("total:")?);
         let workload = change.workload;
         let subject = Subject { engine: lab.engine.name(), workload, drive: Drive::Client };
         let mut report = Report { subject, agreements: &mut agreements };

@@ -70,7 +70,7 @@ pub fn agreements(
     let selection = drive::workload(lab, case.id, drive, seconds)?;
     let client = drive::workload(lab, case.id, Drive::Client, seconds)?;
     let script = match drive {
-        Drive::Client => Some(Script::of(lab, &client)).filter(Script::is_whole),
+        Drive::Client => Some(Script::new(lab, &client)).filter(Script::is_whole),
         Drive::Database => None,
     };
     let mut seen = Turns::default();
@@ -196,7 +196,7 @@ struct Script {
 }
 
 impl Script {
-    fn of(lab: &Lab, selection: &Selection) -> Script {
+    fn new(lab: &Lab, selection: &Selection) -> Script {
         let (mut branches, mut keys, mut count) = (Vec::new(), BTreeMap::new(), 0);
         if let JobCode::Client { branches: all, binds, .. } = &selection.parts[0].code {
             branches.clone_from(all);

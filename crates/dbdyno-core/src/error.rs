@@ -14,7 +14,7 @@ pub enum Kind {
     Target,
     /// As `Target`: the server wants a password and none is given. The user may be asked for it.
     NoPassword,
-    /// As `Target`: a load machine of several is gone.
+    /// As `Target`: a load generator of several is gone.
     WorkerLost,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,

@@ -27,7 +27,7 @@ const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each bl
 /// The same of a duet.
 const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
                     block's ratio is the geometric mean of both. The columns A and B are of half a \
-                    machine beside the other side.";
+                    machine while the other half ran the other side.";
 
 /// A figure of which nothing can be said, because no trial, or none of one side, can be used.
 const UNUSABLE: &str = "invalid";
@@ -35,8 +35,8 @@ const UNUSABLE: &str = "invalid";
 /// The label of a run that says which settings the user gave.
 pub const SETTINGS: &str = "set";
 
-/// Labels of a run that tell its campaign (its begin), and which side it is.
-pub const CAMPAIGN: &str = "campaign";
+/// Label of a run that names its A/B test: the time at which that started.
+pub const AB_TEST: &str = "campaign";
 /// Label of a run of an A/B test that says which side it is: `A` or `B`.
 pub const SIDE: &str = "side";
 
@@ -60,7 +60,7 @@ impl Report for TrialsReport {
     }
 
     fn subject(&self) -> Subject {
-        Subject::Campaign
+        Subject::AbTest
     }
 
     fn build(&self, input: &Input) -> Document {
@@ -90,7 +90,7 @@ impl Report for TrialsReport {
     }
 }
 
-/// The rows of a campaign's two runs.
+/// The rows of the two runs of an A/B test.
 pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     let plan = &base.run.plan;
@@ -103,7 +103,7 @@ pub fn rows_of(input: &Input) -> Vec<Row> {
     .1
 }
 
-/// The figures that only one of a campaign's two runs has.
+/// The figures that only one of the two runs of an A/B test has.
 pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     unpaired(&base.tests, &other.tests)
@@ -155,7 +155,7 @@ impl Found<'_> {
             title: language.say("A/B test: A = {base}, B = {other}", &sides),
             sections: sections.into(),
             language,
-            data: Some(json::value(&Data::of(self))),
+            data: Some(json::value(&Data::new(self))),
             checks: vec![self.checks(input.fail_below)],
             ..Document::default()
         }
@@ -166,7 +166,7 @@ impl Found<'_> {
         let said = |outcome: Outcome| {
             let judged = self.rows.iter().filter(|row| row.verdict != Status::Invalid);
             let count = judged.filter(|row| row.outcome == outcome).count();
-            format!("{count} {}", self.said(language, outcome))
+            format!("{count} {}", self.outcome_text(language, outcome))
         };
         let unusable = self.rows.iter().filter(|row| row.verdict == Status::Invalid).count();
         let unusable = (unusable > 0).then(|| format!("{unusable} {}", language.phrase(UNUSABLE)));
@@ -179,7 +179,7 @@ impl Found<'_> {
         language.say("Figures of B: {counts}.", &[("counts", &all)])
     }
 
-    fn said(&self, language: Language, outcome: Outcome) -> String {
+    fn outcome_text(&self, language: Language, outcome: Outcome) -> String {
         match outcome {
             Outcome::Equal => language.sentence(
                 &Sentence::new("equal within {margin%}").with("margin", self.rule.margin),
@@ -195,7 +195,7 @@ impl Found<'_> {
         match (row.outcome, row.more_min) {
             _ if row.verdict == Status::Invalid => language.phrase(UNUSABLE),
             (Outcome::Undecided, Some(min)) => language.sentence(&minutes(min)),
-            (outcome, _) => self.said(language, outcome),
+            (outcome, _) => self.outcome_text(language, outcome),
         }
     }
 
@@ -367,7 +367,7 @@ struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    fn of(found: &'a Found<'a>) -> Data<'a> {
+    fn new(found: &'a Found<'a>) -> Data<'a> {
         Data {
             schema_version: SCHEMA_VERSION,
             base: found.base.name,

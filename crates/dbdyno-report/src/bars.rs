@@ -52,7 +52,7 @@ pub(super) fn one_job(input: &Input) -> Option<Bars> {
 /// The mean time of an op, or the time that a publication prints for all work of a job.
 fn one_job_time<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let is_time = |speed: &Figure<'_>| speed.unit == "s" && speed.better == Better::Lower;
-    ramp::one_job_s(tests).or_else(|| METRICS[0].of(tests).filter(is_time))
+    ramp::one_job_s(tests).or_else(|| METRICS[0].figure(tests).filter(is_time))
 }
 
 /// False where measured times stand beside published ones of another op: a publication's table has

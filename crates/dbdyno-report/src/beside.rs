@@ -186,7 +186,7 @@ struct Letters(Vec<String>);
 
 impl Letters {
     /// `a c`: the letters of a pair's notes.
-    fn of(&mut self, pair: &Pair, language: Language) -> String {
+    fn of_pair(&mut self, pair: &Pair, language: Language) -> String {
         let letters = pair.semantics.iter().map(|note| {
             let text = language.sentence(&note.text);
             let at = self.0.iter().position(|known| *known == text).unwrap_or_else(|| {
@@ -234,7 +234,7 @@ fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
     ];
     let mut table = Table::new(language, format!("beside {}", one.theirs), columns);
     for pair in &one.pairs {
-        let notes = letters.of(pair, language);
+        let notes = letters.of_pair(pair, language);
         table.rows.push(pair_cells(pair, notes, language));
     }
     table.drop_empty_columns();
@@ -329,7 +329,7 @@ fn part(one: &Beside, language: Language) -> Part {
     if !one.pairs.is_empty() {
         let mut letters = Letters::default();
         let rows = one.pairs.iter().map(|pair| {
-            let notes = letters.of(pair, language);
+            let notes = letters.of_pair(pair, language);
             drawn(pair, notes, language)
         });
         let heads = ["Yours / theirs", "Theirs", "Yours", "Unit", "Notes"];

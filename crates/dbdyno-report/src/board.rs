@@ -192,7 +192,7 @@ fn part(input: &Input, metric: &Metric) -> Part {
 
 fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
     let language = input.language;
-    let known = ValidValue::of(figure);
+    let known = ValidValue::from_figure(figure);
     let verdict = figure.verdict();
     Shown {
         test: figure.test.seq(),

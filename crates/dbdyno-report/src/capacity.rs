@@ -46,11 +46,12 @@ impl Report for CapacityReport {
         let platforms = platforms(input, &names);
         let language = input.language;
         let several = platforms.len() > 1;
-        let told: Vec<String> = platforms.iter().map(|platform| told(language, platform)).collect();
+        let answers: Vec<String> =
+            platforms.iter().map(|platform| describe(language, platform)).collect();
         let chosen: Vec<String> = chosen(language, &platforms).filter(|_| several).collect();
-        let answer = if several { chosen.join(" ") } else { told.join(" ") };
+        let answer = if several { chosen.join(" ") } else { answers.join(" ") };
         let mut answers: Vec<Block> =
-            told.into_iter().filter(|_| several).map(Block::Paragraph).collect();
+            answers.into_iter().filter(|_| several).map(Block::Paragraph).collect();
         answers.extend(several.then(|| Block::Table(sizes(language, &platforms))));
         let how = Block::Paragraph(language.phrase(HOW_TO_READ));
         let sections = [
@@ -81,10 +82,10 @@ pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>>
 }
 
 /// Needs whose measured figures stand in the answer; those of all stand below the table.
-const MAX_TOLD: usize = 3;
+const MAX_DESCRIBED: usize = 3;
 
 /// The answer of a platform in a few sentences.
-fn told(language: Language, platform: &Platform<'_>) -> String {
+fn describe(language: Language, platform: &Platform<'_>) -> String {
     let outcome = answer_of(language, platform);
     let verdict = match platform.settling_command() {
         Some(command) => language.say(
@@ -108,7 +109,7 @@ fn told(language: Language, platform: &Platform<'_>) -> String {
             language.sentence_grouped(answer.why.as_ref()?)
         ))
     });
-    sentences.chain(why).chain(measured.take(MAX_TOLD)).collect::<Vec<_>>().join(" ")
+    sentences.chain(why).chain(measured.take(MAX_DESCRIBED)).collect::<Vec<_>>().join(" ")
 }
 
 /// Yes, no, so many times by a figure with a doubt, or not covered.
@@ -195,14 +196,14 @@ fn chosen<'a>(
         none,
         named("capacity_smallest", cores),
         unknown("capacity_no_cores", cores),
-        told_cheapest(language, platforms),
+        describe_cheapest(language, platforms),
         unknown("capacity_no_price", cost),
     ];
     all.into_iter().flatten()
 }
 
 /// The cheapest that fits, or why that is not known.
-fn told_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
+fn describe_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
     match cheapest(platforms) {
         Cheapest::Known(found) => {
             let names: Vec<String> = found.iter().map(|one| one.name.to_string()).collect();

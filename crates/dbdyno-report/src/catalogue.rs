@@ -2,7 +2,7 @@
 //! other suites.
 
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
-use super::picture::{Fold, Head, Page, Part as PagePart, Picture, Said};
+use super::picture::{Fold, Head, Page, Part as PagePart, Picture, StyledText};
 use super::{Input, Report, Statements, Subject};
 use dbdyno_core::catalog::{Group, Suite, SuiteEntry};
 use dbdyno_core::model::{
@@ -76,7 +76,7 @@ fn page(input: &Input) -> Page {
         head: Head {
             kind: "catalog".into(),
             title: "Catalog".into(),
-            answer: Said::sentence(&answer),
+            answer: StyledText::sentence(&answer),
             ..Head::default()
         },
         parts: parts.collect(),

@@ -90,7 +90,7 @@ fn terms<'a>(input: &'a Input, base: &Side<'_>, other: &Side<'_>) -> Terms<'a> {
 /// The document of comparisons with one base.
 pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     let several = comparisons.len() > 1;
-    let data = Some(json::value(&Data::of(comparisons)));
+    let data = Some(json::value(&Data::new(comparisons)));
     let mut document =
         Document { title: title(comparisons, language), language, data, ..Document::default() };
     for comparison in comparisons {

@@ -90,7 +90,7 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     sections.extend(limits.map(|blocks| section("What limits", blocks)));
     let open = open_loop::blocks(language, data);
     sections.extend(open.map(|blocks| section("Open loop", blocks)));
-    let spread = spread::blocks(language, data).filter(|_| spread::tells_more(data));
+    let spread = spread::blocks(language, data).filter(|_| spread::is_informative(data));
     sections.extend(spread.map(|blocks| section("Spread of repetitions", blocks)));
     sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));
     sections
@@ -404,7 +404,7 @@ fn kpm_row(
     lowered: &mut Vec<Lowered>,
 ) -> Vec<Cell> {
     let first = tests[0];
-    let [speed, best] = METRICS.each_ref().map(|metric| metric.of(tests));
+    let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(tests));
     let unit = unit(speed.as_ref(), best.as_ref(), first);
     let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
     let single = speed.map(|figure| figure.test);

@@ -457,7 +457,7 @@ struct One<'a> {
 }
 
 impl<'a> One<'a> {
-    fn of(one: &Repetition<'a>) -> One<'a> {
+    fn new(one: &Repetition<'a>) -> One<'a> {
         One { test: one.test.seq, failover: one.failover, verdict: &one.test.verdict }
     }
 }
@@ -474,6 +474,6 @@ fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
         "indicative": all.len() < FEWEST,
         "verdict": status(all),
         "times": times.collect::<serde_json::Map<_, _>>(),
-        "repetitions": json::value(&all.iter().map(One::of).collect::<Vec<_>>()),
+        "repetitions": json::value(&all.iter().map(One::new).collect::<Vec<_>>()),
     })
 }

@@ -109,7 +109,7 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     if lines.iter().any(|line| durability(line).is_some()) {
         columns.insert(columns.len() - 2, DURABILITY);
     }
-    if lines.iter().any(|line| sustained::of(line.test).is_some()) {
+    if lines.iter().any(|line| sustained::rate_of(line.test).is_some()) {
         let before_end = columns.len() - 2;
         columns.splice(before_end..before_end, LASTING);
     }

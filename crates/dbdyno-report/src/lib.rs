@@ -83,7 +83,7 @@ pub struct RunTests {
 
 impl RunTests {
     /// A run whose figures its tests tell together: every report of stored runs begins so.
-    pub fn of(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
+    pub fn new(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
         figure::estimate(&mut tests);
         RunTests { run, tests }
     }
@@ -172,7 +172,10 @@ pub struct Statements {
 impl Input {
     /// Results of the calibrations.
     pub fn noises(&self) -> Vec<Noise<'_>> {
-        self.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect()
+        self.calibrations
+            .iter()
+            .map(|data| Noise::from_calibration(&data.run, &data.tests))
+            .collect()
     }
     /// The groups that have tests, with titles, in order.
     fn used_groups(&self) -> Vec<(&str, &str)> {
@@ -222,10 +225,10 @@ pub enum Subject {
     Runs,
     /// Single tests, which must be named: `RUN:SEQ`.
     Tests,
-    /// The catalogue; no run.
+    /// The catalog; no run.
     Catalog,
-    /// The two runs of a campaign, A and B.
-    Campaign,
+    /// The two runs of an A/B test, A and B.
+    AbTest,
 }
 
 /// A kind of report.
@@ -284,4 +287,4 @@ pub const REPORTS: &[&dyn Report] = &[
 ];
 
 /// Reports of runs that were measured together, of which no other run has one.
-pub const OF_CAMPAIGNS: &[&dyn Report] = &[&ab_test::TrialsReport];
+pub const OF_AB_TESTS: &[&dyn Report] = &[&ab_test::TrialsReport];

@@ -2,7 +2,7 @@
 
 use super::document::{Block, Digits};
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, limiters};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Status, Test};
 
@@ -71,14 +71,15 @@ fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
 fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
     let best = ramp::throughput(tests).filter(|best| best.status() < Status::Invalid)?;
     let measured = best.test.measured()?;
-    let is_named = |limiter: &Bottleneck| limiter.share.is_some_and(|share| share >= NAMED_SHARE);
-    let found = limiters(measured).into_iter().find(is_named);
+    let is_named =
+        |bottleneck: &Bottleneck| bottleneck.share.is_some_and(|share| share >= NAMED_SHARE);
+    let found = bottlenecks(measured).into_iter().find(is_named);
     let mark = if best.status() == Status::Valid { "" } else { "?" };
-    let share = found.as_ref().and_then(|limiter| limiter.share).map(|share| {
+    let share = found.as_ref().and_then(|bottleneck| bottleneck.share).map(|share| {
         format!(" {} %", language.number(100.0 * share.min(1.0), Digits::Decimals(0)))
     });
     Some(Limited {
-        cause: found.map(|limiter| limiter.cause.code()),
+        cause: found.map(|bottleneck| bottleneck.cause.code()),
         label: label.into(),
         said: format!("{label}{}{mark}", share.unwrap_or_default()),
         seq: measured.seq,

@@ -17,7 +17,7 @@ const HEADS: [(&str, &str); 9] = [
     ("Round trip", "ms"),
 ];
 
-/// Each load machine of a test, the one that conducted it first; no rows where that is not known.
+/// Each load generator of a test, its coordinator first; no rows where that is not known.
 pub fn of_test(language: Language, test: &Test) -> Table {
     let mut table =
         Table::new(language, "load machines", HEADS.map(|(head, unit)| Column::new(head, unit, 0)));

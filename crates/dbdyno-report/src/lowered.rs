@@ -34,7 +34,7 @@ pub struct Together {
 
 impl Together {
     /// Of one figure.
-    fn of(subject: &str, sentence: &Sentence) -> Together {
+    fn new(subject: &str, sentence: &Sentence) -> Together {
         Together { subjects: vec![subject.into()], sentence: sentence.clone() }
     }
 
@@ -64,13 +64,13 @@ impl Together {
 pub fn remarks(language: Language, lowered: &[Lowered]) -> Vec<String> {
     let mut all: Vec<(&Reason, Together)> = Vec::new();
     for Lowered { subject, reason } in lowered {
-        let said = reason.said();
+        let said = reason.to_sentence();
         let is_taken = all.iter_mut().any(|(first, together)| {
             (first.status, &first.code) == (reason.status, &reason.code)
                 && together.takes(subject, &said)
         });
         if !is_taken {
-            all.push((reason, Together::of(subject, &said)));
+            all.push((reason, Together::new(subject, &said)));
         }
     }
     all.sort_by_key(|(first, _)| std::cmp::Reverse(first.status));
@@ -91,13 +91,15 @@ fn worded(reason: &Reason, sentence: &Sentence) -> Reason {
 }
 
 /// A reason, and what it is about.
-pub type Told<T> = (Reason, Vec<T>);
+pub type ReasonGroup<T> = (Reason, Vec<T>);
 
 /// Reasons that differ only in their numbers as one, with all that it is about.
-pub fn together<'a, T>(told: impl IntoIterator<Item = (&'a Reason, Vec<T>)>) -> Vec<Told<T>> {
+pub fn together<'a, T>(
+    told: impl IntoIterator<Item = (&'a Reason, Vec<T>)>,
+) -> Vec<ReasonGroup<T>> {
     let mut all: Vec<(&Reason, Sentence, Vec<T>)> = Vec::new();
     for (reason, about) in told {
-        let said = reason.said();
+        let said = reason.to_sentence();
         let place = all.iter().enumerate().find_map(|(at, (first, sentence, _))| {
             let is_same = (first.status, &first.code) == (reason.status, &reason.code);
             Some((at, sentence.together(&said).filter(|_| is_same)?))
@@ -121,7 +123,7 @@ pub fn sentences<'a>(
     let mut all: Vec<Together> = Vec::new();
     for (subject, sentence) in told {
         if !all.iter_mut().any(|together| together.takes(&subject, sentence)) {
-            all.push(Together::of(&subject, sentence));
+            all.push(Together::new(&subject, sentence));
         }
     }
     let said =

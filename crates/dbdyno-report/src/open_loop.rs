@@ -1,5 +1,5 @@
 //! Tests whose ops started when they were due: what was offered, what was done, response beside
-//! service times; and the highest rate that keeps a promise.
+//! service times; and the highest rate that meets an SLO.
 
 use std::collections::BTreeMap;
 
@@ -438,12 +438,12 @@ fn form(answer: &Answer<'_>) -> &'static str {
 
 /// The answer in the run's JSON.
 #[derive(Serialize)]
-pub(super) struct Kept<'a> {
+pub(super) struct SloAnswer<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
     promise: String,
-    /// Ops per second; the highest rate that keeps the promise lies between the two.
+    /// Ops per second; the highest rate that meets the SLO lies between the two.
     kept_per_s: Option<f64>,
     broken_per_s: Option<f64>,
     trials: usize,
@@ -475,12 +475,12 @@ struct Disturbed {
 }
 
 /// The answers of a run.
-pub(super) fn kept<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<Kept<'a>> {
-    slo_search::answers(tests).into_iter().map(|answer| Kept::of(run, answer)).collect()
+pub(super) fn slo_answers<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<SloAnswer<'a>> {
+    slo_search::answers(tests).into_iter().map(|answer| SloAnswer::new(run, answer)).collect()
 }
 
 impl Measured {
-    fn of(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
+    fn new(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
         let because = disturbed(bracket).into_iter().map(|(reason, trials)| Disturbed {
             code: reason.code,
             trials,
@@ -495,10 +495,10 @@ impl Measured {
     }
 }
 
-impl<'a> Kept<'a> {
-    fn of(run: &RunRecord, answer: Answer<'a>) -> Kept<'a> {
-        Kept {
-            measured: answer.measured.as_ref().map(|bracket| Measured::of(run, bracket)),
+impl<'a> SloAnswer<'a> {
+    fn new(run: &RunRecord, answer: Answer<'a>) -> SloAnswer<'a> {
+        SloAnswer {
+            measured: answer.measured.as_ref().map(|bracket| Measured::new(run, bracket)),
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,

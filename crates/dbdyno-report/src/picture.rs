@@ -26,7 +26,7 @@ pub struct Head {
     /// Run and its date.
     pub stamp: String,
     pub title: String,
-    pub answer: Vec<Said>,
+    pub answer: Vec<StyledText>,
     pub counts: Vec<Count>,
     /// The tests of each group, in order.
     pub tests: Vec<(String, Vec<Tick>)>,
@@ -38,7 +38,7 @@ pub struct Head {
 
 /// Text, set strong or not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct StyledText {
     pub text: String,
     pub is_strong: bool,
 }
@@ -46,16 +46,18 @@ pub struct Said {
 /// Around what is strong in a sentence that is being said; no text from outside has it.
 const STRONG: char = '\u{1}';
 
-impl Said {
+impl StyledText {
     /// Marks a value that will stand strong in a sentence.
     pub fn strong(value: &str) -> String {
         format!("{STRONG}{}{STRONG}", value.replace(STRONG, " "))
     }
 
     /// The sentence in which values are marked.
-    pub fn sentence(said: &str) -> Vec<Said> {
-        let part =
-            |(number, text): (usize, &str)| Said { text: text.into(), is_strong: number % 2 == 1 };
+    pub fn sentence(said: &str) -> Vec<StyledText> {
+        let part = |(number, text): (usize, &str)| StyledText {
+            text: text.into(),
+            is_strong: number % 2 == 1,
+        };
         said.split(STRONG).enumerate().map(part).filter(|part| !part.text.is_empty()).collect()
     }
 }
@@ -155,7 +157,7 @@ pub struct Card {
     pub value: String,
     pub suffix: String,
     pub unit: String,
-    pub pair: Vec<Said>,
+    pub pair: Vec<StyledText>,
     pub spark: Option<Spark>,
     /// Heads of the service times.
     pub times_head: String,
@@ -488,8 +490,9 @@ mod tests {
 
     #[test]
     fn marked_values_stand_strong_and_no_value_can_mark_itself() {
-        let said = format!("a {} b {}.", Said::strong("1.5 k"), Said::strong("x\u{1}y"));
-        let parts = Said::sentence(&said);
+        let said =
+            format!("a {} b {}.", StyledText::strong("1.5 k"), StyledText::strong("x\u{1}y"));
+        let parts = StyledText::sentence(&said);
         let strong: Vec<&str> =
             parts.iter().filter(|part| part.is_strong).map(|part| part.text.as_str()).collect();
         assert_eq!((strong, parts.len()), (vec!["1.5 k", "x y"], 5));

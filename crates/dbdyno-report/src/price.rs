@@ -121,7 +121,7 @@ fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<Costs> {
 
 fn priced(input: &Input) -> Vec<Priced<'_>> {
     let named = input.platforms().into_iter().zip(&input.runs);
-    named.map(|(name, data)| Priced::of(input, name, data)).collect()
+    named.map(|(name, data)| Priced::new(input, name, data)).collect()
 }
 
 /// On which platform a unit of throughput costs least, how often, and how much more on the others.
@@ -333,7 +333,7 @@ struct Priced<'a> {
 }
 
 impl<'a> Priced<'a> {
-    fn of(input: &'a Input, name: String, data: &RunTests) -> Priced<'a> {
+    fn new(input: &'a Input, name: String, data: &RunTests) -> Priced<'a> {
         let list = price_of(input, data);
         let is_bound = list.is_some_and(|list| !list.unpriced(&data.run).is_empty());
         Priced { name, list, is_bound }

@@ -183,8 +183,9 @@ fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) ->
     let measured = ramps.iter().map(|ramp| measured_throughput(input, ramp));
     let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
     let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
-    let words =
-        laws.iter().map(|(ramp, fit)| law_told(language, fit, &subject_of(language, ramp, ramps)));
+    let words = laws
+        .iter()
+        .map(|(ramp, fit)| describe_law(language, fit, &subject_of(language, ramp, ramps)));
     let poor = poor
         .iter()
         .map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps)));
@@ -285,7 +286,7 @@ fn not_fitted(language: Language, fit: &Fit, subject: &str) -> String {
 }
 
 /// `USL: contention 1.2 %, crosstalk 0.01 %, peak at 23 jobs, R² 0.990.`
-fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
+fn describe_law(language: Language, fit: &Fit, subject: &str) -> String {
     let percent = |fraction: f64| language.number(fraction * 100.0, Digits::Significant(2));
     let explained = fit.r_squared.map_or_else(String::new, |share| {
         format!(", R² {}", language.number(share, Digits::Decimals(3)))

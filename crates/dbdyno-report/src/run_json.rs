@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment, limiters};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks, experiment};
 use dbdyno_core::analysis::{cpu_speed, derive, interval};
 use dbdyno_core::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue,
@@ -43,7 +43,7 @@ impl Report for RunReport {
 
 /// A run and its tests as JSON, in the order in which they ran.
 pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
-    let mut tests: Vec<Test<'_>> = stored.iter().map(|test| Test::of(run, test)).collect();
+    let mut tests: Vec<Test<'_>> = stored.iter().map(|test| Test::new(run, test)).collect();
     tests.sort_by_key(|test| test.seq);
     json::value(&Run {
         schema_version: SCHEMA_VERSION,
@@ -68,8 +68,8 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         own_loop: run.own_loop,
         device_sync: run.device_sync,
         loads: &run.loads,
-        promises: open_loop::kept(run, stored),
-        figures: figures::of(stored),
+        promises: open_loop::slo_answers(run, stored),
+        figures: figures::collect(stored),
         tests,
     })
 }
@@ -103,7 +103,7 @@ struct Run<'a> {
     device_sync: Option<DeviceSync>,
     loads: &'a [LoadResult],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    promises: Vec<open_loop::Kept<'a>>,
+    promises: Vec<open_loop::SloAnswer<'a>>,
     figures: Vec<figures::OfRun<'a>>,
     tests: Vec<Test<'a>>,
 }
@@ -187,7 +187,7 @@ struct Test<'a> {
     driver: Option<model::DriverFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instrument_us_per_op: Option<f64>,
-    /// Of a test whose jobs ran on several load machines.
+    /// Of a test whose jobs ran on several load generators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workers: Vec<Worker<'a>>,
     parts: Vec<Part<'a>>,
@@ -201,9 +201,9 @@ struct Test<'a> {
     /// Of a measured test: the causes that limit it, the one with most of the time first.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
-    /// Of a test whose limiter an experiment was to explain.
+    /// Of a test whose bottleneck an experiment was to explain.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explained: Option<Tried<'a>>,
+    explained: Option<Experiment<'a>>,
     /// By sampling the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<&'a Waits>,
@@ -231,7 +231,7 @@ struct BesideIt<'a> {
 }
 
 impl<'a> BesideIt<'a> {
-    fn of(beside: &'a model::BackgroundResult) -> Self {
+    fn from_result(beside: &'a model::BackgroundResult) -> Self {
         let model::PartResult { workload, params, jobs, tally, ops_per_s, latency, .. } =
             &beside.part;
         BesideIt {
@@ -248,7 +248,7 @@ impl<'a> BesideIt<'a> {
 }
 
 impl<'a> Test<'a> {
-    fn of(run: &'a RunRecord, test: &'a model::Test) -> Test<'a> {
+    fn new(run: &'a RunRecord, test: &'a model::Test) -> Test<'a> {
         let (throughput, unit) = throughput(test);
         let (mut metrics, mut unknown) = (BTreeMap::new(), BTreeMap::new());
         for figure in derive(test).0 {
@@ -292,14 +292,14 @@ impl<'a> Test<'a> {
             kpm_ci_fraction: of_kpm.map(|interval| interval.half_width()),
             precision: result.and_then(|result| result.precision),
             ops_per_s: ops_per_s(test).unwrap_or_default(),
-            kpm: Metric::of(test.kpm(), test.kpm_value()),
-            second: test.second().map(|kpm| Metric::of(kpm, test.second_value())),
-            service_time_us: ServiceTime::of(test.latency()),
-            response_time_us: open.map(|open| ServiceTime::of(&open.response)),
+            kpm: Metric::new(test.kpm(), test.kpm_value()),
+            second: test.second().map(|kpm| Metric::new(kpm, test.second_value())),
+            service_time_us: ServiceTime::from_summary(test.latency()),
+            response_time_us: open.map(|open| ServiceTime::from_summary(&open.response)),
             offered_per_s: open.map(|open| open.offer.per_s),
             due: open.map(|open| open.due),
             phases: open.map_or(&[], |open| &open.phases),
-            beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::of),
+            beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::from_result),
             errors: window.error_count(),
             uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
             thought_s: Some(window.thought_s).filter(|thought_s| *thought_s > 0.0),
@@ -313,15 +313,17 @@ impl<'a> Test<'a> {
             driver: result.and_then(|result| result.driver),
             instrument_us_per_op: result.and_then(|result| result.instrument_us_per_op),
             workers: result
-                .map(|result| result.workers.iter().map(Worker::of).collect())
+                .map(|result| result.workers.iter().map(Worker::from_result).collect())
                 .unwrap_or_default(),
-            parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
-            series: test.series().iter().map(Second::of).collect(),
+            parts: test.parts().iter().map(|part| Part::new(test, part)).collect(),
+            series: test.series().iter().map(Second::from_point).collect(),
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
             sustained: result.and_then(|result| result.lasting),
             limiters: result.filter(|_| !test.is_empty()).map(limits),
-            explained: result.and_then(|result| result.explained.as_ref()).map(Tried::of),
+            explained: result
+                .and_then(|result| result.explained.as_ref())
+                .map(Experiment::from_result),
             waits: result.and_then(|result| result.waits.as_ref()),
             profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
             server_log: result.and_then(|result| result.server_log.as_ref()),
@@ -331,7 +333,7 @@ impl<'a> Test<'a> {
     }
 }
 
-/// A load machine of several.
+/// A load generator of several.
 #[derive(Serialize)]
 struct Worker<'a> {
     name: &'a str,
@@ -344,7 +346,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn of(worker: &'a model::WorkerResult) -> Self {
+    fn from_result(worker: &'a model::WorkerResult) -> Self {
         let model::WorkerResult {
             name,
             jobs,
@@ -370,7 +372,7 @@ impl<'a> Worker<'a> {
 
 /// Result of an experiment for a bottleneck; sentences as texts.
 #[derive(Serialize)]
-struct Tried<'a> {
+struct Experiment<'a> {
     cause: &'a str,
     change: String,
     changed: &'a BTreeMap<String, String>,
@@ -388,11 +390,11 @@ struct Tried<'a> {
     share_after: Option<f64>,
     missing: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    further: Vec<Tried<'a>>,
+    further: Vec<Experiment<'a>>,
 }
 
-impl<'a> Tried<'a> {
-    fn of(explained: &'a model::ExperimentResult) -> Self {
+impl<'a> Experiment<'a> {
+    fn from_result(explained: &'a model::ExperimentResult) -> Self {
         let model::ExperimentResult {
             forecast,
             bound,
@@ -405,7 +407,7 @@ impl<'a> Tried<'a> {
             left_out,
             ..
         } = *explained;
-        Tried {
+        Experiment {
             cause: &explained.cause,
             change: explained.change.to_string(),
             changed: &explained.changed,
@@ -422,7 +424,7 @@ impl<'a> Tried<'a> {
             share_before: explained.share_before,
             share_after: explained.share_after,
             missing: explained.missing.as_ref().map(Sentence::to_string),
-            further: explained.further.iter().map(Tried::of).collect(),
+            further: explained.further.iter().map(Experiment::from_result).collect(),
         }
     }
 }
@@ -439,18 +441,18 @@ struct Limit {
 }
 
 fn limits(result: &model::TestResult) -> Vec<Limit> {
-    let limit = |limiter: &Bottleneck| {
-        let next = experiment(result, limiter);
+    let limit = |bottleneck: &Bottleneck| {
+        let next = experiment(result, bottleneck);
         Limit {
-            cause: limiter.cause.code(),
-            share: limiter.share,
-            evidence: limiter.evidence.to_string(),
+            cause: bottleneck.cause.code(),
+            share: bottleneck.share,
+            evidence: bottleneck.evidence.to_string(),
             experiment: next.change.to_string(),
             expected_gain: next.gain.map(|gain| gain - 1.0),
             bound: next.bound,
         }
     };
-    limiters(result).iter().map(limit).collect()
+    bottlenecks(result).iter().map(limit).collect()
 }
 
 /// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent
@@ -481,7 +483,7 @@ struct Metric<'a> {
 }
 
 impl<'a> Metric<'a> {
-    fn of(kpm: &'a Kpm, value: Option<f64>) -> Metric<'a> {
+    fn new(kpm: &'a Kpm, value: Option<f64>) -> Metric<'a> {
         Metric { value, unit: &kpm.unit, better: kpm.better }
     }
 }
@@ -504,7 +506,7 @@ struct ServiceTime {
 }
 
 impl ServiceTime {
-    fn of(latency: &LatencySummary) -> ServiceTime {
+    fn from_summary(latency: &LatencySummary) -> ServiceTime {
         ServiceTime {
             samples: latency.samples,
             effective_samples: latency.effective_samples,
@@ -537,7 +539,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(test: &model::Test, part: &'a PartResult) -> Part<'a> {
+    fn new(test: &model::Test, part: &'a PartResult) -> Part<'a> {
         Part {
             workload: &part.workload,
             params: &part.params,
@@ -548,7 +550,7 @@ impl<'a> Part<'a> {
             errors_by_class: &part.tally.errors,
             ops_per_s: part.ops_per_s,
             units_per_s: part.units_per_s,
-            service_time_us: ServiceTime::of(&part.latency),
+            service_time_us: ServiceTime::from_summary(&part.latency),
             verdict: test.status(),
         }
     }
@@ -565,7 +567,7 @@ struct Second<'a> {
 }
 
 impl<'a> Second<'a> {
-    fn of(point: &'a SeriesPoint) -> Second<'a> {
+    fn from_point(point: &'a SeriesPoint) -> Second<'a> {
         let ops_per_s = (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
         let cpu_speed = cpu_speed::speed(&point.metrics).ok();
         Second { point, ops_per_s, cpu_speed, cpu_slow: cpu_speed::is_slow(point) }

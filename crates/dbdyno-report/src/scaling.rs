@@ -6,7 +6,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
 };
 use super::{Input, Language, Report, RunTests, page};
-use dbdyno_core::analysis::bottleneck::{begins_at, limiters};
+use dbdyno_core::analysis::bottleneck::{begins_at, bottlenecks};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
 use dbdyno_core::model::{Status, Test};
@@ -33,7 +33,7 @@ impl Report for ScalingReport {
     }
 
     fn title(&self) -> &'static str {
-        "ramps: best jobs, knee, scalability law with intervals, effective utilization beside CPU \
+        "ramps: best jobs, knee, scalability law with intervals, effective utilization against CPU \
          busy"
     }
 
@@ -247,7 +247,7 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
 
 /// The first cause of a step.
 fn step_limit(language: Language, test: &Test) -> Cell {
-    match test.measured().map(limiters) {
+    match test.measured().map(bottlenecks) {
         None => Cell::Empty,
         Some(found) => Cell::text(
             language.phrase(found.first().map_or("not found", |first| first.cause.code())),
@@ -260,7 +260,7 @@ fn step_limit(language: Language, test: &Test) -> Cell {
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
     let sound = scaling.steps.iter().filter(|step| step.figure.status() != Status::Invalid);
     let steps: Vec<_> = sound
-        .filter_map(|step| Some((step.jobs, limiters(step.figure.test.measured()?))))
+        .filter_map(|step| Some((step.jobs, bottlenecks(step.figure.test.measured()?))))
         .collect();
     let cause = steps.last()?.1.first()?.cause;
     let jobs = language.jobs(begins_at(&steps, cause));

@@ -17,7 +17,7 @@ const TWO_DIGITS: Digits = Digits::Significant(2);
 
 /// True if the parts say more than the interval beside each figure: the server was started or the
 /// data were loaded anew.
-pub(super) fn tells_more(data: &RunTests) -> bool {
+pub(super) fn is_informative(data: &RunTests) -> bool {
     data.tests.iter().filter_map(Test::measured).any(|test| test.server_start > 1 || test.load > 1)
 }
 
@@ -49,7 +49,7 @@ fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
     let spread = |repeats: Vec<(f64, &'a Test)>| {
         let kpm = repeats[0].1.kpm();
         let windows = interval::windows(&repeats, &kpm.value);
-        Some((ramp::median(&repeats, kpm.better).1, windows.len(), spread::of(&windows)?))
+        Some((ramp::median(&repeats, kpm.better).1, windows.len(), spread::estimate(&windows)?))
     };
     ramp::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()
 }

@@ -7,13 +7,13 @@ use dbdyno_core::analysis::sustained::{DeferredWork, debts};
 use dbdyno_core::model::{Named, SnapshotPoint, SustainedRate, SustainedState, Test, TestResult};
 
 /// Sustained rate of a KPM, as far as it is known.
-pub fn of(test: &Test) -> Option<SustainedRate> {
+pub fn rate_of(test: &Test) -> Option<SustainedRate> {
     test.measured()?.lasting
 }
 
 /// Sustained rate in the unit of the KPM; a word where that is not a number.
 pub fn cell(line: &Line<'_>) -> Cell {
-    match of(line.test) {
+    match rate_of(line.test) {
         None => Cell::Empty,
         Some(SustainedRate { kpm_value: Some(value), .. }) => {
             Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
@@ -24,7 +24,7 @@ pub fn cell(line: &Line<'_>) -> Cell {
 
 /// Seconds of the pay-back.
 pub fn pay_back_cell(line: &Line<'_>) -> Cell {
-    match of(line.test).and_then(|lasting| lasting.pay_back_s) {
+    match rate_of(line.test).and_then(|lasting| lasting.pay_back_s) {
         None => Cell::Empty,
         Some(value) => Cell::Number { value, digits: Digits::Significant(2), verdict: None },
     }
@@ -38,7 +38,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
         return Vec::new();
     };
     let debts = debts(result);
-    let said = Block::Paragraph(said(language, result, &lasting));
+    let said = Block::Paragraph(describe(language, result, &lasting));
     let table = (!debts.is_empty()).then(|| Block::Table(table(language, &debts)));
     std::iter::once(said)
         .chain(table)
@@ -49,7 +49,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
 /// A shorter pay-back is below what its clock tells.
 const MIN_PAY_BACK_S: f64 = 0.001;
 
-fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {
+fn describe(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {
     let number = |value: f64| language.number(value, RATE);
     let [kpm, total_s] = [result.kpm_value.unwrap_or_default(), result.total_s].map(number);
     let [lasts, pay_back_s] =

@@ -6,11 +6,11 @@ use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
 use super::page;
-use super::picture::{Head, Said};
+use super::picture::{Head, StyledText};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{load_generators, nodes, open_loop, sustained};
-use dbdyno_core::analysis::bottleneck::limiters;
+use dbdyno_core::analysis::bottleneck::bottlenecks;
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
@@ -66,7 +66,7 @@ impl Report for TestPage {
 /// The figure of a test with its verdict, and what limited it.
 fn answer(language: Language, test: &Test) -> String {
     let Ok(value) = kpm(test) else { return String::new() };
-    let value = Said::strong(&language.number(value, RATE));
+    let value = StyledText::strong(&language.number(value, RATE));
     let (unit, jobs) = (test.kpm().unit.as_str(), language.jobs(test.jobs()));
     let verdict = language.verdict(test.status());
     let values = [
@@ -78,8 +78,9 @@ fn answer(language: Language, test: &Test) -> String {
     ];
     let figure = language.say("{value} {unit} {workload} at {jobs}: {verdict}.", &values);
     let limit = test.measured().and_then(|result| {
-        let limiter = limiters(result).into_iter().find(|limiter| limiter.share.is_some())?;
-        Some(format!(" {}.", capital(&page::limit_said(language, result, &limiter))))
+        let bottleneck =
+            bottlenecks(result).into_iter().find(|bottleneck| bottleneck.share.is_some())?;
+        Some(format!(" {}.", capital(&page::describe_limit(language, result, &bottleneck))))
     });
     figure + &limit.unwrap_or_default()
 }

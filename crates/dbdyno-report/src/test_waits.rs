@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use dbdyno_core::analysis::bottleneck::{experiment, limiters, told};
+use dbdyno_core::analysis::bottleneck::{bottlenecks, describe, experiment};
 use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use dbdyno_core::model::{
     Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,
@@ -56,7 +56,7 @@ pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
 
 /// The causes that limit the test, each with the next experiment and what it should bring.
 pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
-    let found = limiters(result);
+    let found = bottlenecks(result);
     let said = result
         .explained
         .iter()
@@ -65,7 +65,7 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
         Block::Paragraph(format!(
             "{} {}.",
             language.phrase("Tried:"),
-            language.sentence(&told(explained))
+            language.sentence(&describe(explained))
         ))
     });
     if found.is_empty() {
@@ -81,13 +81,13 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
         ("Expected gain", "%"),
     ];
     let mut table = table(language, "limiter", &heads);
-    for limiter in &found {
-        let next = experiment(result, limiter);
+    for bottleneck in &found {
+        let next = experiment(result, bottleneck);
         table.rows.push(vec![
-            Cell::text(language.phrase(limiter.cause.code())),
+            Cell::text(language.phrase(bottleneck.cause.code())),
             // As in the sentences: no cause takes more than all of the time.
-            limiter.share.map_or(Cell::Empty, |share| percent(share.min(1.0))),
-            Cell::text(language.sentence(&limiter.evidence)),
+            bottleneck.share.map_or(Cell::Empty, |share| percent(share.min(1.0))),
+            Cell::text(language.sentence(&bottleneck.evidence)),
             Cell::text(language.sentence(&next.change)),
             next.gain.map_or(Cell::Empty, |gain| gain_cell(language, gain - 1.0, next.bound)),
         ]);

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::DriveArg;
-use crate::campaign::HostUrls;
 use crate::cli::values::{Label, MetricsUrl, Percent, gigabytes};
 use crate::error::{Error, Result, quote};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
+use crate::run::HostUrls;
 
 /// Headings of options that several commands have.
 pub const WHAT: &str = "What to run";
@@ -126,8 +126,8 @@ pub struct OutputArgs {
 /// Facts that somebody states of the platform.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FactsArgs {
-    /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who
-    /// paid
+    /// File (TOML) with facts of the platform that dbdyno cannot read: storage array, memory,
+    /// who paid
     ///
     /// 'dbdyno show facts' prints a template of it. They are kept with the run, shown in reports
     /// and compared.

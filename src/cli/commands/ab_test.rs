@@ -6,9 +6,6 @@ use std::sync::Mutex;
 
 use super::report;
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
-use crate::campaign::ab_test::{self, Trials, TrialsEnded};
-use crate::campaign::schedule;
-use crate::campaign::{Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{AbTestArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -17,9 +14,12 @@ use crate::cli::values::{Label, Setting};
 use crate::cli::{file, forecast, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{RunStatus, Status, Target};
-use crate::report::ab_test::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
+use crate::report::ab_test::{AB_TEST, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::format::junit::Junit;
 use crate::report::{Input, RunTests};
+use crate::run::ab_test::{self, Trials, TrialsEnded};
+use crate::run::schedule;
+use crate::run::{Event, Request, RunContext};
 use crate::serve::stored;
 use crate::store::{self, Store};
 
@@ -44,7 +44,7 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
     two_databases(&requests)?;
     let mut store = context.store()?;
     let console = Console::new(context, true);
-    let directories = Directories::of(&requests);
+    let directories = Directories::new(&requests);
     let ended = measure(context, &catalog, args, &requests, &console, &mut store);
     directories.remove();
     console.finish()?;
@@ -56,7 +56,7 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
         report::show(context, &Junit, &document, Some(path))?;
     }
     report::show(context, format, &document, args.out.output.as_deref())?;
-    tell_where(context, &ended);
+    report_results_file(context, &ended);
     judge(args, &ended, &rows, &unpaired)
 }
 
@@ -87,9 +87,9 @@ fn measure(
         let events = |event: Event<'_>| {
             let unsaid = note.lock().ok().and_then(|mut note| note.take());
             unsaid.iter().for_each(|note| console.note(note));
-            tell(console, &event);
+            show_event(console, &event);
         };
-        let campaign = |request, plan| RunContext {
+        let side_context = |request, plan| RunContext {
             catalog,
             request,
             plan,
@@ -97,7 +97,7 @@ fn measure(
             events: &events,
             workers: None,
         };
-        let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
+        let sides = [side_context(first, &plans[0]), side_context(&second, &plans[1])];
         let trials =
             Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
         ab_test::run(&trials, store)
@@ -121,7 +121,7 @@ fn too_short(rule: &Rule, block_s: f64, most_s: f64) -> Option<String> {
 
 /// Every event but the single trials: of them there are many, and the report counts what is wrong
 /// with them.
-fn tell(console: &Console, event: &Event<'_>) {
+fn show_event(console: &Console, event: &Event<'_>) {
     if !matches!(event, Event::TestDone(_)) {
         console.show(event);
     }
@@ -134,7 +134,7 @@ fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Resul
     let (target, set, server_bin) = own[at];
     let set: Vec<&Setting> = args.set.iter().chain(set).collect();
     let labels = [
-        (CAMPAIGN, started.to_string()),
+        (AB_TEST, started.to_string()),
         (SIDE, SIDES[at].to_string()),
         (SETTINGS, described(&set)),
     ];
@@ -244,7 +244,7 @@ fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs
     })
 }
 
-/// The campaign that a stored run is a side of, for a report of it.
+/// The A/B test that a stored run is a side of, for a report of it.
 ///
 /// # Errors
 /// If it is of none, or the other side is gone.
@@ -256,13 +256,13 @@ pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
     {
         (2, true) => {}
         (0, _) => {
-            return Err(not_a_campaign(&named.id.to_string(), "is not a side of an A/B test"));
+            return Err(not_an_ab_test(&named.id.to_string(), "is not a side of an A/B test"));
         }
         (2, false) => {
-            return Err(not_a_campaign(&runs[1], "is not the other side of that A/B test"));
+            return Err(not_an_ab_test(&runs[1], "is not the other side of that A/B test"));
         }
         _ => {
-            return Err(not_a_campaign(
+            return Err(not_an_ab_test(
                 &named.id.to_string(),
                 "has lost the other side of its A/B test",
             ));
@@ -282,16 +282,16 @@ fn is_named(side: &RunTests, run: &str) -> bool {
     side.run.id.to_string() == run || side.run.name.as_deref() == Some(run)
 }
 
-fn not_a_campaign(run: &str, what: &str) -> Error {
+fn not_an_ab_test(run: &str, what: &str) -> Error {
     Error::usage(format!("run {}", quote(run)), what)
         .advise("'dbdyno results list' shows the runs of A/B tests")
 }
 
-fn tell_where(context: &Context, ended: &TrialsEnded) {
+fn report_results_file(context: &Context, ended: &TrialsEnded) {
     let [a, b] = ended.runs;
     if !context.global.quiet {
         let results = paths::results_file(context.global.results.as_ref());
-        out::tell(&format!("runs {a} (A) and {b} (B) are stored in {}", results.display()));
+        out::report(&format!("runs {a} (A) and {b} (B) are stored in {}", results.display()));
     }
 }
 
@@ -323,7 +323,7 @@ fn judge(
 }
 
 /// With `--fail-below`: an error that names figures that are worse than allowed, became invalid or
-/// are lost, and a campaign without any figure to judge by.
+/// are lost, and an A/B test without any figure to judge by.
 fn judge_losses(below: f64, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     let found: Vec<String> = [
         worse(rows, below),
@@ -338,7 +338,7 @@ fn judge_losses(below: f64, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     if found.is_empty() {
         let open: Vec<String> = open.collect();
         if !open.is_empty() {
-            out::tell(&format!("--fail-below: {}; that fails nothing", open.join(", ")));
+            out::report(&format!("--fail-below: {}; that fails nothing", open.join(", ")));
         }
         return Ok(());
     }
@@ -373,7 +373,7 @@ fn lost(unpaired: &[Unpaired]) -> Option<String> {
     Some(format!("{} {figures} lost, first {}", lost.len(), first.label))
 }
 
-/// A campaign whose side A has no figure that can be used.
+/// An A/B test whose side A has no figure that can be used.
 fn nothing_to_judge(rows: &[Row], unpaired: &[Unpaired]) -> Option<String> {
     let is_nothing =
         rows.iter().all(|row| row.is_base_invalid) && !unpaired.iter().any(Unpaired::is_lost);
@@ -403,7 +403,7 @@ fn invalid(rows: &[Row]) -> Option<String> {
 struct Directories(Vec<PathBuf>);
 
 impl Directories {
-    fn of(requests: &[Request; 2]) -> Directories {
+    fn new(requests: &[Request; 2]) -> Directories {
         Directories(
             requests
                 .iter()

@@ -47,7 +47,7 @@ pub fn bundle(context: &Context, args: &BundleArgs) -> Result<()> {
 pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
     let bundle = open(&args.bundle, args.digest.as_deref())?;
     if !context.global.quiet {
-        out::tell(&format!("{}: every hash is right", bundle.digest));
+        out::report(&format!("{}: every hash is right", bundle.digest));
     }
     let runs = vec![RunTests { run: bundle.run, tests: bundle.tests }.ordered()];
     let input = Input { runs, is_sealed: true, language: args.out.language, ..Input::default() };

@@ -94,10 +94,10 @@ fn judged(input: &Input) -> Result<()> {
     if found.iter().any(|platform| platform.outcome == Outcome::Fits) {
         return Ok(());
     }
-    let said = found.iter().map(|platform| match platform.doubtful_answer() {
+    let answers = found.iter().map(|platform| match platform.doubtful_answer() {
         Some(doubtful) => format!("{}: {doubtful}", platform.name),
         None => format!("{}: {}", platform.name, platform.outcome.name()),
     });
-    Err(Error::new(Kind::Check, "--requirement", said.collect::<Vec<_>>().join(", "))
+    Err(Error::new(Kind::Check, "--requirement", answers.collect::<Vec<_>>().join(", "))
         .advise("see the answer"))
 }

@@ -16,11 +16,11 @@ use crate::report::{Input, Statements};
 /// # Errors
 /// A broken catalogue.
 pub fn input(context: &Context, command: String) -> Result<Input> {
-    Ok(Input { command, ..of(&context.catalog()?) })
+    Ok(Input { command, ..input_from(&context.catalog()?) })
 }
 
 /// As [`input`], of this catalogue.
-pub fn of(catalog: &Catalog) -> Input {
+pub fn input_from(catalog: &Catalog) -> Input {
     let statements =
         catalog.workloads().flat_map(|workload| on_engines(catalog, workload)).collect();
     Input { statements, catalog: catalog.clone(), ..Input::default() }

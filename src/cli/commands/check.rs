@@ -5,8 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::analysis::complete::{Completeness, completeness};
-use crate::campaign::probing::{self, HostFigures, SUPERUSER};
-use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
@@ -16,6 +14,8 @@ use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::host::noise::{self, Cause};
 use crate::model::{Disclosure, Plan, STATED, Target};
+use crate::run::probing::{self, HostFigures, SUPERUSER};
+use crate::run::{self, Keep, Platform, Request};
 use crate::server::{self, StartOptions};
 use crate::sql::statement;
 use crate::store::url_of;
@@ -231,7 +231,7 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
         Err(error) => return (vec![finding("target", Err(error))], Disclosure::default()),
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
-    let (host, lacks) = (told_by(asked, &platform), rights(asked, &platform));
+    let (host, lacks) = (host_source(asked, &platform), rights(asked, &platform));
     let unused = platform.database.unused_part_of_url();
     let unused = unused.map(|what| Finding { state: State::Lacks, what });
     let of_host = of_host(asked, &platform);
@@ -252,7 +252,7 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
 /// Disclosure of an existing server's host; empty without a source.
 fn of_host(asked: &Asked<'_>, platform: &Platform) -> Disclosure {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
-    let host = HostFigures::of(platform, &blocks);
+    let host = HostFigures::open(platform, &blocks);
     host.map(|host| host.disclosure(platform)).unwrap_or_default()
 }
 
@@ -274,12 +274,12 @@ fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
 }
 
 /// Source for a host whose exporter the user named.
-fn told_by(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
+fn host_source(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
     if asked.request.host_metrics.is_empty() {
         return None;
     }
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
-    Some(HostFigures::of(platform, &blocks).map(|host| host.told_by(platform)))
+    Some(HostFigures::open(platform, &blocks).map(|host| host.source_name(platform)))
 }
 
 /// Findings on missing rights, each with the statement that grants it, and on rights that no test
@@ -340,7 +340,7 @@ fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
 
 /// Reports requirements of the plan that the server or the user does not satisfy.
 fn lacking(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
-    let Some(lacking) = campaign::lacking(asked.plan, platform) else { return Ok(String::new()) };
+    let Some(lacking) = run::lacking(asked.plan, platform) else { return Ok(String::new()) };
     asked.request.plan_without(asked.catalog, &lacking)?;
     Ok(format!(", but {}", lacking.notes().join("; ")))
 }

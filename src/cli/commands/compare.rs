@@ -175,10 +175,10 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
         .collect();
     let undecided = undecided(comparisons);
     if found.is_empty() {
-        unseen(comparisons).iter().for_each(|text| out::tell(&format!("--fail-below: {text}")));
+        unseen(comparisons).iter().for_each(|text| out::report(&format!("--fail-below: {text}")));
         undecided
             .iter()
-            .for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
+            .for_each(|text| out::report(&format!("--fail-below: {text}; that fails nothing")));
         return Ok(());
     }
     let found: Vec<String> = found.into_iter().chain(undecided).collect();

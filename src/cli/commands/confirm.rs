@@ -42,12 +42,12 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
     };
     let suspects: Vec<&Row> = comparison.kpms.iter().filter(|row| is_suspect(row)).collect();
     if suspects.is_empty() {
-        out::tell("--confirm: no figure differs by its own interval: nothing is measured again");
+        out::report("--confirm: no figure differs by its own interval: nothing is measured again");
         return Ok(None);
     }
     let sides =
         [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
-    out::tell(&format!(
+    out::report(&format!(
         "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what \
          follows is of these alone",
         suspects.len(),

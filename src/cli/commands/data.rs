@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::campaign::{self, Checked, Event, Keep, Platform, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
@@ -12,6 +11,7 @@ use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, Selection, Target};
+use crate::run::{self, Checked, Event, Keep, Platform, Request, RunContext};
 
 /// Loads the tables of the chosen suite or workloads and keeps them.
 ///
@@ -21,17 +21,12 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = DataCommand::new(context, args)?;
     let plan = desk.fitting_plan()?;
     desk.with_platform(Keep::Yes, |platform| {
-        let definition = campaign::standard_definition(&desk.catalog)?;
-        let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
+        let definition = run::standard_definition(&desk.catalog)?;
+        let site = run::make_site(&desk.catalog, platform, &definition, &desk.label)?;
         let lock = Lock::take(&site)?;
         let events = |event: Event<'_>| desk.console.show(&event);
-        let loaded = campaign::load_with(
-            &site,
-            &lock,
-            &campaign::data_request(&plan),
-            &desk.interrupt,
-            &events,
-        )?;
+        let loaded =
+            run::load_with(&site, &lock, &run::data_request(&plan), &desk.interrupt, &events)?;
         out::print(&format!("loaded: data set {}", loaded.data_set_id))
     })
 }
@@ -55,23 +50,23 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
     let DataCommand { catalog, request, interrupt, .. } = desk;
-    let plan = campaign::adapted(
+    let plan = run::adapted(
         &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
         platform,
     )?;
-    let definition = campaign::standard_definition(&desk.catalog)?;
-    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
+    let definition = run::standard_definition(&desk.catalog)?;
+    let site = run::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
-    let data = campaign::data_request(&plan);
-    campaign::spare(&site, &plan, &events)?;
-    let loaded = campaign::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
+    let data = run::data_request(&plan);
+    run::spare(&site, &plan, &events)?;
+    let loaded = run::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
     let verify = || dataset::verify(&site, &data).map(|()| Checked::Yes);
-    let verified = campaign::interruptible(&site, &desk.interrupt, verify);
+    let verified = run::interruptible(&site, &desk.interrupt, verify);
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), verified)?;
     for selection in &plan.selections {
         let facts = loaded.facts_for(&selection.tables);
-        let check = || campaign::check_answers(site.db, &plan, selection, &facts);
-        wrong += report(&name(selection), campaign::interruptible(&site, &desk.interrupt, check))?;
+        let check = || run::check_answers(site.db, &plan, selection, &facts);
+        wrong += report(&name(selection), run::interruptible(&site, &desk.interrupt, check))?;
     }
     for (workload, reason) in &plan.left_out {
         wrong += report(workload, Ok(Checked::No(reason.clone())))?;
@@ -111,7 +106,7 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
         Target::Existing { .. } => {
             desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform))
         }
-        private => match campaign::remove_private(private)? {
+        private => match run::remove_private(private)? {
             None => out::print("nothing to remove"),
             Some(path) => out::print(&format!("removed {}", path.display())),
         },
@@ -119,8 +114,8 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
 }
 
 fn clean_server(desk: &DataCommand<'_>, platform: &Platform) -> Result<()> {
-    let definition = campaign::standard_definition(&desk.catalog)?;
-    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
+    let definition = run::standard_definition(&desk.catalog)?;
+    let site = run::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
     let holder = Mutex::new(None);
     let tell = |line: &str| {
@@ -128,7 +123,7 @@ fn clean_server(desk: &DataCommand<'_>, platform: &Platform) -> Result<()> {
         *holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.to_string());
     };
     let drop_all = || dataset::while_telling(&site, &tell, || dataset::drop_all(&site, &lock));
-    let cleaned = campaign::interruptible(&site, &desk.interrupt, drop_all);
+    let cleaned = run::interruptible(&site, &desk.interrupt, drop_all);
     let holder = holder.into_inner().unwrap_or_else(PoisonError::into_inner);
     let cleaned = cleaned.map_err(|error| match (error.kind, holder) {
         (Kind::Interrupted, Some(holder)) => {
@@ -176,15 +171,15 @@ impl<'a> DataCommand<'a> {
         let events = |event: Event<'_>| self.console.show(&event);
         let request = Request { keep, ..self.request.clone() };
         let open = |request: &Request| Platform::open(request, None, Access::Provision, &events);
-        let ended_by = |error| campaign::ended_by(&self.interrupt, error);
+        let ended_by = |error| run::ended_by(&self.interrupt, error);
         let opened = request::with_password(self.context, &request, open);
         let mut platform = opened.map_err(ended_by)?;
         platform.heed(&self.interrupt);
         let result = work(&platform).map_err(ended_by);
         let keep_closed = platform.close(&events);
-        let told = self.console.finish();
+        let finished = self.console.finish();
         let value = result?;
-        keep_closed.and(told)?;
+        keep_closed.and(finished)?;
         Ok(value)
     }
 }

@@ -40,7 +40,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     let request = plan::Request {
         suites,
         workloads: args.workload.clone(),
-        jobs: Some(AskedRamp::of(1)),
+        jobs: Some(AskedRamp::single(1)),
         size_gb: Some(size_gb),
         seed: u64::from(args.seed),
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())

@@ -1,8 +1,6 @@
 //! `failover`: a node of a cluster fails under load, then the report.
 
 use super::{report, study};
-use crate::campaign::failover::{self, Asked, Commands};
-use crate::campaign::{Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -11,6 +9,8 @@ use crate::cli::{file, request};
 use crate::error::{Error, Result};
 use crate::model::{How, Target};
 use crate::report::failover::FailoverReport;
+use crate::run::failover::{self, Asked, Commands};
+use crate::run::{Ended, Event, Request, RunContext};
 
 /// Shortest load before a failure: of a second or two a median is one.
 const MIN_BEFORE_S: f64 = 1.0;
@@ -32,7 +32,7 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     let request = request_of(&catalog, args)?;
     let asked = asked(&request.target, args)?;
     let ended = measured(context, &catalog, &request, &asked)?;
-    study::told(context, &FailoverReport, format, &args.out, catalog, &ended)?;
+    study::show_results(context, &FailoverReport, format, &args.out, catalog, &ended)?;
     study::judge(&request, &ended)
 }
 
@@ -137,7 +137,7 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
     }
     if args.fault.is_some() {
         return Err(
-            Error::usage("--fault", "is for private clusters").advise("say it by --fault-command")
+            Error::usage("--fault", "is for private clusters").advise("give it by --fault-command")
         );
     }
     match (&args.fault_command, &args.repair_command) {
@@ -184,9 +184,9 @@ fn measured(
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
-        let campaign =
+        let run_context =
             RunContext { catalog, request, plan, interrupt, events: &events, workers: None };
-        failover::run(&campaign, asked, &mut store)
+        failover::run(&run_context, asked, &mut store)
     });
     console.finish()?;
     ended

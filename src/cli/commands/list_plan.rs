@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::show;
 use crate::analysis::scope::Scope;
-use crate::campaign::schedule;
 use crate::catalog::Catalog;
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
@@ -21,6 +20,7 @@ use crate::model::{
 };
 use crate::plan;
 use crate::report::format::layout::fold;
+use crate::run::schedule;
 
 /// Lists the tests of a suite in their order, with what is known of their time, disk and redo.
 ///

@@ -8,11 +8,10 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use rustix::event::{Timespec, poll};
 
-use crate::campaign::Request;
 use crate::catalog::Catalog;
 use crate::cli::args::{HostArgs, MonitorArgs, PlaceArgs, TargetArgs};
 use crate::cli::context::{Context, interrupt};
-use crate::cli::monitor_view::{self, Course, Title};
+use crate::cli::monitor_view::{self, RateHistory, Title};
 use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
@@ -20,6 +19,7 @@ use crate::model::{RunRecord, RunStatus, Test};
 use crate::monitor::poller::{IntervalSample, Poller, SAMPLE_INTERVAL};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
+use crate::run::Request;
 use crate::store::{self, Store};
 use crate::test_runner::Interrupt;
 
@@ -126,7 +126,7 @@ fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
     let (target, command, name) = (observer.label(), paths::command_line(), args.name.clone());
     let subject = Subject { target, engine, disclosure: disclosure.clone(), command, name };
     let recording = Recording::begin(Store::open(&file)?, subject)?;
-    out::tell(&format!("recording run {} in {}", recording.run_id(), file.display()));
+    out::report(&format!("recording run {} in {}", recording.run_id(), file.display()));
     Ok(recording)
 }
 
@@ -189,7 +189,7 @@ fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> 
 struct Screen {
     terminal: DefaultTerminal,
     title: Title,
-    course: Course,
+    history: RateHistory,
 }
 
 /// View of the samples.
@@ -209,7 +209,7 @@ impl View {
         let terminal = (is_terminal && !context.global.quiet).then(ratatui::try_init);
         match terminal {
             Some(Ok(terminal)) => {
-                View::Screen(Box::new(Screen { terminal, title, course: Course::default() }))
+                View::Screen(Box::new(Screen { terminal, title, history: RateHistory::default() }))
             }
             Some(Err(_)) | None => View::Lines,
         }
@@ -222,10 +222,10 @@ impl View {
     fn show(&mut self, look: &IntervalSample) -> Result<()> {
         match self {
             View::Screen(screen) => {
-                let Screen { terminal, title, course } = screen.as_mut();
-                course.add(look);
+                let Screen { terminal, title, history } = screen.as_mut();
+                history.add(look);
                 terminal
-                    .draw(|frame| monitor_view::draw(frame, title, look, course))
+                    .draw(|frame| monitor_view::draw(frame, title, look, history))
                     .map(drop)
                     .map_err(|error| Error::target("the terminal", error.to_string()))
             }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::campaign::overhead::{self, Overhead};
 use crate::cli::args::OverheadArgs;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::request::check_duration;
@@ -12,6 +11,7 @@ use crate::cli::{live_table, out};
 use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::{Ramp, Scale};
+use crate::run::overhead::{self, Overhead};
 
 /// Measures our own loop on the null engine.
 ///
@@ -34,7 +34,7 @@ pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
     if format == "json" {
         return out::json(&BTreeMap::from([(
             "overhead",
-            all.iter().map(Figures::of).collect::<Vec<_>>(),
+            all.iter().map(Figures::from_overhead).collect::<Vec<_>>(),
         )]));
     }
     let mut table = out::Table::new(&[
@@ -91,7 +91,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(overhead: &Overhead) -> Figures {
+    fn from_overhead(overhead: &Overhead) -> Figures {
         let latency = &overhead.result.latency;
         Figures {
             jobs: overhead.jobs,

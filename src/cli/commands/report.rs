@@ -16,7 +16,7 @@ use crate::report::branding::{self, Brand, BrandFile, Texts};
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{
-    Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, RunTests, Subject, price,
+    Document, Input, Language, OF_AB_TESTS, REPORTS, Report, RunTests, Subject, price,
 };
 use crate::serve::stored::{self, Chosen};
 
@@ -36,7 +36,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         }
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
-        Subject::Campaign => {
+        Subject::AbTest => {
             Ok(Input { language: args.out.language, ..ab_test::stored(context, &args.runs)? })
         }
         Subject::Runs | Subject::Tests => input(context, args, subject),
@@ -75,7 +75,7 @@ pub fn warn_of_licences(input: &Input) {
     for (engine, text) in
         engines.iter().filter_map(|engine| Some((engine, input.licences.get(*engine)?)))
     {
-        out::tell(&format!("before you publish figures of {engine}: {text}"));
+        out::report(&format!("before you publish figures of {engine}: {text}"));
     }
 }
 
@@ -239,7 +239,7 @@ pub fn show(
 
 /// Every report that can be asked for.
 pub fn all() -> impl Iterator<Item = &'static dyn Report> {
-    REPORTS.iter().chain(OF_CAMPAIGNS).copied()
+    REPORTS.iter().chain(OF_AB_TESTS).copied()
 }
 
 /// The report of this name.

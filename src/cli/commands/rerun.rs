@@ -1,7 +1,6 @@
 //! `rerun`: the work of a bundle once more, elsewhere, beside what was sealed.
 
 use super::{bundle, report, run};
-use crate::campaign::Request;
 use crate::catalog::Catalog;
 use crate::cli::args::{ArrivalsArg, RerunArgs, RunArgs};
 use crate::cli::context::Context;
@@ -12,6 +11,7 @@ use crate::model::{self, Plan, Test, TestResult, Transport, pace_of};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
+use crate::run::Request;
 use crate::store::Bundle;
 
 /// Measures what the bundle's plan has, on the target, and compares.
@@ -24,7 +24,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     let run_args = args.run(&bundle.run)?;
     let run_args = paced(run_args, &args.bundle.display().to_string(), &bundle.tests)?;
     let request = request_of(&catalog, args, &run_args, &bundle)?;
-    tell_difference(&bundle, &request.plan(&catalog)?)?;
+    report_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
     let measured = report::load(context, &[run_id.to_string()], false)?;
     let sealed = RunTests { run: bundle.run, tests: bundle.tests }.ordered();
@@ -65,7 +65,7 @@ fn request_of(
     let place = args.bundle.display().to_string();
     let has_a_rate = |test: &TestResult| test.open.is_some() && pace_of(&test.params).is_none();
     let mut measured = bundle.tests.iter().filter_map(Test::measured);
-    if measured.any(has_a_rate) && !plan::tells_rates(&run.plan) {
+    if measured.any(has_a_rate) && !plan::has_rates(&run.plan) {
         return Err(Error::usage(
             place,
             "an early version measured it at rates that its plan lacks",
@@ -89,13 +89,13 @@ fn request_of(
     let from = run.engine.clone().unwrap_or_default();
     let again = plan::again(catalog, &run.plan, &from, plan)?;
     for (workload, reason) in &again.left_out {
-        out::tell(&format!("{workload} is left out: {reason}"));
+        out::report(&format!("{workload} is left out: {reason}"));
     }
     Ok(Request { plan: again.request, ..request })
 }
 
 /// Says of which tests the statements are not those that were sealed.
-fn tell_difference(bundle: &Bundle, plan: &Plan) -> Result<()> {
+fn report_difference(bundle: &Bundle, plan: &Plan) -> Result<()> {
     let differing = plan::differing(&bundle.run.plan, plan)?;
     let all = plan.selections.len();
     let text = match differing.len() {
@@ -109,6 +109,6 @@ fn tell_difference(bundle: &Bundle, plan: &Plan) -> Result<()> {
             differing.join(", ")
         ),
     };
-    out::tell(&text);
+    out::report(&text);
     Ok(())
 }

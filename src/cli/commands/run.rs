@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
@@ -19,6 +18,7 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
+use crate::run::{self, Ended, Event, Request, RunContext};
 use crate::store::{Store, url_of};
 use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
@@ -29,7 +29,7 @@ const WORKER_WAIT_S: f64 = 60.0;
 const WORKER_SILENCE_S: f64 = 10.0;
 const MIN_SILENCE_S: f64 = 3.0;
 
-/// Runs a campaign and shows its results.
+/// Measures a run and shows its results.
 ///
 /// # Errors
 /// Usage, target, interrupted; with `--strict` an invalid KPM.
@@ -49,7 +49,8 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
 /// As [`run`]; options that the file has to give; a comparison that fails.
 fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
     if let Some(option) = experiment::not_beside_a_file(&args.given) {
-        let what = format!("cannot stand beside {}, which says what is measured", path.display());
+        let what =
+            format!("cannot be combined with {}, which says what is measured", path.display());
         return Err(Error::usage(format!("--{option}"), what).advise("write it into the file"));
     }
     let experiment = Experiment::read(path, args)?;
@@ -106,8 +107,8 @@ pub fn measure(
         metrics_server::serve(address, move || metrics.text())?;
     }
     let console = Console::new(context, format == "json").plain(args.no_chart);
-    tell_beforehand(&console, request, &plan);
-    let crew = crew(context, args, request)?;
+    report_before(&console, request, &plan);
+    let worker_pool = worker_pool(context, args, request)?;
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| {
             metrics.note(&event);
@@ -118,22 +119,26 @@ pub fn measure(
             }
         };
         let (plan, interrupt) = (&plan, &interrupt);
-        let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
-        campaign::run(
+        let workers = worker_pool.as_ref().map(|worker_pool| worker_pool as &Mutex<dyn Workers>);
+        run::execute(
             &RunContext { catalog, request, plan, interrupt, events: &events, workers },
             &mut store,
         )
     });
-    let told = console.finish();
+    let finished = console.finish();
     let begun = Begun { target: &request.target, format: &format, catalog };
     let ended = ended?;
     let run_id = ended.run_id;
     conclude(context, args, &store, &begun, ended)?;
-    told.map(|()| run_id)
+    finished.map(|()| run_id)
 }
 
-/// The load machines that run the jobs, if there are some.
-fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<WorkerPool>>> {
+/// The load generators that run the jobs, if there are some.
+fn worker_pool(
+    context: &Context,
+    args: &RunArgs,
+    request: &Request,
+) -> Result<Option<Mutex<WorkerPool>>> {
     let Some(count) = args.workers else { return Ok(None) };
     let url = match &request.target {
         Target::Existing { url, .. } => Some(url.as_str()),
@@ -154,17 +159,18 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
     let given = |time: Option<Seconds>, usual_s| {
         Duration::from_secs_f64(time.map_or(usual_s, |time| time.0))
     };
-    let patience = WorkerTimeouts {
+    let timeouts = WorkerTimeouts {
         wait: given(args.worker_join_timeout, WORKER_WAIT_S),
         silence: given(args.worker_timeout, WORKER_SILENCE_S),
     };
-    let crew = WorkerPool::call(&context.place(), count, patience, request.target.engine(), url)?;
-    Ok(Some(Mutex::new(crew)))
+    let worker_pool =
+        WorkerPool::call(&context.place(), count, timeouts, request.target.engine(), url)?;
+    Ok(Some(Mutex::new(worker_pool)))
 }
 
 /// Reports where the plan differs from the request: left out, other numbers of jobs, data that fits
 /// no cache.
-fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
+fn report_before(console: &Console, request: &Request, plan: &Plan) {
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));
     }
@@ -200,7 +206,7 @@ fn conclude(
         let unrunnable = unrunnable::first(begun.catalog, begun.target.engine(), &tests);
         unrunnable.map_or(Ok(()), Err)
     });
-    let data = RunTests::of(run, tests);
+    let data = RunTests::new(run, tests);
     let groups = begun.catalog.groups().to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
@@ -210,8 +216,8 @@ fn conclude(
         write_report(context, path, &mut input)?;
     }
     if !context.global.quiet {
-        tell_where(context, args, ended.run_id, &mut input);
-        forecast::after(&input.runs[0].run, begun.target).iter().for_each(|text| out::tell(text));
+        report_results_file(context, args, ended.run_id, &mut input);
+        forecast::after(&input.runs[0].run, begun.target).iter().for_each(|text| out::report(text));
     }
     verdict.and(printed)
 }
@@ -228,19 +234,19 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
 
 /// Says where the results are. If no report was asked for, a page with everything is written beside
 /// the results file; that it cannot be written is not a failure of the run.
-fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input) {
+fn report_results_file(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input) {
     let results = paths::results_file(context.global.results.as_ref());
-    out::tell(&format!("run {run_id} is stored in {}", results.display()));
+    out::report(&format!("run {run_id} is stored in {}", results.display()));
     if url_of(&results).is_some() && args.report.is_none() {
-        return out::tell(&format!(
+        return out::report(&format!(
             "'dbdyno report html {run_id}' with --results makes a page with every test"
         ));
     }
     let page = args.report.clone().unwrap_or_else(|| paths::page_beside(&results, run_id));
     let written = if args.report.is_some() { Ok(()) } else { write_report(context, &page, input) };
     match written {
-        Ok(()) => out::tell(&format!("the report with every test is {}", page.display())),
-        Err(error) => out::tell(&format!("no report page: {error}")),
+        Ok(()) => out::report(&format!("the report with every test is {}", page.display())),
+        Err(error) => out::report(&format!("no report page: {error}")),
     }
 }
 

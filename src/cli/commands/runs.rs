@@ -102,7 +102,7 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
         }
     };
     if !context.global.quiet {
-        out::tell(&format!("exported {} runs with {} tests", counts.runs, counts.tests));
+        out::report(&format!("exported {} runs with {} tests", counts.runs, counts.tests));
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ fn import(context: &Context, path: &Path) -> Result<()> {
     }
     let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
-        out::tell(&format!("imported {} runs with {} tests", counts.runs, counts.tests));
+        out::report(&format!("imported {} runs with {} tests", counts.runs, counts.tests));
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Res
     let count = tests.len();
     let ids = context.store()?.add_runs(place, [(run.uid.as_str(), &run.run, tests)])?;
     if !context.global.quiet {
-        out::tell(&format!(
+        out::report(&format!(
             "imported run {} with {count} tests",
             ids.first().copied().unwrap_or_default()
         ));
@@ -170,7 +170,7 @@ fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Pa
     context.store()?.add_runs(&place, parts)?;
     if !context.global.quiet {
         let tests: usize = runs.iter().map(|run| run.tests.len()).sum();
-        out::tell(&format!("imported {} runs with {tests} tests", runs.len()));
+        out::report(&format!("imported {} runs with {tests} tests", runs.len()));
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn delete(context: &Context, runs: &[String]) -> Result<()> {
         store.delete(*id)?;
     }
     if !context.global.quiet {
-        out::tell(&format!("deleted {} runs", ids.len()));
+        out::report(&format!("deleted {} runs", ids.len()));
     }
     Ok(())
 }

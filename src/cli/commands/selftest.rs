@@ -8,9 +8,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::analysis::selftest::{Compared, Finding, Tried};
-use crate::campaign::selftest::{self, SelfTest};
-use crate::campaign::{Event, Request, RunContext};
+use crate::analysis::selftest::{Compared, Finding, PlannedTest};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -20,6 +18,8 @@ use crate::error::{Error, Kind, Result};
 use crate::model::{Counters, LatencySummary, Reason, Tally, Target};
 use crate::report::anonymized;
 use crate::report::format::json;
+use crate::run::selftest::{self, SelfTest};
+use crate::run::{Event, Request, RunContext};
 use crate::store::{self, Store};
 
 /// Version of the file's form.
@@ -51,7 +51,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let (interrupt, console) = (interrupt()?, Console::new(context, true));
     let found = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| show(&console, &event);
-        let campaign = RunContext {
+        let run_context = RunContext {
             catalog: &catalog,
             request,
             plan: &plan,
@@ -59,7 +59,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
             events: &events,
             workers: None,
         };
-        selftest::run(&campaign, &mut Store::in_memory()?)
+        selftest::run(&run_context, &mut Store::in_memory()?)
     });
     console.finish()?;
     let found = found?;
@@ -68,7 +68,10 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     file::write(context, &path, json::text(&json::value(&document)).as_bytes())?;
     show_findings(context, &found, &format, &document)?;
     if !context.global.quiet {
-        out::tell(&format!("{took_s:.0} s; {} says it all and can be sent on", path.display()));
+        out::report(&format!(
+            "{took_s:.0} s; the whole result is in {}, which can be sent on",
+            path.display()
+        ));
     }
     conclude(&found, &path)
 }
@@ -175,7 +178,7 @@ impl Document {
             .selections
             .iter()
             .zip(&found.tests)
-            .map(|(selection, test)| Tried { selection, test });
+            .map(|(selection, test)| PlannedTest { selection, test });
         let tests = tried.map(|tried| entry(tried, &engine, &names)).collect();
         let check = |finding: &Finding| Finding {
             evidence: names.hide(&finding.evidence),
@@ -199,7 +202,7 @@ impl Document {
     }
 }
 
-fn entry(tried: Tried<'_>, engine: &str, names: &Names) -> TestEntry {
+fn entry(tried: PlannedTest<'_>, engine: &str, names: &Names) -> TestEntry {
     let test = tried.test;
     let reason = |reason: &Reason| json!({ "status": reason.status, "code": reason.code.as_str(), "text": names.hide(&reason.text) });
     TestEntry {

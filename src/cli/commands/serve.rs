@@ -34,7 +34,7 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     let site = Site::new(results, context.catalog()?, args.language, token)?;
     let mut end = end()?;
     serve::listen(site, address)?;
-    out::print(&told(address, has_token))?;
+    out::print(&address_line(address, has_token))?;
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }
 
@@ -49,7 +49,7 @@ pub fn may_listen(option: &str, address: SocketAddr, token: Option<&Token>) -> R
 }
 
 /// `http://127.0.0.1:8433/`, and how to come in.
-fn told(address: SocketAddr, has_token: bool) -> String {
+fn address_line(address: SocketAddr, has_token: bool) -> String {
     let how = if has_token { "?token=..., with your token, once" } else { "" };
     format!("http://{address}/{how}")
 }
@@ -74,9 +74,9 @@ pub fn token(file: Option<&Path>) -> Result<Option<Token>> {
 /// Can be read once somebody ends us.
 pub(super) fn end() -> Result<UnixStream> {
     let listen = || -> std::io::Result<UnixStream> {
-        let (end, told) = UnixStream::pair()?;
+        let (end, stopped) = UnixStream::pair()?;
         for signal in [SIGINT, SIGTERM] {
-            pipe::register(signal, told.try_clone()?)?;
+            pipe::register(signal, stopped.try_clone()?)?;
         }
         Ok(end)
     };

@@ -56,7 +56,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     out::print(&(description(workload, engine) + &text))
 }
 
-/// Prints the facts that no machine tells, as a file that states none of them yet.
+/// Prints the facts that dbdyno cannot read, as a file that states none of them yet.
 fn facts(context: &Context) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
@@ -92,7 +92,7 @@ fn plain(text: &str) -> String {
 
 /// Above the facts.
 const TEMPLATE: &str = "\
-# Facts of a platform that no machine tells. Fill in what you know, take the # away, and name the
+# Facts of a platform that dbdyno cannot read. Fill in what you know, take the # away, and name the
 # file with --facts. What a complete disclosure needs is marked: (needed), (needed in a cloud),
 # (needed of own hardware).
 ";
@@ -281,7 +281,7 @@ pub fn selection(
 ) -> Result<Selection> {
     let request = plan::Request {
         workloads: vec![id.to_string()],
-        jobs: Some(AskedRamp::of(1)),
+        jobs: Some(AskedRamp::single(1)),
         drive,
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };

@@ -49,7 +49,7 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
             ..Input::default()
         });
     }
-    let catalogue = CatalogueReport.build(&catalogue::of(&catalog));
+    let catalogue = CatalogueReport.build(&catalogue::input_from(&catalog));
     let shown_by = Shown {
         catalog: &catalog,
         language: args.language,
@@ -60,7 +60,7 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
     files::each(&shown, &shown_by, &mut |name, content| directory.write(context, name, content))?;
     let count = directory.finish(context)?;
     if !context.global.quiet {
-        out::tell(&format!("{count} files; open {}", args.dir.join("index.html").display()));
+        out::report(&format!("{count} files; open {}", args.dir.join("index.html").display()));
     }
     Ok(())
 }

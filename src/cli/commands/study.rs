@@ -4,7 +4,6 @@
 use super::report;
 use crate::analysis::study::MIN_BLOCKS;
 use crate::analysis::sweep::sizes;
-use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
@@ -19,6 +18,7 @@ use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
 use crate::report::sweep::SweepReport;
 use crate::report::{Format, Report};
+use crate::run::{self, Ended, Event, Request, RunContext};
 
 /// The suite of the ways of a lookup.
 const LAYERS: &str = "layers";
@@ -101,7 +101,7 @@ fn entries(catalog: &Catalog, request: &Request, named: &[String]) -> Result<Vec
             candidates.into_iter().partition(|one| one.selection.is_ok());
         for one in &cannot {
             let reason = one.selection.as_ref().err().map(String::as_str).unwrap_or_default();
-            out::tell(&format!("{} is left out: {reason}", one.entry.label()));
+            out::report(&format!("{} is left out: {reason}", one.entry.label()));
         }
         return Ok(can.into_iter().map(|one| one.entry).collect());
     }
@@ -156,13 +156,13 @@ fn study(
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
     if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < MIN_BLOCKS) {
-        out::tell(&format!(
+        out::report(&format!(
             "{blocks} blocks give medians without intervals, which decide nothing; from \
              {MIN_BLOCKS} on they have one"
         ));
     }
     let ended = measured(context, &catalog, &request)?;
-    told(context, report, format, &args.out, catalog, &ended)?;
+    show_results(context, report, format, &args.out, catalog, &ended)?;
     judge(&request, &ended)
 }
 
@@ -170,7 +170,7 @@ fn study(
 ///
 /// # Errors
 /// The results cannot be read, the file not be written.
-pub(super) fn told(
+pub(super) fn show_results(
     context: &Context,
     report: &dyn Report,
     format: &dyn Format,
@@ -184,7 +184,7 @@ pub(super) fn told(
     report::show(context, format, &report::build(report, format, input), asked.output.as_deref())?;
     if !context.global.quiet {
         let results = paths::results_file(context.global.results.as_ref());
-        out::tell(&format!(
+        out::report(&format!(
             "run {id} is stored in {}; 'dbdyno report {} {id}' shows this again",
             results.display(),
             report.name()
@@ -202,7 +202,7 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
-        campaign::run(
+        run::execute(
             &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
             &mut store,
         )

@@ -24,7 +24,7 @@ pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
     let interrupt = interrupt()?;
     let tell = |line: &str| {
         if !context.global.quiet {
-            out::tell(line);
+            out::report(line);
         }
     };
     let targets = args.targets.iter().map(|text| target(text)).collect::<Result<Vec<_>>>()?;

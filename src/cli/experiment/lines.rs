@@ -13,7 +13,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn of(path: &Path, text: String) -> Lines {
+    pub fn new(path: &Path, text: String) -> Lines {
         Lines { path: path.to_path_buf(), text }
     }
 

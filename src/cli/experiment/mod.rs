@@ -85,7 +85,7 @@ impl Experiment {
     /// Of usage: `FILE:LINE: what; what to do`.
     pub fn read(path: &Path, shown: &RunArgs) -> Result<Experiment> {
         let text = file::read_small(path, "for an experiment")?;
-        let lines = Lines::of(path, text);
+        let lines = Lines::new(path, text);
         let keys = Keys::of_run();
         let document = DeTable::parse(lines.text()).map_err(|error| lines.toml(&error, &[]))?;
         let typed: Typed = toml::from_str(lines.text())

@@ -123,7 +123,7 @@ fn test(catalog: &Catalog) -> Value {
                                       (with slo)", "type": "string" },
             "arrivals": { "description": "with rate: when ops are due", "enum": ["poisson", "uniform"] },
             "slo": { "description": "with rate = \"auto\": what must be kept, p99<5ms", "type": "string" },
-            "background": { "description": "what runs beside it: ID[:param=value,...]", "type": "string" },
+            "background": { "description": "background workload: ID[:param=value,...]", "type": "string" },
             "background_jobs": { "description": "jobs of the background workload", "type": "integer", "minimum": 1 },
             "warmup_s": seconds("warm-up in seconds"),
             "duration_s": seconds("length of the window in seconds"),

@@ -25,7 +25,7 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
             .advise("choose a run of 'dbdyno run'"));
     };
     let pace = pace(&place, tests)?;
-    if tests.iter().filter_map(Test::measured).any(has_a_rate) && !plan::tells_rates(&run.plan) {
+    if tests.iter().filter_map(Test::measured).any(has_a_rate) && !plan::has_rates(&run.plan) {
         return Err(Error::usage(
             place,
             "an early version measured it at rates that its plan lacks",

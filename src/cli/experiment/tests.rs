@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<Experiment> {
 }
 
 /// Error for a text, from the name of the file on.
-fn told(text: &str) -> String {
+fn error_line(text: &str) -> String {
     let error = read(text).map(|_| ()).unwrap_err();
     assert_eq!(error.kind.exit_code(), 2);
     let line = error.to_string();
@@ -107,7 +107,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
         ("workers = 2", "x.toml:1: 'workers' is not a key"),
         ("strict = true", "x.toml:1: 'strict' is not a key"),
     ] {
-        let line = told(text);
+        let line = error_line(text);
         assert!(line.starts_with(said), "{text}: {line}");
     }
 }
@@ -128,6 +128,6 @@ fn an_error_of_a_request_stands_at_the_line_of_its_key_or_word() {
 #[test]
 fn nothing_that_may_be_a_password_is_told() {
     for text in ["password = 'hunter2'", "[settings]\npassword = ['hunter2']", "jobs = 'hunter2"] {
-        assert!(!told(text).contains("hunter2"), "{text}");
+        assert!(!error_line(text).contains("hunter2"), "{text}");
     }
 }

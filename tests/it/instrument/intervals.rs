@@ -207,7 +207,7 @@ fn figure_of(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<
     values.sort_by(f64::total_cmp);
     let repeats: Vec<(f64, &Test)> = values.into_iter().map(|value| (value, test)).collect();
     let (value, _) = figure::value(&repeats, better, &KpmValue::Ops);
-    let known = interval::of(&repeats, test, &KpmValue::Ops);
+    let known = interval::estimate(&repeats, test, &KpmValue::Ops);
     (value, known.ok().map(|interval| interval.half_width()))
 }
 
@@ -283,7 +283,7 @@ fn the_interval_of_repeated_starts_and_loads_covers_what_differs_between_them() 
                 }
                 repeats.sort_by(|a, b| a.0.total_cmp(&b.0));
                 let (value, test) = figure::value(&repeats, Better::Higher, &KpmValue::Ops);
-                let known = interval::of(&repeats, test, &KpmValue::Ops);
+                let known = interval::estimate(&repeats, test, &KpmValue::Ops);
                 found.count(value, RATE, known.ok().map(|interval| interval.half_width()));
             }
             let (share, absent) = (found.share(), found.absent);
@@ -395,7 +395,7 @@ fn two_equal_windows_differ_in_one_comparison_of_twenty_at_most() {
                 let known = interval::of_test(&of_seconds(&rates), &KpmValue::Ops);
                 (mean(&rates), known)
             };
-            let ratio = Ratio::of(side(), side());
+            let ratio = Ratio::new(side(), side());
             let is_found = ratio.span.is_ok_and(|span| span.p < 0.05);
             let differs = matches!(ratio.change(Better::Higher), Change::Better | Change::Worse);
             alarms += usize::from(is_found || differs);

@@ -65,7 +65,7 @@ fn a_day_of_a_thousand_jobs_is_held_in_little_memory() {
     let result = day();
     let bytes = held_bytes() - before;
     assert!(bytes < MAX_BYTES, "{bytes} bytes are held");
-    assert_eq!((result.series.len(), result.total.ops), (DAY_S as usize, 100 * told()));
+    assert_eq!((result.series.len(), result.total.ops), (DAY_S as usize, 100 * slice_count()));
     let last = result.series.last().unwrap();
     assert_eq!(last.metrics.iter().count(), COUNTERS);
     // Some minutes of it, read from a results file.
@@ -78,8 +78,8 @@ fn a_day_of_a_thousand_jobs_is_held_in_little_memory() {
     assert_eq!(read.series, part.series);
 }
 
-/// Slices that are told of.
-fn told() -> u64 {
+/// Number of slices that are reported.
+fn slice_count() -> u64 {
     u64::from(DAY_S / EVERY_S)
 }
 

@@ -22,7 +22,7 @@
 //! | two sides of a block draw other keys | `touched::both_sides_of_a_block_update_*` |
 //! | drives or engines draw other keys | `skewed::routines_of_servers_draw_the_keys_of_*` |
 //! | a second statement of a step is not run | engines: `a_second_statement_is_refused_and_*` |
-//! | sessions of load machines are not seen | `workers::sessions_of_all_machines_are_seen_*` |
+//! | sessions of load generators are not seen | `workers::sessions_of_all_machines_are_seen_*` |
 //! | samples of many sessions cost too much | lab: `of_many_sessions_samples_are_taken_*` |
 //! | a long test takes all memory | `memory::*`; lab: `of_a_day_no_more_samples_are_kept_*` |
 //! | errors in a row are those of a slice | `runner::errors_are_in_a_row_only_if_no_op_*` |
@@ -36,10 +36,10 @@
 //! | tables of others are dropped | `dataset::leftovers_of_a_killed_run_go_*`, `security` |
 //! | intervals that do not cover | `intervals::*`; core: `stats::sequence`, `analysis::ab_test` |
 //! | a counter wears the interval of the ops | `intervals::a_counter_has_the_interval_of_its_*` |
-//! | reports contradict one another | `figures::*`, `campaigns::a_comparison_of_both_sides_*` |
+//! | reports contradict one another | `figures::*`, `ab_tests::a_comparison_of_both_sides_*` |
 //! | a statement rests on a bad figure | `statements::no_statement_of_any_report_changes_*` |
-//! | an invalid trial keeps a promise | `statements::no_invalid_trial_keeps_a_rate` |
-//! | survivors of a side are compared | `statements::a_campaign_says_nothing_of_the_survivors_*` |
+//! | an invalid trial meets an SLO | `statements::no_invalid_trial_keeps_a_rate` |
+//! | survivors of a side are compared | `statements::an_ab_test_says_nothing_of_the_survivors_*` |
 //! | what has no price is cheap | `statements::an_option_without_a_price_makes_no_*` |
 //! | a cache is taken for the device | core: `first_lookups_behind_the_end_of_a_*` |
 //! | what lasts depends on milliseconds | core: `equal_tests_do_not_differ_by_how_many_*` |

@@ -1,5 +1,5 @@
 //! Statements rest on sound figures only: stored runs with one bad input each, through every
-//! report, form, comparison, campaign and check of an exit code.
+//! report, form, comparison, A/B test and check of an exit code.
 //!
 //! A bad figure may be shown with its mark. So each run is rendered twice, with a small and with a
 //! large value of that figure: whatever differs without a mark is a statement that rests on it (a
@@ -382,9 +382,9 @@ fn failed_cases(document: &Document) -> Vec<String> {
     failed.map(|(name, _)| name.clone()).collect()
 }
 
-/// A campaign of so many blocks whose side B does half as much again; the trials of a side that
+/// An A/B test of so many blocks whose side B does half as much again; the trials of a side that
 /// `is_bad` takes are spoilt.
-fn campaign(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> Document {
+fn ab_test(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> Document {
     let kind = good().remove(1);
     let side = |side: usize, name: &str| {
         let trial = |block: usize| {
@@ -406,7 +406,7 @@ fn campaign(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> 
 }
 
 #[test]
-fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
+fn an_ab_test_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
     for (status, code) in [
         (Status::Invalid, ReasonCode::Errors),
         (Status::Invalid, ReasonCode::Contract),
@@ -416,14 +416,14 @@ fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
     ] {
         let bad = Bad::new(1, status, code.clone());
         let figure = |document: &Document| document.data.as_ref().unwrap()["figures"][0].clone();
-        let good = campaign(24, &bad, |_, _| false);
+        let good = ab_test(24, &bad, |_, _| false);
         assert_eq!(
             (&figure(&good)["outcome"], &figure(&good)["verdict"]),
             (&"better".into(), &"valid".into())
         );
         for share in [1, 2, 4] {
             let of = |bad_side: usize| {
-                campaign(24, &bad, |side, block| side == bad_side && block.is_multiple_of(share))
+                ab_test(24, &bad, |side, block| side == bad_side && block.is_multiple_of(share))
             };
             for (side, document) in [(0, of(0)), (1, of(1))] {
                 let figure = figure(&document);
@@ -436,13 +436,13 @@ fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
                 assert!(text.contains(&label(&code)), "{code} is not named:\n{text}");
             }
         }
-        let both = campaign(24, &bad, |_, _| true);
+        let both = ab_test(24, &bad, |_, _| true);
         assert_eq!(figure(&both)["verdict"], "invalid");
     }
 }
 
 #[test]
-fn a_campaign_whose_side_b_is_invalid_fails_what_asks_for_it() {
+fn an_ab_test_whose_side_b_is_invalid_fails_what_asks_for_it() {
     let line = "ab-test sqlite sqlite --workload SRV-QUERY1 --jobs 1 --size 0.05 --duration 300ms \
                 --warmup 200ms --set-b cache_mb=1 --fail-below 5% --max-duration 5s --quiet";
     let done = Desk::new().run(&format!("{line} --format json"));

@@ -46,7 +46,7 @@ struct Doer {
 }
 
 impl Doer {
-    fn of(op: impl FnMut(u64) -> u64 + 'static) -> Doer {
+    fn new(op: impl FnMut(u64) -> u64 + 'static) -> Doer {
         Doer { op: Box::new(op), per_sample_ns: 0, between_ns: 0 }
     }
 }
@@ -276,23 +276,23 @@ fn percentiles(latency: &LatencySummary) -> [(f64, Option<f64>); 5] {
 /// Jobs of known service times; those of a short time cannot be simulated for long.
 fn known_jobs() -> Vec<(&'static str, Vec<Doer>)> {
     vec![
-        ("3 us", vec![Doer::of(constant(3_000))]),
-        ("10 ms", vec![Doer::of(constant(10_000_000))]),
-        ("one of 1000 slow", vec![Doer::of(two_points(10_000, 3_000_000, 0.001, 1))]),
-        ("one of 100 slow", vec![Doer::of(two_points(10_000, 400_000, 0.01, 2))]),
-        ("one of 10 slow", vec![Doer::of(two_points(2_000, 150_000, 0.1, 3))]),
-        ("lognormal", vec![Doer::of(lognormal(30_000.0, 1.0, 4))]),
-        ("lognormal, long tail", vec![Doer::of(lognormal(20_000.0, 2.0, 5))]),
-        ("stalls", vec![Doer::of(stalled(300_000_000))]),
-        ("phases", vec![Doer::of(phases)]),
+        ("3 us", vec![Doer::new(constant(3_000))]),
+        ("10 ms", vec![Doer::new(constant(10_000_000))]),
+        ("one of 1000 slow", vec![Doer::new(two_points(10_000, 3_000_000, 0.001, 1))]),
+        ("one of 100 slow", vec![Doer::new(two_points(10_000, 400_000, 0.01, 2))]),
+        ("one of 10 slow", vec![Doer::new(two_points(2_000, 150_000, 0.1, 3))]),
+        ("lognormal", vec![Doer::new(lognormal(30_000.0, 1.0, 4))]),
+        ("lognormal, long tail", vec![Doer::new(lognormal(20_000.0, 2.0, 5))]),
+        ("stalls", vec![Doer::new(stalled(300_000_000))]),
+        ("phases", vec![Doer::new(phases)]),
         (
             "jobs of all kinds",
             vec![
-                Doer::of(constant(4_000)),
-                Doer::of(lognormal(60_000.0, 1.5, 6)),
-                Doer::of(two_points(90_000, 9_000_000, 0.01, 7)),
-                Doer::of(constant(10_000_000)),
-                Doer::of(phases),
+                Doer::new(constant(4_000)),
+                Doer::new(lognormal(60_000.0, 1.5, 6)),
+                Doer::new(two_points(90_000, 9_000_000, 0.01, 7)),
+                Doer::new(constant(10_000_000)),
+                Doer::new(phases),
             ],
         ),
     ]
@@ -311,9 +311,9 @@ fn figures_of_known_service_times_are_those_of_every_op() {
                 assert_true(&format!("{name}, {drive:?}, {window:?}"), &result, &truth);
             }
         }
-        let (result, truth) = simulated(fixed(1_000_000), drive, vec![Doer::of(constant(100))]);
+        let (result, truth) = simulated(fixed(1_000_000), drive, vec![Doer::new(constant(100))]);
         assert_true("0.1 us", &result, &truth);
-        let (result, truth) = simulated(fixed(PUBLISHED), drive, vec![Doer::of(constant(3_000))]);
+        let (result, truth) = simulated(fixed(PUBLISHED), drive, vec![Doer::new(constant(3_000))]);
         assert_true("3 us", &result, &truth);
     }
 }
@@ -322,7 +322,7 @@ fn figures_of_known_service_times_are_those_of_every_op() {
 fn a_slow_second_counts_as_many_ops_as_it_had() {
     // Of 905,000 ops 5,000 are slow: 0.55 %, but of the samples a third.
     let (result, truth) =
-        simulated(Window::time(0.0, 10.0), Drive::Database, vec![Doer::of(phases)]);
+        simulated(Window::time(0.0, 10.0), Drive::Database, vec![Doer::new(phases)]);
     let is = |us: Option<f64>, expected: f64| (us.unwrap() / expected - 1.0).abs() < 0.01;
     let latency = &result.latency;
     assert!(is(latency.p95_us, 10.0) && is(latency.p99_us, 10.0), "{latency:?}");
@@ -347,7 +347,7 @@ fn fixed_work_is_as_fast_as_a_window() {
             // The very first op prepares.
             let mut is_first = true;
             let op = move |_| if std::mem::take(&mut is_first) { 1_000_000 } else { op_ns };
-            let doer = Doer { per_sample_ns, between_ns: 50_000, ..Doer::of(op) };
+            let doer = Doer { per_sample_ns, between_ns: 50_000, ..Doer::new(op) };
             let (result, truth) = simulated(window, drive, vec![doer]);
             assert_eq!(result.window.ops, truth.ops);
             1e6 / result.ops_per_s
@@ -368,7 +368,7 @@ fn fixed_work_is_as_fast_as_a_window() {
 #[test]
 fn a_day_is_told_second_by_second() {
     let day = Window::time(0.0, 86_400.0);
-    let doers = vec![Doer::of(constant(1_000_000_000)), Doer::of(constant(500_000_000))];
+    let doers = vec![Doer::new(constant(1_000_000_000)), Doer::new(constant(500_000_000))];
     let (result, truth) = simulated(day, Drive::Client, doers);
     assert_eq!((result.window.ops, truth.ops), (259_200, 259_200));
     let inside: Vec<f64> =

@@ -77,10 +77,10 @@ struct Kept {
 
 impl Kept {
     fn new(engine: &'static str, is_server: bool) -> Kept {
-        Kept::of(engine, is_server.then(|| Lease::new(engine, None, &[])))
+        Kept::with_lease(engine, is_server.then(|| Lease::new(engine, None, &[])))
     }
 
-    fn of(engine: &'static str, lease: Option<Lease>) -> Kept {
+    fn with_lease(engine: &'static str, lease: Option<Lease>) -> Kept {
         let url = lease.as_ref().map(|lease| lease.url.clone());
         Kept { desk: Desk::new(), engine, url, _lease: lease }
     }
@@ -286,7 +286,7 @@ struct Logged(Kept);
 impl Logged {
     fn new() -> Logged {
         let settings = [("log_output", "'TABLE'"), ("general_log", "on")];
-        Logged(Kept::of("mariadb", Some(Lease::new("mariadb", None, &settings))))
+        Logged(Kept::with_lease("mariadb", Some(Lease::new("mariadb", None, &settings))))
     }
 
     fn read(&self) -> Read {
@@ -355,7 +355,7 @@ impl LoggedPostgres {
         let server =
             dbdyno::server::start("postgres", &start_options(home.path(), &settings)).unwrap();
         let url = Some(server.url());
-        let kept = Kept { url, ..Kept::of("postgres", None) };
+        let kept = Kept { url, ..Kept::with_lease("postgres", None) };
         LoggedPostgres { _server: server, kept, home }
     }
 
@@ -435,7 +435,7 @@ fn postgres_writes_one_of_two_sets_of_each_job_as_often_as_the_other() {
 #[test]
 fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_again() {
     let (desk, sides) = (Desk::new(), [(); 2].map(|()| Lease::new("postgres", None, &[])));
-    let campaign = |name: &str, more: &str| {
+    let ab_test = |name: &str, more: &str| {
         desk.run(&format!(
             "ab-test {} {} --size 0.01 --workload TP-LIGHT:update_pct=100 --jobs 1 --warmup 0 \
              --duration 100ms --max-duration 0 --quiet --name {name} {more}",
@@ -443,7 +443,7 @@ fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_agai
         ))
         .ok();
     };
-    campaign("one", "");
+    ab_test("one", "");
     let touched = sides.each_ref().map(|side| updates_by_row(&side.url));
     // Whoever did fewer ops has updated what the other one has begun with.
     let [few, many] = match touched {
@@ -454,8 +454,8 @@ fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_agai
     let beyond = few.iter().filter(|(row, updates)| *updates > many.get(*row).unwrap_or(&0));
     assert_eq!(beyond.count(), 0, "{few:?} {many:?}");
     let first = desk.run("results show one-A --format json").ok().json();
-    campaign("two", &format!("--key-seed {}", first["key_seed"]));
-    campaign("three", "");
+    ab_test("two", &format!("--key-seed {}", first["key_seed"]));
+    ab_test("three", "");
     let seeds = ["one-A", "one-B", "two-A", "three-A", "three-B"].map(|run| key_seeds(&desk, run));
     assert!(!seeds[0].is_empty() && seeds[..3].iter().all(|other| *other == seeds[0]), "{seeds:?}");
     assert!(seeds[3] != seeds[0] && seeds[4] == seeds[3], "{seeds:?}");

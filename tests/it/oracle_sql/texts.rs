@@ -249,7 +249,7 @@ fn of_export(catalog: &Catalog) -> Vec<Text> {
     let workloads =
         catalog.workloads().filter(|workload| !workload.unsupported.contains_key(ENGINE));
     let workloads = workloads.map(|workload| workload.id.clone()).collect();
-    let jobs = Some(AskedRamp::of(1));
+    let jobs = Some(AskedRamp::single(1));
     let request = Request {
         workloads,
         jobs,

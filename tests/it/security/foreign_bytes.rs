@@ -237,7 +237,7 @@ fn play(listener: &UnixListener, dialogue: &Dialogue) {
 }
 
 /// True if a client that receives this gets its rows. Its further connections are refused.
-fn told(engine: &str, dir: &Path, dialogue: Dialogue) -> bool {
+fn is_served(engine: &str, dir: &Path, dialogue: Dialogue) -> bool {
     let (listener, url) = meeting(engine, dir);
     let server = std::thread::spawn(move || play(&listener, &dialogue));
     let result = converse(engine, &url);
@@ -317,7 +317,7 @@ fn record_dialogue(engine: &str, url: &str) {
 fn a_client_survives(engine: &'static str) {
     let (dir, intact) = (directory(), corpus(engine));
     assert!(
-        told(engine, dir.path(), intact.clone()),
+        is_served(engine, dir.path(), intact.clone()),
         "{engine}: the dialogue is not understood; if sessions begin otherwise now, record it anew"
     );
     let place = (0..intact.len(), 0.0..1.0f64);
@@ -329,7 +329,7 @@ fn a_client_survives(engine: &'static str) {
         let piece = (pieces.len() as f64 * at) as usize;
         pieces.truncate(piece + 1);
         pieces[piece] = damaged(&pieces[piece], &edits);
-        told(engine, dir.path(), dialogue);
+        is_served(engine, dir.path(), dialogue);
         Ok::<(), TestCaseError>(())
     });
     if let Err(error) = tried {
@@ -443,7 +443,7 @@ fn urls() {
         });
         let secret = format!("{scheme}://ann:{PASSWORD}@{}", rest.split_once('@').unwrap().1);
         for line in ["run {}", "results list --results {}", "worker {} {}"] {
-            tells_nothing_of(PASSWORD, &line.replace("{}", &secret));
+            assert_hides(PASSWORD, &line.replace("{}", &secret));
         }
         for text in [
             secret.clone(),
@@ -453,16 +453,16 @@ fn urls() {
             format!("{scheme}://ann/{PASSWORD}@db1/shop"),
             format!("{url}&password={PASSWORD}"),
         ] {
-            tells_nothing_of(PASSWORD, &format!("check {text}"));
+            assert_hides(PASSWORD, &format!("check {text}"));
         }
     }
     for metrics in [format!("http://ann:{PASSWORD}@db1/"), format!("n1=http://{PASSWORD}@x")] {
-        tells_nothing_of(PASSWORD, &format!("check sqlite --host-metrics {metrics}"));
+        assert_hides(PASSWORD, &format!("check sqlite --host-metrics {metrics}"));
     }
 }
 
 /// A command line that holds a password is refused, and the password not repeated.
-fn tells_nothing_of(password: &str, line: &str) {
+fn assert_hides(password: &str, line: &str) {
     let done = crate::support::Desk::new().run(line);
     let told = format!("{}{}", done.stdout, done.stderr);
     assert!(done.code == Some(2) && !told.contains(password), "{line}: {told}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dbdyno::store::Store;
 
-use crate::support::{Desk, PATIENCE, free_port};
+use crate::support::{Desk, TEST_TIMEOUT, free_port};
 
 /// More than any of our servers has places.
 const SLOW_CLIENTS: usize = 300;
@@ -35,7 +35,7 @@ impl Listening {
     /// The first line of the answer to a whole request.
     fn status(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

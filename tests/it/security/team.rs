@@ -1,4 +1,4 @@
-//! Members of a team who may write its results: what they get of the load machines.
+//! Members of a team who may write its results: what they get of the load generators.
 
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;

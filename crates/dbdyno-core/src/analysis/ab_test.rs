@@ -11,7 +11,7 @@ use crate::stats::paired::{Paired, fewest};
 
 pub use row::{Row, Unpaired, rows, unpaired};
 
-/// Chance that a campaign of two equal sides calls any figure different, at any look.
+/// Chance that an A/B test of two equal sides calls any figure different, at any look.
 const FAMILY_ALPHA: f64 = 0.05;
 /// Ratios within 1/(1 + margin) to 1 + margin count as equal, if the user does not say otherwise.
 pub const MARGIN: f64 = 0.03;
@@ -20,7 +20,7 @@ const VAIN_BLOCKS: usize = 5;
 /// So many more than the fewest that can decide, so that the interval of a plain difference is
 /// worth reading.
 const CALM_BLOCKS: usize = 2;
-/// Further blocks are foretold up to so many.
+/// Further blocks are predicted up to so many.
 const FORETOLD: usize = 2_000;
 /// With a larger share of its blocks left out a figure is conditional: those that are left may be
 /// the better ones.
@@ -40,7 +40,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As the plan of a campaign's run says.
+    /// As the plan of a run of the A/B test says.
     pub fn of_plan(plan: &serde_json::Value) -> Method {
         if plan["duet"].as_bool() == Some(true) { Method::Duet } else { Method::InTurns }
     }
@@ -67,7 +67,7 @@ pub fn of_duet() -> Reason {
 pub struct Rule {
     /// As [`MARGIN`].
     pub margin: f64,
-    /// Figures of the campaign: all intervals hold together.
+    /// Figures of the A/B test: all intervals hold together.
     pub figures: usize,
 }
 
@@ -97,7 +97,7 @@ impl Outcome {
     }
 }
 
-/// A side of a campaign.
+/// A side of an A/B test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Side {
     /// The baseline.
@@ -235,7 +235,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// The blocks of stored trials, in order.
-    fn of(base: &[&TestResult], other: &[&TestResult], method: Method) -> Blocks {
+    fn from_trials(base: &[&TestResult], other: &[&TestResult], method: Method) -> Blocks {
         let mut blocks = Blocks::default();
         let rounds: Vec<[Trial<'_>; 2]> =
             base.iter().zip(other).map(|(a, b)| [(*a).into(), (*b).into()]).collect();
@@ -340,7 +340,7 @@ impl Blocks {
     }
 
     /// About how many more blocks decide the figure, if they spread around the median as those so
-    /// far do; none if more than can be foretold do not, or too little is known.
+    /// far do; none if more than can be predicted do not, or too little is known.
     pub fn more_blocks(&self, rule: &Rule) -> Option<usize> {
         let known = self.ratios.values();
         let centre = crate::stats::median(known).filter(|_| known.len() > 1)?;
@@ -401,7 +401,7 @@ pub(super) fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
     }
 }
 
-/// A figure of a campaign with what both sides stored of it, in order, and that of each side's run
+/// A figure of an A/B test with what both sides stored of it, in order, and that of each side's run
 /// as every report shows it.
 struct Figure<'a> {
     base: Vec<&'a TestResult>,

@@ -164,8 +164,8 @@ fn setup(run: &RunRecord) -> Point {
         true => Sentence::new("{count} facts are disclosed").with("count", disclosed(run)),
         false => Sentence::new("not disclosed: {facts}").with("facts", lacking.join(", ")),
     };
-    let advice =
-        "tell the host of a remote server by --host-metrics, or measure on the host itself";
+    let advice = "name the exporter of a remote server's host by --host-metrics, or measure on \
+                  the host itself";
     point(
         "Experimental setup description",
         "SPEC RG 3",
@@ -246,7 +246,7 @@ fn units(tests: &[&Test]) -> Point {
 fn cost(circumstances: Circumstances) -> Point {
     let (state, template) = match circumstances.has_price {
         true => (State::Kept, "a price list is given"),
-        false => (State::Missing, "nobody says what the platform costs"),
+        false => (State::Missing, "no price of the platform is given"),
     };
     point("Cost", "SPEC RG 8", Sentence::new(template), (state, "give a price list: --price FILE"))
 }

@@ -1,4 +1,4 @@
-//! The limiter: why not more? Causes in the order of the time of the jobs that each takes, with
+//! The bottleneck: why not more? Causes in the order of the time of the jobs that each takes, with
 //! their figures. Pure.
 //!
 //! Waits come from the samples of the sessions; where there are none, from the counters of the
@@ -13,7 +13,7 @@ mod experiment;
 mod forecast;
 mod processors;
 
-pub use experiment::{Action, Experiment, experiment, experiments, told};
+pub use experiment::{Action, Experiment, describe, experiment, experiments};
 pub use forecast::{Forecast, TimeShares, forecast, judge_forecast};
 use processors::processor;
 pub(super) use processors::{usable_processors, used_processors};
@@ -121,7 +121,7 @@ pub struct Bottleneck {
 
 /// The causes of a test, the one that takes most of the time first; empty = not found among those
 /// that can be measured.
-pub fn limiters(result: &TestResult) -> Vec<Bottleneck> {
+pub fn bottlenecks(result: &TestResult) -> Vec<Bottleneck> {
     let rules: [fn(&TestResult) -> Option<Bottleneck>; 10] = [
         processor,
         memory,
@@ -136,11 +136,11 @@ pub fn limiters(result: &TestResult) -> Vec<Bottleneck> {
     ];
     let mut found: Vec<Bottleneck> =
         rules.into_iter().filter_map(|rule| rule(result)).chain(beyond_sessions(result)).collect();
-    let rank = |limiter: &Bottleneck| match limiter.cause {
+    let rank = |bottleneck: &Bottleneck| match bottleneck.cause {
         // It is of the time at the log: before that if it is most of the writes.
-        Cause::LogBuffer => (2.0 * limiter.share.unwrap_or(0.0))
+        Cause::LogBuffer => (2.0 * bottleneck.share.unwrap_or(0.0))
             .min(share_of(result, Cause::LogSync).unwrap_or(0.0)),
-        _ => limiter.share.unwrap_or(0.0),
+        _ => bottleneck.share.unwrap_or(0.0),
     };
     found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     found
@@ -166,7 +166,8 @@ pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
         Cause::LogBuffer => return waiting_for_room(result),
         _ => None,
     };
-    let found = || limiters(result).into_iter().find(|limiter| limiter.cause == cause)?.share;
+    let found =
+        || bottlenecks(result).into_iter().find(|bottleneck| bottleneck.cause == cause)?.share;
     activity.and_then(|activity| seen(result, activity)).or_else(found)
 }
 

@@ -17,7 +17,7 @@ pub use need::{FORM, Need};
 
 use std::collections::BTreeSet;
 
-use super::bottleneck::{Cause, limiters, usable_processors, used_processors};
+use super::bottleneck::{Cause, bottlenecks, usable_processors, used_processors};
 use super::command;
 use super::derive::{derive, not_known};
 use super::price::PriceList;
@@ -400,8 +400,9 @@ fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     {
         return Some(First::Component(component, 1.0 / share));
     }
-    let cause =
-        |answer: &Answer<'_>| Some(limiters(answer.most?.figure.test.measured()?).first()?.cause);
+    let cause = |answer: &Answer<'_>| {
+        Some(bottlenecks(answer.most?.figure.test.measured()?).first()?.cause)
+    };
     let mut causes = answers.iter().map(cause);
     let first = causes.next()??;
     causes.all(|cause| cause == Some(first)).then_some(First::Cause(first))

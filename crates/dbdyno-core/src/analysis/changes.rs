@@ -145,7 +145,7 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
 /// Divides at the place of the largest distance, again and again, until the difference there is one
 /// of chance.
 fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
-    let (sums, mut points) = (Distances::of(values), BTreeSet::new());
+    let (sums, mut points) = (Distances::new(values), BTreeSet::new());
     loop {
         let pieces = pieces(points.iter().copied(), values.len());
         let best = pieces.iter().filter_map(|piece| Some((piece, sums.division(piece)?)));
@@ -192,7 +192,7 @@ struct Distances {
 }
 
 impl Distances {
-    fn of(values: &[f64]) -> Distances {
+    fn new(values: &[f64]) -> Distances {
         let mut sums = vec![vec![0.0; values.len() + 1]; values.len() + 1];
         for (i, a) in values.iter().enumerate() {
             for (j, b) in values.iter().enumerate() {

@@ -68,12 +68,13 @@ pub struct Noted {
 impl Noted {
     /// Times at which commits were acknowledged, ascending.
     fn acknowledged_s(&self) -> Vec<f64> {
-        let mut times: Vec<f64> = self.of(Answer::Acknowledged).map(|sent| sent.ended_s).collect();
+        let mut times: Vec<f64> =
+            self.with_answer(Answer::Acknowledged).map(|sent| sent.ended_s).collect();
         times.sort_by(f64::total_cmp);
         times
     }
 
-    fn of(&self, answer: Answer) -> impl Iterator<Item = &Sent> {
+    fn with_answer(&self, answer: Answer) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |sent| sent.answer == answer)
     }
 
@@ -91,12 +92,15 @@ impl Noted {
     pub fn times(&self, failed: usize, at_s: f64, end_s: f64) -> FailoverTimes {
         let times = self.acknowledged_s();
         let since = |time_s: f64| time_s - at_s;
-        let unanswered =
-            self.of(Answer::Missing).chain(self.of(Answer::Refused)).map(|sent| sent.ended_s);
+        let unanswered = self
+            .with_answer(Answer::Missing)
+            .chain(self.with_answer(Answer::Refused))
+            .map(|sent| sent.ended_s);
         let seen = unanswered.chain(self.troubles.iter().copied()).filter(|time_s| *time_s >= at_s);
         // The failed node may answer once more, while its processes are told one by one.
-        let new =
-            self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
+        let new = self
+            .with_answer(Answer::Acknowledged)
+            .filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         let gap = longest_gap(&times, at_s, end_s);
         let usual_s = longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s)
             .map_or(0.0, |(from, to)| to - from);
@@ -124,14 +128,15 @@ impl Noted {
         }
         let was_there =
             |sent: &&Sent| last.get(&sent.writer).is_some_and(|last| last.node == failed);
-        let moved =
-            self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
+        let moved = self
+            .with_answer(Answer::Acknowledged)
+            .filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         moved.filter(was_there).map(|sent| sent.ended_s).reduce(f64::min)
     }
 
     /// Numbers of commits by what is known of them in the end: acknowledged once is acknowledged.
     fn by_answer(&self, answer: Answer) -> BTreeSet<(u32, u64)> {
-        self.of(answer).map(|sent| (sent.writer, sent.seq)).collect()
+        self.with_answer(answer).map(|sent| (sent.writer, sent.seq)).collect()
     }
 
     /// Acknowledged commits that are not among `rows`.
@@ -154,15 +159,15 @@ impl Noted {
             [&acknowledged, &unanswered, &refused].iter().any(|set| set.contains(key))
         };
         let mut tries: BTreeMap<(u32, u64), u64> = BTreeMap::new();
-        let told = self.sent.iter().filter(|sent| sent.answer != Answer::Refused);
-        told.for_each(|sent| *tries.entry((sent.writer, sent.seq)).or_default() += 1);
+        let answered = self.sent.iter().filter(|sent| sent.answer != Answer::Refused);
+        answered.for_each(|sent| *tries.entry((sent.writer, sent.seq)).or_default() += 1);
         LedgerCounts {
             acknowledged: acknowledged.len() as u64,
             lost: self.lost(rows),
             in_doubt: in_doubt.len() as u64,
             in_doubt_there: in_doubt.iter().filter(|key| rows.contains_key(key)).count() as u64,
             resent: tries.values().map(|tries| tries - 1).sum(),
-            refusals: self.of(Answer::Refused).count() as u64,
+            refusals: self.with_answer(Answer::Refused).count() as u64,
             duplicated: rows.values().filter(|copies| **copies > 1).count() as u64,
             foreign: rows.keys().filter(|key| !is_known(key)).count() as u64,
         }
@@ -207,45 +212,49 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
         |status, code, sentence: Sentence| reasons.push(Reason::new(status, code, sentence));
     let node = failover.node.as_str();
     if failover.before_per_s < MIN_PER_S {
-        let said = Sentence::new(
+        let sentence = Sentence::new(
             "{per_s} commits per second before the failure, fewer than {least}: nothing to regain",
         );
         against(
             Status::Invalid,
             ReasonCode::Little,
-            said.with("per_s", failover.before_per_s).with("least", MIN_PER_S),
+            sentence.with("per_s", failover.before_per_s).with("least", MIN_PER_S),
         );
     }
     if !failover.stayed_down {
-        let said = Sentence::new(
+        let sentence = Sentence::new(
             "node {node} answered when the load ended: it did not fail, or came back",
         );
-        against(Status::Invalid, ReasonCode::Contract, said.with("node", node));
+        against(Status::Invalid, ReasonCode::Contract, sentence.with("node", node));
     }
     if failover.ledger.foreign > 0 {
-        let said = Sentence::new(
+        let sentence = Sentence::new(
             "{count} rows of the ledger were written by nobody: another program writes into it",
         );
-        against(Status::Invalid, ReasonCode::Contract, said.with("count", failover.ledger.foreign));
+        against(
+            Status::Invalid,
+            ReasonCode::Contract,
+            sentence.with("count", failover.ledger.foreign),
+        );
     }
     let judge = failover.survivors.iter().find(|survivor| survivor.is_judge);
     if judge.and_then(|judge| judge.commits).is_none() {
-        let said = Sentence::new(
+        let sentence = Sentence::new(
             "the ledger could not be read on any node: nothing is known of lost commits",
         );
-        against(Status::Invalid, ReasonCode::Contract, said);
+        against(Status::Invalid, ReasonCode::Contract, sentence);
     }
     for survivor in failover.survivors.iter().filter(|survivor| survivor.is_member) {
         disagreement(survivor)
             .into_iter()
-            .for_each(|said| against(Status::Conditional, ReasonCode::NodeLost, said));
+            .for_each(|sentence| against(Status::Conditional, ReasonCode::NodeLost, sentence));
     }
     if is_one_host {
-        let said = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
+        let sentence = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
         against(
             Status::Valid,
             ReasonCode::SharedHost,
-            said.with("nodes", failover.nodes.len() as f64),
+            sentence.with("nodes", failover.nodes.len() as f64),
         );
     }
     reasons
@@ -258,9 +267,9 @@ fn disagreement(survivor: &Survivor) -> Option<Sentence> {
             Sentence::new("node {node}, which did not fail, could not be read").with("node", node),
         ),
         Some(count @ 1..) => {
-            let said =
+            let sentence =
                 Sentence::new("node {node} differs from the writable node by {count} commits");
-            Some(said.with("node", node).with("count", count))
+            Some(sentence.with("node", node).with("count", count))
         }
         _ => None,
     }

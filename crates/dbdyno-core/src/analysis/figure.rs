@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bottleneck::{Bottleneck, limiters};
+use super::bottleneck::{Bottleneck, bottlenecks};
 use super::interval::{self, IntervalOrReason, most_trusted};
 use super::ramp;
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
@@ -53,7 +53,7 @@ pub struct Figure<'a> {
 
 impl<'a> Figure<'a> {
     /// Figure of the repetitions (one or more) at one number of jobs in a metric.
-    pub fn of(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
+    pub fn from_repetitions(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
 
@@ -72,7 +72,7 @@ impl<'a> Figure<'a> {
             unit: &kpm.unit,
             better: kpm.better,
             computed,
-            interval: interval::of(repeats, test, computed),
+            interval: interval::estimate(repeats, test, computed),
             repetitions: repeats.len(),
             test,
             favour: 1.0,
@@ -115,8 +115,8 @@ impl<'a> Figure<'a> {
 
     /// Bottleneck: the first cause that took a share of the time; none of a publication.
     pub fn limit(&self) -> Option<Bottleneck> {
-        let found = limiters(self.test.measured()?);
-        found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
+        let found = bottlenecks(self.test.measured()?);
+        found.into_iter().find(|bottleneck| bottleneck.share.is_some_and(|share| share > 0.0))
     }
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.

@@ -40,7 +40,7 @@ impl Metric {
     }
 
     /// The figure of a ramp.
-    pub fn of<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
+    pub fn figure<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
         self.take(self.figure, tests)
     }
 
@@ -80,7 +80,7 @@ pub struct Compared<'a> {
 /// Puts the figures of the same ramp in several runs side by side; none if there is none of this
 /// metric.
 pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compared<'a>> {
-    let mut figures: Vec<_> = runs.iter().map(|tests| metric.of(tests)).collect();
+    let mut figures: Vec<_> = runs.iter().map(|tests| metric.figure(tests)).collect();
     let (unit, better) =
         figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
     // A run of another revision may lack the second metric: then its figure is another one.
@@ -96,7 +96,7 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     let lowered: Vec<Vec<Reason>> = figures.iter().map(beside).collect();
     let accepted = |(figure, lowered): (&Option<Figure<'_>>, &Vec<Reason>)| {
         let figure = figure.as_ref()?;
-        supports(status(figure, lowered)).then(|| ValidValue::of(figure))
+        supports(status(figure, lowered)).then(|| ValidValue::from_figure(figure))
     };
     let known: Vec<_> = figures.iter().zip(&lowered).map(accepted).collect();
     let mut places = places(better, &known);
@@ -199,7 +199,7 @@ pub struct ValidValue {
 
 impl ValidValue {
     /// Value and interval of a ramp's figure.
-    pub fn of(figure: &Figure<'_>) -> ValidValue {
+    pub fn from_figure(figure: &Figure<'_>) -> ValidValue {
         let is_printed = figure.test.kind() == RunKind::Published;
         let ci_fraction = figure.compared().ok().map(|interval| interval.half_width());
         ValidValue { value: figure.value, ci_fraction, is_printed }

@@ -24,7 +24,7 @@ pub struct Member {
 
 impl Member {
     /// That of a test's own jobs.
-    fn of(test: &TestResult) -> Member {
+    fn from_test(test: &TestResult) -> Member {
         let own = |(name, _): &(&String, &String)| ![BESIDE, BESIDE_JOBS].contains(&name.as_str());
         let params = test
             .chosen
@@ -127,7 +127,7 @@ pub fn interference(tests: &[Test]) -> Vec<Interference> {
         measured().filter(|test| test.beside.is_some()).map(|test| test.jobs).collect();
     jobs.sort_unstable();
     jobs.dedup();
-    jobs.into_iter().map(|jobs| Study::new(tests, jobs).told()).collect()
+    jobs.into_iter().map(|jobs| Study::new(tests, jobs).evaluate()).collect()
 }
 
 /// Tests at a number of jobs.
@@ -147,7 +147,7 @@ impl<'a> Study<'a> {
         sorted.sort_by_key(|test| (test.workload.clone(), assignments(&test.chosen, ",")));
         for member in sorted
             .into_iter()
-            .flat_map(|test| [Some(Member::of(test)), Member::beside(test)])
+            .flat_map(|test| [Some(Member::from_test(test)), Member::beside(test)])
             .flatten()
         {
             if !members.contains(&member) {
@@ -157,7 +157,7 @@ impl<'a> Study<'a> {
         Study { tests, jobs, members }
     }
 
-    fn told(&self) -> Interference {
+    fn evaluate(&self) -> Interference {
         let all = 0..self.members.len();
         let pairs: Vec<(usize, usize)> =
             all.clone().flat_map(|a| (a..all.end).map(move |b| (a, b))).collect();
@@ -176,15 +176,17 @@ impl<'a> Study<'a> {
 
     fn alone_blocks(&self, of: usize) -> Blocks<'a> {
         let is_of = |test: &TestResult| {
-            test.jobs == self.jobs && test.beside.is_none() && Member::of(test) == self.members[of]
+            test.jobs == self.jobs
+                && test.beside.is_none()
+                && Member::from_test(test) == self.members[of]
         };
-        Blocks::of(self.tests, is_of)
+        Blocks::from_tests(self.tests, is_of)
     }
 
     fn alone(&self, of: usize) -> Alone {
         let blocks = self.alone_blocks(of);
         let values = known(&blocks.values(|test| Some(test.ops_per_s)));
-        let ops_per_s = MedianInterval::of(&values);
+        let ops_per_s = MedianInterval::from_values(&values);
         Alone {
             member: self.members[of].clone(),
             ops_per_s,
@@ -201,10 +203,10 @@ impl<'a> Study<'a> {
         let of = |front: &Member, back: &Member| {
             let is_of = |test: &TestResult| {
                 test.jobs == self.jobs
-                    && Member::of(test) == *front
+                    && Member::from_test(test) == *front
                     && Member::beside(test).as_ref() == Some(back)
             };
-            Blocks::of(self.tests, is_of)
+            Blocks::from_tests(self.tests, is_of)
         };
         let in_front = of(first, second);
         match in_front.is_empty() {
@@ -230,7 +232,7 @@ impl<'a> Study<'a> {
     fn slowdowns(&self, a: usize, b: usize, pair: &Together<'_>) -> Vec<Slowdown> {
         let [first, second] = self.relative(a, b, pair);
         let cell = |of: usize, beside: usize, values: Vec<f64>| {
-            let ratio = MedianInterval::of(&values);
+            let ratio = MedianInterval::from_values(&values);
             Slowdown {
                 of,
                 beside,
@@ -249,7 +251,7 @@ impl<'a> Study<'a> {
     fn pair(&self, a: usize, b: usize, pair: &Together<'_>) -> Pair {
         let [first, second] = self.relative(a, b, pair);
         let values = paired(&first, &second, |one, other| one + other);
-        let factor = MedianInterval::of(&values);
+        let factor = MedianInterval::from_values(&values);
         Pair {
             a,
             b,

@@ -145,7 +145,7 @@ fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
 /// more (starts or loads, if those were repeated), which that of the run's other points moderates,
 /// and never from the seconds of one of them, which do not show what differs between windows. Of a
 /// single one from its seconds.
-pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
+pub fn estimate(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
 
@@ -185,7 +185,7 @@ fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<I
             return Some(interval);
         }
     }
-    let found = spread::of(&windows)?;
+    let found = spread::estimate(&windows)?;
     Some(Interval {
         error: found.error,
         freedom: found.groups as f64 - 1.0,
@@ -244,7 +244,8 @@ mod tests {
         // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of
         // it is 1.52 times as wide: no other point tells whether one of the three is wild.
         let test = with(Some(0.5), 10.0);
-        let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
+        let found =
+            estimate(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
         assert!((found.further.unwrap() - 1.52 * 0.099_38).abs() < 2e-4, "{found:?}");
         assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
         assert!((found.error - 1.52 * 0.020_003 / 3f64.sqrt()).abs() < 1e-5, "{found:?}");
@@ -256,15 +257,15 @@ mod tests {
     #[test]
     fn two_repetitions_tell_little_but_never_the_seconds_of_one_of_them() {
         let (long, ops) = (with(Some(0.02), 10.0), KpmValue::Ops);
-        let single = of(&repeats(&[100.0], &long), &long, &ops).unwrap();
+        let single = estimate(&repeats(&[100.0], &long), &long, &ops).unwrap();
         assert_eq!(single, Interval::of_seconds(0.02, 4.0));
         assert!((single.half_width() - 0.02).abs() < 1e-12);
         // t(0.975, 1) = 12.7062, the logarithms' s = 0.020203 / sqrt(2).
-        let two = of(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
+        let two = estimate(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
         assert!((two.half_width() - 12.7062 * 0.020_203 / 2.0).abs() < 1e-4, "{two:?}");
         assert_eq!(two.freedom, 1.0);
         let short = with(None, 2.0);
-        assert_eq!(of(&repeats(&[100.0], &short), &short, &ops), Err(Unknown::ShortWindow));
+        assert_eq!(estimate(&repeats(&[100.0], &short), &short, &ops), Err(Unknown::ShortWindow));
         assert_eq!(of_test(&with(None, 10.0), &ops), Err(Unknown::Alike));
     }
 
@@ -303,7 +304,7 @@ mod tests {
             &[("rows_per_s", 1.0)],
         );
         assert_eq!(
-            of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
+            estimate(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
             Err(Unknown::Published)
         );
     }

@@ -20,7 +20,7 @@ pub enum Way {
 
 impl Way {
     /// The way of a test; none if its workload is changed otherwise.
-    pub fn of(test: &TestResult) -> Option<Way> {
+    pub fn from_test(test: &TestResult) -> Option<Way> {
         match test.drive {
             Drive::Database => test.chosen.is_empty().then_some(Way::Inside),
             Drive::Client => Wire::of_params(&test.chosen).map(Way::From),
@@ -139,7 +139,9 @@ pub struct Layers {
 /// workload with way, and reason.
 pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
-    for test in tests.iter().filter_map(Test::measured).filter(|test| Way::of(test).is_some()) {
+    for test in
+        tests.iter().filter_map(Test::measured).filter(|test| Way::from_test(test).is_some())
+    {
         let key = (test.workload.clone(), test.jobs);
         if !found.contains(&key) {
             found.push(key);
@@ -166,9 +168,11 @@ struct Study<'a> {
 impl<'a> Study<'a> {
     fn blocks(&self, way: Way) -> Blocks<'a> {
         let is_of = |test: &TestResult| {
-            test.workload == self.workload && test.jobs == self.jobs && Way::of(test) == Some(way)
+            test.workload == self.workload
+                && test.jobs == self.jobs
+                && Way::from_test(test) == Some(way)
         };
-        Blocks::of(self.tests, is_of)
+        Blocks::from_tests(self.tests, is_of)
     }
 
     fn layers(self) -> Layers {
@@ -193,7 +197,7 @@ impl<'a> Study<'a> {
     fn way(&self, way: Way) -> WayRow {
         let blocks = self.blocks(way);
         let values = known(&blocks.values(service_us));
-        let us = MedianInterval::of(&values);
+        let us = MedianInterval::from_values(&values);
         WayRow {
             way,
             us,
@@ -320,7 +324,7 @@ impl<'a> Study<'a> {
         if blocks.is_empty() {
             row
         } else {
-            told(row, &known(&blocks.values(service_us)), blocks.status(), false)
+            fill_row(row, &known(&blocks.values(service_us)), blocks.status(), false)
         }
     }
 
@@ -342,8 +346,12 @@ impl<'a> Study<'a> {
         }
         let values =
             paired(&with.values(service_us), &base.values(service_us), |with, base| with - base);
-        let row =
-            told(without(layer, name, "".into()), &values, with.status().max(base.status()), true);
+        let row = fill_row(
+            without(layer, name, "".into()),
+            &values,
+            with.status().max(base.status()),
+            true,
+        );
         over(row)
     }
 
@@ -356,7 +364,7 @@ impl<'a> Study<'a> {
         match (reason, blocks.why_left_out()) {
             (Some((_, reason)), _) => Sentence::new("not measured: {reason}")
                 .with("reason", Sentence::quoted(reason.as_str())),
-            (None, Some(reason)) => reason.said(),
+            (None, Some(reason)) => reason.to_sentence(),
             (None, None) => "not measured".into(),
         }
     }
@@ -383,9 +391,9 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
 }
 
 /// The row with the figure of the blocks; a difference is one only if its interval does not hold 0.
-fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
+fn fill_row(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
     let blocks = values.len();
-    let Some(known) = MedianInterval::of(values) else {
+    let Some(known) = MedianInterval::from_values(values) else {
         let verdict = MedianInterval::verdict(None, verdict);
         let (median_us, why) = (median(values), Some(too_few(blocks)));
         return LayerRow { median_us, blocks, verdict, why, ..row };

@@ -132,7 +132,7 @@ fn best(tests: &[&Test]) -> Option<Point> {
             jobs: test.jobs().unwrap_or(0),
             ops_per_s,
             status: test.status(),
-            known: interval::of(&repeats, test, &KpmValue::Ops),
+            known: interval::estimate(&repeats, test, &KpmValue::Ops),
         }
     };
     let points = by_jobs(tests, rate).into_iter().map(point).collect();

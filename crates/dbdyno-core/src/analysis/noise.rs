@@ -54,13 +54,13 @@ pub fn is_calibration(run: &RunRecord) -> bool {
 
 impl<'a> Noise<'a> {
     /// Results of a calibration: of figures that are valid and were repeated often enough.
-    pub fn of(run: &'a RunRecord, tests: &'a [Test]) -> Noise<'a> {
+    pub fn from_calibration(run: &'a RunRecord, tests: &'a [Test]) -> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Vec<(f64, &'a Test)>| {
             let kpm = repeats[0].1.kpm();
             let test = ramp::median(&repeats, kpm.better).1;
-            let found = spread::of(&interval::windows(&repeats, &kpm.value))?;
+            let found = spread::estimate(&interval::windows(&repeats, &kpm.value))?;
             (supports(test.status()) && found.next.is_some())
                 .then(|| ((test.hash(), test.jobs()), found))
         };
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn noise_is_that_of_a_platform_and_a_size() {
         let (record, tests) = (run("noise"), calibration());
-        let noise = Noise::of(&record, &tests);
+        let noise = Noise::from_calibration(&record, &tests);
         let mut other = run("other");
         other.disclosure.set("storage", "free_mb", "1");
         assert!(noise.is_of(&other), "a disk fills");
@@ -112,7 +112,10 @@ mod tests {
         let other = RunRecord { size_gb: Some(2.0), ..run("other") };
         assert!(!noise.is_of(&other));
         let one = tests[..2].to_vec();
-        assert!(!Noise::of(&record, &one).is_of(&record), "two windows are not a calibration");
+        assert!(
+            !Noise::from_calibration(&record, &one).is_of(&record),
+            "two windows are not a calibration"
+        );
     }
 
     #[test]

@@ -90,7 +90,8 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
 
 fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
-    let figure = by_value.first().map(|repeats| Figure::of(repeats, repeats[0].1.kpm()));
+    let figure =
+        by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].1.kpm()));
     let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
     Repeated { figure, test, times: point.len() }
 }
@@ -166,7 +167,7 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
         factor,
         jobs: best.jobs,
         status,
-        ratio: Ratio::of((single.value, single.interval), (best.value, best.compared())),
+        ratio: Ratio::new((single.value, single.interval), (best.value, best.compared())),
         law: scaling::fit(&points),
     })
 }

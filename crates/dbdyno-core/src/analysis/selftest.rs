@@ -66,14 +66,14 @@ pub struct Compared {
 
 /// A test with what it was to be.
 #[derive(Debug, Clone, Copy)]
-pub struct Tried<'a> {
+pub struct PlannedTest<'a> {
     /// Workload with its parameters, as planned.
     pub selection: &'a Selection,
     /// Result of the test.
     pub test: &'a TestResult,
 }
 
-impl Tried<'_> {
+impl PlannedTest<'_> {
     /// The workload with what was chosen for it.
     fn name(&self) -> &str {
         &self.selection.workload.id
@@ -135,18 +135,18 @@ impl Tried<'_> {
 
 /// Checks that the database's counters agree with our counts, in one drive.
 pub fn counters(
-    tried: &[Tried<'_>],
+    tried: &[PlannedTest<'_>],
     drive: Drive,
     engine: &str,
     host_cpus: u32,
 ) -> Option<Finding> {
-    let own: Vec<&Tried<'_>> =
+    let own: Vec<&PlannedTest<'_>> =
         tried.iter().filter(|tried| tried.selection.drive == drive).collect();
     let check = format!("counters, {} drive", drive.name());
     if own.is_empty() {
         return None;
     }
-    let faults: Vec<(&&Tried<'_>, &Reason)> = own
+    let faults: Vec<(&&PlannedTest<'_>, &Reason)> = own
         .iter()
         .flat_map(|tried| tried.faults(host_cpus).into_iter().map(move |reason| (tried, reason)))
         .collect();
@@ -169,7 +169,7 @@ pub fn counters(
     Some(Finding::new(check, outcome, evidence))
 }
 
-fn is_excused(tried: &Tried<'_>, reason: &Reason) -> bool {
+fn is_excused(tried: &PlannedTest<'_>, reason: &Reason) -> bool {
     let by_waiting =
         matches!(reason.code, ReasonCode::Contract | ReasonCode::Little | ReasonCode::Implausible);
     by_waiting && tried.is_disturbed()
@@ -182,12 +182,12 @@ fn is_exact(one: &Compared) -> bool {
 
 /// Checks that commits waited for the log flush: commits per sync of the log, over all tests whose
 /// commits are to be durable.
-pub fn commits(tried: &[Tried<'_>]) -> Finding {
+pub fn commits(tried: &[PlannedTest<'_>]) -> Finding {
     let check = "commits waited for";
     let committing = tried
         .iter()
         .filter(|tried| commits_per_job_s(tried.test).is_some() && is_of_commits(tried));
-    let (relaxed, durable): (Vec<&Tried<'_>>, Vec<&Tried<'_>>) =
+    let (relaxed, durable): (Vec<&PlannedTest<'_>>, Vec<&PlannedTest<'_>>) =
         committing.partition(|tried| of_code(tried, ReasonCode::Durability).is_some());
     if let Some((tried, reason)) =
         durable.iter().find_map(|tried| Some((tried, not_waited_for(tried)?)))
@@ -204,12 +204,12 @@ pub fn commits(tried: &[Tried<'_>]) -> Finding {
     }
 }
 
-fn of_code<'a>(tried: &Tried<'a>, code: ReasonCode) -> Option<&'a Reason> {
+fn of_code<'a>(tried: &PlannedTest<'a>, code: ReasonCode) -> Option<&'a Reason> {
     tried.test.verdict.reasons.iter().find(|reason| reason.code == code)
 }
 
 /// Reason why commits cannot have waited for the log flush.
-fn not_waited_for<'a>(tried: &Tried<'a>) -> Option<&'a Reason> {
+fn not_waited_for<'a>(tried: &PlannedTest<'a>) -> Option<&'a Reason> {
     let invalid =
         tried.test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
     invalid.into_iter().find(|reason| match reason.code {
@@ -220,8 +220,8 @@ fn not_waited_for<'a>(tried: &Tried<'a>) -> Option<&'a Reason> {
 }
 
 /// The commits of these tests and the syncs of the log that they waited for.
-fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
-    let counted = |tried: &&Tried<'_>| {
+fn synced(check: &str, durable: &[&PlannedTest<'_>]) -> Finding {
+    let counted = |tried: &&PlannedTest<'_>| {
         Some((tried.test.total.commits as f64, tried.test.counters.get("wal_syncs")?))
     };
     let counted: Vec<(f64, f64)> = durable.iter().filter_map(counted).collect();
@@ -243,14 +243,15 @@ fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
 }
 
 /// True if an op of it is a commit; a load that skips the log is not.
-fn is_of_commits(tried: &Tried<'_>) -> bool {
+fn is_of_commits(tried: &PlannedTest<'_>) -> bool {
     tried.selection.parts.iter().all(|part| part.commits)
 }
 
 /// Checks that the times of an op that sleeps are at least as long as the sleep, in one drive.
-pub fn clock(tried: &[Tried<'_>], drive: Drive) -> Option<Finding> {
-    let is_own =
-        |tried: &&Tried<'_>| tried.selection.drive == drive && sleep_us(tried.selection).is_some();
+pub fn clock(tried: &[PlannedTest<'_>], drive: Drive) -> Option<Finding> {
+    let is_own = |tried: &&PlannedTest<'_>| {
+        tried.selection.drive == drive && sleep_us(tried.selection).is_some()
+    };
     let tried = tried.iter().find(is_own)?;
     Some(of_times(format!("clock, {} drive", drive.name()), sleep_us(tried.selection)?, tried.test))
 }
@@ -330,7 +331,7 @@ mod tests {
         let selection = selection(&[]);
         let outcome = |codes: &[(Status, ReasonCode)]| {
             let test = judged(&selection, codes);
-            counters(&[Tried { selection: &selection, test: &test }], Drive::Client, "one", 4)
+            counters(&[PlannedTest { selection: &selection, test: &test }], Drive::Client, "one", 4)
                 .unwrap()
         };
         let steal = (Status::Conditional, ReasonCode::Steal);
@@ -353,7 +354,7 @@ mod tests {
             let mut test = judged(&selection, codes);
             test.job_figures.iter_mut().for_each(|job| job.tally.commits = 5);
             test.total.commits = 10;
-            commits(&[Tried { selection: &selection, test: &test }])
+            commits(&[PlannedTest { selection: &selection, test: &test }])
         };
         assert_eq!(outcome(&[]).evidence, "1 workloads, 10 commits, 7 syncs of the log");
         assert_eq!(outcome(&[(Status::Invalid, ReasonCode::Contract)]).outcome, Outcome::Failed);
@@ -370,7 +371,7 @@ mod tests {
             let latency =
                 LatencySummary { mean_us: Some(2100.0), p50_us, ..LatencySummary::default() };
             let test = TestResult { latency, ..fixture::result() };
-            clock(&[Tried { selection: &selection, test: &test }], Drive::Client).unwrap()
+            clock(&[PlannedTest { selection: &selection, test: &test }], Drive::Client).unwrap()
         };
         let fine = outcome(Some(2080.0));
         assert_eq!(

@@ -1,9 +1,9 @@
-//! The highest rate at which a promise (`p99<5ms`) is kept: which rate is tried next, and what the
+//! The highest rate at which an SLO (`p99<5ms`) is met: which rate is tried next, and what the
 //! trials say. Pure.
 //!
 //! Rates lie on a grid of 2 % below the throughput of the closed loop. Halving finds where trials
-//! begin to break the promise; then the rates on both sides are tried until one has kept it in
-//! every one of five trials and one above it has broken it in every one of five. Trials that broke
+//! begin to miss the SLO; then the rates on both sides are tried until one has met it in
+//! every one of five trials and one above it has missed it in every one of five. Trials that missed
 //! it while others disturbed them are no evidence, but a [`Bracket`] says what they measured.
 
 mod conditional;
@@ -40,7 +40,7 @@ const MARGIN: f64 = 1.5;
 /// A trial that needs a longer window is not run, unless the user asks for it, in s.
 const MAX_WINDOW_S: f64 = 60.0;
 
-/// The window in which the percentile of a promise can be judged at a rate, in s: at least `own_s`,
+/// The window in which the percentile of an SLO can be judged at a rate, in s: at least `own_s`,
 /// that of the other tests.
 pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
@@ -74,9 +74,9 @@ pub struct Trial {
 
 impl Trial {
     /// Outcome of a test.
-    pub fn of(result: &TestResult) -> Trial {
+    pub fn from_result(result: &TestResult) -> Trial {
         let offer = result.open.as_ref().map(|open| open.offer);
-        let outcome = Outcome::of(result);
+        let outcome = Outcome::from_result(result);
         let kept = match outcome {
             Some(Outcome::Kept) => Some(true),
             Some(Outcome::Broken) => Some(false),
@@ -87,7 +87,7 @@ impl Trial {
     }
 }
 
-/// Outcome of a trial for the promise at its rate.
+/// Outcome of a trial for the SLO at its rate.
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
     Kept,
@@ -101,17 +101,17 @@ enum Outcome {
 impl Outcome {
     /// Outcome of a test; none if nothing was promised of it.
     ///
-    /// An invalid trial never keeps a promise. Failed ops have no response time, so that a platform
-    /// which sheds load by errors breaks it, as one that does not keep up; any other reason leaves
-    /// open what the platform did. A disturbance from outside excuses a broken promise only.
-    fn of(result: &TestResult) -> Option<Outcome> {
+    /// An invalid trial never meets an SLO. Failed ops have no response time, so that a platform
+    /// which sheds load by errors misses it, as one that does not keep up; any other reason leaves
+    /// open what the platform did. A disturbance from outside excuses a missed SLO only.
+    fn from_result(result: &TestResult) -> Option<Outcome> {
         let open = result.open.as_ref()?;
         let promise = open.offer.promise?;
         let unsound = codes(&result.verdict, is_unsound);
         if !unsound.is_empty() {
             return Some(Outcome::Unknown(unsound));
         }
-        let response_us = promise.percentile.of(&open.response);
+        let response_us = promise.percentile.value_us(&open.response);
         let is_broken = is_overloaded(open, result.window.ops)
             || !codes(&result.verdict, is_shed_load).is_empty()
             || response_us.is_some_and(|us| us >= promise.limit_us);
@@ -138,7 +138,7 @@ fn codes(verdict: &Verdict, is_of: fn(&Reason) -> bool) -> Vec<ReasonCode> {
     verdict.reasons.iter().filter(|reason| is_of(reason)).map(|one| one.code.clone()).collect()
 }
 
-/// Reasons by which a platform breaks a promise: ops failed, or were not done when they were due.
+/// Reasons by which a platform misses an SLO: ops failed, or were not done when they were due.
 fn is_shed_load(reason: &Reason) -> bool {
     reason.status == Status::Invalid
         && matches!(reason.code, ReasonCode::Errors | ReasonCode::Overload)
@@ -197,8 +197,8 @@ fn rate_of(closed_per_s: f64, step: i32) -> f64 {
     if digit < 1.0 { (rounded * 1e6).round() / 1e6 } else { rounded }
 }
 
-/// Trials by step of the grid: how many kept the promise and how many broke it. Disturbed ones that
-/// broke it count only where there is nothing else, so that lower rates are tried.
+/// Trials by step of the grid: how many met the SLO and how many missed it. Disturbed ones that
+/// missed it count only where there is nothing else, so that lower rates are tried.
 struct Search {
     steps: BTreeMap<i32, (u32, u32)>,
     trials: usize,
@@ -358,7 +358,7 @@ struct Rate<'a> {
 fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
     let mut rates: Vec<Rate<'a>> = Vec::new();
     for test in group {
-        let trial = Trial::of(test);
+        let trial = Trial::from_result(test);
         let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
         if !rates.iter().any(|rate| rate.per_s == offer.per_s) {
             rates.push(Rate { per_s: offer.per_s, keeps: 0, breaks: 0, verdicts: Vec::new() });
@@ -388,7 +388,8 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let mut unknown_because = Vec::new();
     let mut unknown = 0;
     for test in group {
-        if let Some(Outcome::Unknown(codes) | Outcome::Excused(codes)) = Outcome::of(test) {
+        if let Some(Outcome::Unknown(codes) | Outcome::Excused(codes)) = Outcome::from_result(test)
+        {
             unknown += 1;
             codes.into_iter().for_each(|code| count(&mut unknown_because, code));
         }
@@ -401,7 +402,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         .filter(|reason| reason.status == Status::Conditional);
     lowering.for_each(|reason| count(&mut conditions, reason.code.clone()));
     let is_settled = kept.is_some() && broken.is_some();
-    let measured = Bracket::of(group).filter(|_| !is_settled);
+    let measured = Bracket::from_trials(group).filter(|_| !is_settled);
     let is_valid = conditions.is_empty() && measured.is_none();
     let status = if is_valid { Status::Valid } else { Status::Conditional };
     let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
@@ -433,7 +434,7 @@ mod tests {
         "p99<5ms".parse().unwrap()
     }
 
-    /// Plays a search against a platform that keeps the promise up to `limit_per_s`, or says
+    /// Plays a search against a platform that meets the SLO up to `limit_per_s`, or says
     /// otherwise in its n-th trial.
     fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> Vec<Trial> {
         let looping = Loop::Highest(promise(), Arrivals::Poisson);
@@ -487,7 +488,7 @@ mod tests {
 
     #[test]
     fn where_trials_disagree_the_sides_are_further_apart() {
-        // From 480 to 520 every second trial breaks the promise.
+        // From 480 to 520 every second trial misses the SLO.
         let noisy = |rate: f64, n: usize| {
             Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 })
         };
@@ -569,15 +570,15 @@ mod tests {
     #[test]
     fn a_rate_that_is_not_kept_up_breaks_the_promise_and_disturbed_trials_do_not() {
         let mut late = result(500.0, 4e3);
-        assert_eq!(Trial::of(&late).kept, Some(true));
+        assert_eq!(Trial::from_result(&late).kept, Some(true));
         late.open.as_mut().unwrap().due *= 1.02;
-        assert_eq!(Trial::of(&late).kept, Some(false));
+        assert_eq!(Trial::from_result(&late).kept, Some(false));
         let steal = Reason::new(Status::Conditional, ReasonCode::Steal, "");
         late.verdict = Verdict::from_reasons(vec![steal]);
-        assert_eq!(Trial::of(&late).kept, None);
+        assert_eq!(Trial::from_result(&late).kept, None);
         let mut few = result(500.0, 4e3);
         few.open.as_mut().unwrap().response.p99_us = None;
-        assert_eq!(Trial::of(&few).kept, None, "too few ops for the percentile");
+        assert_eq!(Trial::from_result(&few).kept, None, "too few ops for the percentile");
     }
 
     fn with(reasons: &[(Status, ReasonCode)], p99_us: f64) -> TestResult {
@@ -592,8 +593,9 @@ mod tests {
     fn an_invalid_trial_never_keeps_a_promise_and_errors_break_it() {
         use Status::{Conditional, Invalid};
         let (good, bad) = (1e3, 6e3);
-        let said =
-            |reasons: &[(Status, ReasonCode)], p99_us: f64| Trial::of(&with(reasons, p99_us)).kept;
+        let said = |reasons: &[(Status, ReasonCode)], p99_us: f64| {
+            Trial::from_result(&with(reasons, p99_us)).kept
+        };
         assert_eq!(said(&[(Invalid, ReasonCode::Errors)], good), Some(false));
         for code in ReasonCode::ALL {
             let kept = said(&[(Invalid, code.clone())], good);
@@ -618,11 +620,15 @@ mod tests {
         let open = few.open.as_mut().unwrap();
         open.offer.promise = "p99.9<5ms".parse().ok();
         open.response.p999_us = Some(4e3);
-        assert_eq!(Trial::of(&few).kept, Some(true));
+        assert_eq!(Trial::from_result(&few).kept, Some(true));
         few.open.as_mut().unwrap().due *= 1.005;
-        assert_eq!(Trial::of(&few).kept, None, "half a percent may all be beyond the limit");
+        assert_eq!(
+            Trial::from_result(&few).kept,
+            None,
+            "half a percent may all be beyond the limit"
+        );
         few.open.as_mut().unwrap().offer.promise = "p99<5ms".parse().ok();
-        assert_eq!(Trial::of(&few).kept, Some(true), "p99 leaves out one percent");
+        assert_eq!(Trial::from_result(&few).kept, Some(true), "p99 leaves out one percent");
     }
 
     #[test]
@@ -647,7 +653,7 @@ mod tests {
         );
     }
 
-    /// A platform whose trials at a rate keep the promise with the chance that a normal
+    /// A platform whose trials at a rate meet the SLO with the chance that a normal
     /// distribution of the logarithm of the highest rate gives.
     fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
         let mut keys = KeyStream::numbered(29, number);

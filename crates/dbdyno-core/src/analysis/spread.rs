@@ -81,14 +81,14 @@ impl Spread {
 }
 
 /// The spread of the windows of a test; absent with fewer than two of them or a mean of 0.
-pub fn of(windows: &[Window]) -> Option<Spread> {
+pub fn estimate(windows: &[Window]) -> Option<Spread> {
     let centre = mean(&values(windows)).filter(|mean| *mean != 0.0 && windows.len() > 1)?;
     let relative = |window: &Window| Window { value: window.value / centre, ..*window };
     let mut sorted: Vec<Window> = windows.iter().map(relative).collect();
     sorted.sort_by_key(|window| (window.load, window.start));
     let within = mean(&sorted.iter().filter_map(|w| Some(w.within?.powi(2))).collect::<Vec<_>>());
     let loads: Vec<Vec<Group>> = sorted.chunk_by(|a, b| a.load == b.load).map(starts).collect();
-    let variances = Variances::of(&loads);
+    let variances = Variances::from_loads(&loads);
     let own = variances.windows.map(|windows| (windows - within.unwrap_or(0.0)).max(0.0));
     let (top, beside) = variances.top(&loads);
     let parts = [within, own, variances.starts, variances.loads].map(|part| part.map(f64::sqrt));
@@ -142,7 +142,7 @@ struct Variances {
 }
 
 impl Variances {
-    fn of(loads: &[Vec<Group>]) -> Variances {
+    fn from_loads(loads: &[Vec<Group>]) -> Variances {
         let groups: Vec<&Group> = loads.iter().flatten().collect();
         let windows = pooled(groups.iter().map(|group| group.values.clone()));
         let below = windows.unwrap_or(0.0) * average(groups.iter().map(|group| group.share()));
@@ -209,10 +209,10 @@ mod tests {
     fn plain_repetitions_are_windows_and_nothing_else() {
         // Mean 100, s = 2 %: t(0.975, 2) = 4.302653, a further one varies by s sqrt(1 + 0.4399),
         // the error of a median of 3.
-        let found =
-            of(&[98.0, 100.0, 102.0]
-                .map(|value| Window { within: Some(0.01), ..window(1, 1, value) }))
-            .unwrap();
+        let found = estimate(
+            &[98.0, 100.0, 102.0].map(|value| Window { within: Some(0.01), ..window(1, 1, value) }),
+        )
+        .unwrap();
         let own = (0.02f64.powi(2) - 0.01f64.powi(2)).sqrt();
         assert!((found.parts[1].unwrap() - own).abs() < 1e-12, "{found:?}");
         assert_eq!(
@@ -229,7 +229,7 @@ mod tests {
         // Starts 90|110, 99|101 and 100|100 have equal means: nothing between them. Pooled: (200 +
         // 2 + 0) / 3.
         let values = [(1, 90.0), (1, 110.0), (2, 99.0), (2, 101.0), (3, 100.0), (3, 100.0)];
-        let found = of(&values.map(|(start, value)| window(1, start, value))).unwrap();
+        let found = estimate(&values.map(|(start, value)| window(1, start, value))).unwrap();
         assert!(
             (found.parts[1].unwrap() - (202.0f64 / 3.0).sqrt() / 100.0).abs() < 1e-12,
             "{found:?}"
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((found.parts[2], found.parts[3], found.groups), (Some(0.0), None, 3));
         // Means 80, 100, 120 with windows that agree: s = 20 %, all of it between starts.
         let values = [(1, 80.0), (1, 80.0), (2, 100.0), (2, 100.0), (3, 120.0), (3, 120.0)];
-        let found = of(&values.map(|(start, value)| window(1, start, value))).unwrap();
+        let found = estimate(&values.map(|(start, value)| window(1, start, value))).unwrap();
         assert!(
             (found.parts[2].unwrap() - 0.2).abs() < 1e-12 && found.largest() == Some(Level::Starts),
             "{found:?}"
@@ -251,7 +251,7 @@ mod tests {
             [(1, value), (1, value), (2, value)]
                 .map(|(start, value)| window(load, 10 * load + start, value))
         };
-        let found = of(&[load(1, 90.0), load(2, 100.0), load(3, 110.0)].concat()).unwrap();
+        let found = estimate(&[load(1, 90.0), load(2, 100.0), load(3, 110.0)].concat()).unwrap();
         assert_eq!((found.parts[1], found.parts[2]), (Some(0.0), Some(0.0)));
         assert!(
             (found.parts[3].unwrap() - 0.1).abs() < 1e-12 && found.largest() == Some(Level::Loads),
@@ -261,14 +261,15 @@ mod tests {
 
     #[test]
     fn two_groups_give_parts_and_no_interval() {
-        let found = of(&[window(1, 1, 99.0), window(1, 1, 101.0)]).unwrap();
+        let found = estimate(&[window(1, 1, 99.0), window(1, 1, 101.0)]).unwrap();
         assert!(found.parts[1].is_some() && found.next.is_none());
-        let found =
-            of(&[(1, 99.0), (1, 100.0), (2, 101.0), (2, 100.0)].map(|(s, v)| window(1, s, v)))
-                .unwrap();
+        let found = estimate(
+            &[(1, 99.0), (1, 100.0), (2, 101.0), (2, 100.0)].map(|(s, v)| window(1, s, v)),
+        )
+        .unwrap();
         assert_eq!((found.groups, found.next), (2, None), "four windows of two starts");
         assert_eq!(
-            (of(&[window(1, 1, 5.0)]), of(&[window(1, 1, 0.0), window(1, 1, 0.0)])),
+            (estimate(&[window(1, 1, 5.0)]), estimate(&[window(1, 1, 0.0), window(1, 1, 0.0)])),
             (None, None)
         );
     }
@@ -306,7 +307,8 @@ mod tests {
             }
             let (known, further) =
                 measured.split_at(measured.len() * loads as usize / (loads as usize + 1));
-            (further[0].value / lower_median(known) - 1.0).abs() <= of(known).unwrap().next.unwrap()
+            (further[0].value / lower_median(known) - 1.0).abs()
+                <= estimate(known).unwrap().next.unwrap()
         });
         covered.count() as f64 / f64::from(RUNS)
     }

@@ -23,7 +23,7 @@ pub struct MedianInterval {
 
 impl MedianInterval {
     /// The median of the blocks' values; none with too few.
-    pub fn of(values: &[f64]) -> Option<MedianInterval> {
+    pub fn from_values(values: &[f64]) -> Option<MedianInterval> {
         let (low, high) = median_interval(values)?;
         Some(MedianInterval { value: median(values)?, low, high })
     }
@@ -48,7 +48,7 @@ pub struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     /// The measured tests that `is_of` takes, in order: the n-th is that of block n.
-    pub fn of(tests: &'a [Test], is_of: impl Fn(&TestResult) -> bool) -> Blocks<'a> {
+    pub fn from_tests(tests: &'a [Test], is_of: impl Fn(&TestResult) -> bool) -> Blocks<'a> {
         let mut tests: Vec<&TestResult> =
             tests.iter().filter_map(Test::measured).filter(|test| is_of(test)).collect();
         tests.sort_by_key(|test| test.seq);
@@ -147,7 +147,7 @@ mod tests {
         use Status::{Conditional, Invalid, Valid};
         let tests =
             [judged(3, 30.0, Valid), judged(1, 10.0, Conditional), judged(2, 20.0, Invalid)];
-        let blocks = Blocks::of(&tests, |_| true);
+        let blocks = Blocks::from_tests(&tests, |_| true);
         let values = blocks.values(|test| test.kpm_value);
         assert_eq!(values, [Some(10.0), None, Some(30.0)]);
         assert_eq!(
@@ -157,15 +157,15 @@ mod tests {
         assert_eq!(blocks.conditions(), [(ReasonCode::Steal, 2)]);
         let others = [Some(1.0), Some(2.0), None];
         assert_eq!(paired(&values, &others, |a, b| a - b), [9.0]);
-        assert_eq!(Blocks::of(&tests, |_| false).status(), Invalid);
+        assert_eq!(Blocks::from_tests(&tests, |_| false).status(), Invalid);
     }
 
     #[test]
     fn a_median_is_known_from_six_blocks_on() {
-        assert_eq!(MedianInterval::of(&[1.0; 5]), None);
+        assert_eq!(MedianInterval::from_values(&[1.0; 5]), None);
         assert_eq!(MedianInterval::verdict(None, Status::Valid), Status::Conditional);
         assert_eq!(MedianInterval::verdict(None, Status::Invalid), Status::Invalid);
-        let known = MedianInterval::of(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
+        let known = MedianInterval::from_values(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
         assert_eq!(known, MedianInterval { value: 3.5, low: 1.0, high: 6.0 });
         assert!(known.is_apart(0.5) && known.is_apart(7.0) && !known.is_apart(2.0));
     }

@@ -134,7 +134,7 @@ impl Curve {
 /// they differ in.
 pub fn sweep(tests: &[Test]) -> Vec<Curve> {
     let mut keys: Vec<Key> = Vec::new();
-    for key in tests.iter().filter_map(Test::measured).filter_map(Key::of) {
+    for key in tests.iter().filter_map(Test::measured).filter_map(Key::from_test) {
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -153,7 +153,7 @@ struct Key {
 }
 
 impl Key {
-    fn of(test: &TestResult) -> Option<Key> {
+    fn from_test(test: &TestResult) -> Option<Key> {
         test.params.get(ACTIVE_ROWS)?;
         let other = |(name, _): &(&String, &String)| *name != ACTIVE_ROWS;
         let params = test
@@ -167,14 +167,16 @@ impl Key {
     }
 
     fn curve(self, tests: &[Test]) -> Curve {
-        let own = |test: &TestResult| Key::of(test).as_ref() == Some(&self);
+        let own = |test: &TestResult| Key::from_test(test).as_ref() == Some(&self);
         let measured = tests.iter().filter_map(Test::measured).filter(|test| own(test));
         let mut sizes: Vec<f64> = measured.filter_map(rows).collect();
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
         let blocks: Vec<(f64, Blocks<'_>)> = sizes
             .into_iter()
-            .map(|size| (size, Blocks::of(tests, |test| own(test) && rows(test) == Some(size))))
+            .map(|size| {
+                (size, Blocks::from_tests(tests, |test| own(test) && rows(test) == Some(size)))
+            })
             .collect();
         let steps: Vec<Step> =
             blocks.iter().filter_map(|(size, blocks)| step(*size, blocks)).collect();
@@ -212,7 +214,7 @@ fn device_share(test: &TestResult) -> Option<f64> {
 fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
     let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
     let values = known(&blocks.values(|test| test.latency.mean_us));
-    let us = MedianInterval::of(&values);
+    let us = MedianInterval::from_values(&values);
     Some(Step {
         rows,
         active_mb: rows * of(mb_per_row)?,
@@ -254,7 +256,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    fn of(curves: &[Vec<(f64, f64)>], most: usize) -> Option<Fitted> {
+    fn fit(curves: &[Vec<(f64, f64)>], most: usize) -> Option<Fitted> {
         let mut sizes: Vec<f64> = curves.iter().flatten().map(|(x, _)| *x).collect();
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
@@ -289,14 +291,14 @@ impl Fitted {
 
 fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
     let most = if evicted { MAX_EVICTED } else { MAX_CLIFFS };
-    let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
+    let Some(times) = Fitted::fit(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
         return Vec::new();
     };
     let counted_mb = counted_mb(blocks, steps);
     let tiers = tiers(steps, &times, evicted);
     let served = last_served(&tiers).unwrap_or(0);
     let plateau = |(at, tier): (usize, Tier)| {
-        let up_to_mb = times.sizes.get(at).and_then(|sizes| MedianInterval::of(sizes));
+        let up_to_mb = times.sizes.get(at).and_then(|sizes| MedianInterval::from_values(sizes));
         let counted_mb = counted_mb.filter(|_| at == served);
         let contradiction = match at {
             0 if tier == Tier::Unknown => misses_at_first(steps),
@@ -304,7 +306,7 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
             _ => None,
         };
         let levels = times.levels(at);
-        let (us, median_us) = (MedianInterval::of(&levels), median(&levels));
+        let (us, median_us) = (MedianInterval::from_values(&levels), median(&levels));
         Plateau { tier, us, median_us, up_to_mb, counted_mb, contradiction }
     };
     tiers.into_iter().enumerate().map(plateau).collect()
@@ -314,10 +316,10 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
 fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<MedianInterval> {
     // Beside the misses of the first lookups a few count as none.
     let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
-    let found = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1)?;
+    let found = Fitted::fit(&misses, 1).filter(|found| found.sizes.len() == 1)?;
     median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
     steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
-    MedianInterval::of(&found.sizes[0])
+    MedianInterval::from_values(&found.sizes[0])
 }
 
 /// Read source of each plateau, by the counters of its steps.

@@ -24,7 +24,7 @@ pub(super) const CHOSEN: &str = "table";
 /// # Errors
 /// The first finding, with its `file:line`, and how many more there are.
 pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
-    let (engines, names) = (catalog.engines(), check_claims::Names::of(catalog));
+    let (engines, names) = (catalog.engines(), check_claims::Names::from_catalog(catalog));
     let mut findings: Vec<Error> = unique_names(catalog).into_iter().collect();
     for entry in catalog.entries() {
         let found = workload(catalog, entry, &engines, &names).into_iter();

@@ -189,7 +189,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn of(catalog: &Catalog) -> Names {
+    pub fn from_catalog(catalog: &Catalog) -> Names {
         let counts = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
         Names {
             counts: counts.map(|name| (name.to_string(), 1.0)).collect(),

@@ -30,7 +30,7 @@ pub(super) struct Places(Vec<(String, String)>);
 
 impl Places {
     /// `file:line` of a byte.
-    pub fn of(&self, mut at: usize) -> String {
+    pub fn locate(&self, mut at: usize) -> String {
         let last = self.0.len().saturating_sub(1);
         for (label, text) in &self.0[..last] {
             match at.checked_sub(text.len()) {
@@ -43,7 +43,7 @@ impl Places {
     }
 
     fn error(&self, at: usize, what: impl Into<String>) -> Error {
-        Error::usage(self.of(at), what)
+        Error::usage(self.locate(at), what)
     }
 
     fn of_toml(&self, error: &toml::de::Error) -> Error {

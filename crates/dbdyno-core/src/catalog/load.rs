@@ -136,7 +136,7 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
     let GroupFile { id, title, about, order, form, tile, workload } = file;
     let mut group = Group { id: id.clone(), title, about, order, form, tile };
     let entry = |wire: super::wire::WorkloadEntry| {
-        let place = places.of(wire.id.span().start);
+        let place = places.locate(wire.id.span().start);
         let workload = wire.into_workload(&id);
         let written = [workload.contract.clone(), workload.crosscheck.clone()];
         Entry { workload, written, blocks: Arc::clone(&blocks), place }
@@ -160,14 +160,16 @@ fn on_engine(file: &File, group: &mut Group, entries: &mut [Entry]) -> Result<()
         };
         let (id, every) = (id.get_ref(), id.get_ref() == EVERY);
         let workloads = entries.iter_mut().map(|entry| &mut entry.workload);
-        let mut told: Vec<&mut Workload> =
+        let mut affected: Vec<&mut Workload> =
             workloads.filter(|workload| every || workload.id == *id).collect();
-        if told.is_empty() {
+        if affected.is_empty() {
             return Err(wrong(format!("{} has no workload '{id}'", group.id))
                 .advise(format!("see {GROUP} beside it")));
         }
-        on_engine.tell(file.stem(), &mut told).map_err(|what| wrong(format!("{id}: {what}")))?;
-        let about = match told.as_mut_slice() {
+        on_engine
+            .apply(file.stem(), &mut affected)
+            .map_err(|what| wrong(format!("{id}: {what}")))?;
+        let about = match affected.as_mut_slice() {
             [workload] if !every => &mut workload.about,
             _ => &mut group.about,
         };

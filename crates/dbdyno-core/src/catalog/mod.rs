@@ -240,7 +240,7 @@ impl Catalog {
         facts: &Facts,
     ) -> std::result::Result<Option<BTreeMap<String, String>>, String> {
         let Some(settings) =
-            self.engine_files.get(engine).and_then(|file| file.experiments.of(cause))
+            self.engine_files.get(engine).and_then(|file| file.experiments.for_cause(cause))
         else {
             return Ok(None);
         };

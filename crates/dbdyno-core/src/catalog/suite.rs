@@ -90,7 +90,7 @@ pub struct SuiteEntry {
     /// Drive; none = the engine's default for the workload.
     pub drive: Option<Drive>,
     /// Open loop: `500`, `100,200` or `auto` ops per second, when they are due, and for `auto` the
-    /// promise by which the highest rate is looked for.
+    /// SLO by which the highest rate is looked for.
     pub rate: Option<AskedRate>,
     /// Distribution of scheduled starts; none = that of the request.
     pub arrivals: Option<Arrivals>,

@@ -257,7 +257,7 @@ pub(super) struct LogInMemory {
 
 impl Experiments {
     /// Those for the cause of this code; none if there are none.
-    pub fn of(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
+    pub fn for_cause(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
         let settings = match cause {
             "log-sync" => &self.log_sync,
             "log-buffer" => &self.log_buffer,
@@ -293,11 +293,11 @@ pub(super) struct OnEngine {
 }
 
 impl OnEngine {
-    /// Says of workloads what does not hold on `engine`.
+    /// Marks in workloads what does not hold on `engine`.
     ///
     /// # Errors
     /// A parameter that none of them has.
-    pub fn tell(
+    pub fn apply(
         &self,
         engine: &str,
         workloads: &mut [&mut Workload],

@@ -96,7 +96,7 @@ pub struct Weights {
 
 impl Weights {
     /// Of so many sightings, of which so many were at work.
-    pub fn of(sightings: f64, at_work: f64, processors: Option<&ProcessorTime>) -> Weights {
+    pub fn new(sightings: f64, at_work: f64, processors: Option<&ProcessorTime>) -> Weights {
         let Some(share) = processors.map(ProcessorTime::share) else {
             return Weights { at_work, other: 1.0 };
         };
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_the_kernel_counted_is_at_work_and_the_waits_share_the_rest() {
         let processors = ProcessorTime { of_s: 10.0, user_s: 1.0, kernel_s: 3.0, queued_s: 1.0 };
-        let of = |sightings, at_work| Weights::of(sightings, at_work, Some(&processors));
+        let of = |sightings, at_work| Weights::new(sightings, at_work, Some(&processors));
         assert_eq!(of(100.0, 75.0), Weights { at_work: 50.0, other: 2.0 });
         assert_eq!(of(100.0, 0.0), Weights { at_work: 50.0, other: 0.5 });
         assert_eq!(
@@ -155,7 +155,7 @@ mod tests {
             Weights { at_work: 50.0, other: 0.0 },
             "waits that no sample saw"
         );
-        assert_eq!(Weights::of(100.0, 75.0, None), Weights { at_work: 75.0, other: 1.0 });
+        assert_eq!(Weights::new(100.0, 75.0, None), Weights { at_work: 75.0, other: 1.0 });
     }
 
     #[test]

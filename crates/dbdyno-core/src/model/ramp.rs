@@ -112,7 +112,7 @@ impl Default for AskedRamp {
 
 impl AskedRamp {
     /// One test with so many jobs.
-    pub fn of(jobs: u32) -> Self {
+    pub fn single(jobs: u32) -> Self {
         AskedRamp::List(vec![Jobs::Number(jobs)])
     }
 
@@ -327,7 +327,7 @@ mod tests {
         for text in ["1,2,4", "1..8", "2..auto", "1,cores,2*cores", "1..cores"] {
             assert_eq!(text.parse::<AskedRamp>().unwrap().to_string(), text);
         }
-        assert_eq!(AskedRamp::of(3).to_string(), "3");
+        assert_eq!(AskedRamp::single(3).to_string(), "3");
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub enum Loop {
     Closed,
     /// Open loop: a test at each of these rates.
     Open(Vec<f64>, Arrivals),
-    /// Open loop, at the rates by which the highest is found that keeps the promise; one test in
+    /// Open loop, at the rates by which the highest is found that meets the SLO; one test in
     /// the closed loop comes first.
     Highest(Slo, Arrivals),
     /// Open loop at a rate that changes over the window.
@@ -230,7 +230,7 @@ impl Percentile {
     }
 
     /// Its value in microseconds; absent where there are too few samples for it.
-    pub fn of(self, times: &LatencySummary) -> Option<f64> {
+    pub fn value_us(self, times: &LatencySummary) -> Option<f64> {
         match self {
             Percentile::P50 => times.p50_us,
             Percentile::P90 => times.p90_us,

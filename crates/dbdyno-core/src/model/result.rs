@@ -535,7 +535,7 @@ pub struct TestResult {
     /// Resources that dbdyno used to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFigures>,
-    /// Of a test whose jobs ran on several load machines: each one's part.
+    /// Of a test whose jobs ran on several load generators: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerResult>,
     /// Result of the experiment for its bottleneck.

@@ -119,7 +119,7 @@ reason_codes! {
     Interrupted = "interrupted",
     /// The test ended in an error before anything was measured.
     Failed = "failed",
-    /// A load machine of several is gone.
+    /// A load generator of several is gone.
     WorkerLost = "worker-lost",
     /// A node of a cluster was lost during the test.
     NodeLost = "node-lost",
@@ -212,13 +212,13 @@ impl Reason {
     }
 
     /// Its sentence; of a result of an older version its text.
-    pub fn said(&self) -> Sentence {
+    pub fn to_sentence(&self) -> Sentence {
         self.sentence.clone().unwrap_or_else(|| Sentence::quoted(self.text.as_str()))
     }
 
     /// The reason as one of a part of a mixed workload.
     pub fn of_part(self, part: &str) -> Self {
-        Reason::new(self.status, self.code.clone(), self.said().of_part(part))
+        Reason::new(self.status, self.code.clone(), self.to_sentence().of_part(part))
     }
 }
 

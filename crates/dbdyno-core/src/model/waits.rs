@@ -58,7 +58,7 @@ impl Activity {
     }
 
     /// The activity of this name; a name that nobody knows is another wait.
-    pub fn of(name: &str) -> Activity {
+    pub fn from_name(name: &str) -> Activity {
         Activity::ALL
             .into_iter()
             .find(|activity| activity.name() == name)
@@ -166,7 +166,7 @@ impl IoTimes {
     pub const MIN_MS: u64 = 10;
 
     /// From cumulative counts at the samples, in order.
-    pub fn of(kind: IoKind, counts: &[IoCount]) -> IoTimes {
+    pub fn from_counts(kind: IoKind, counts: &[IoCount]) -> IoTimes {
         let slices = joined(counts);
         let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
         let busy_ms: u64 = slices.iter().map(|slice| slice.busy_ms).sum();
@@ -268,7 +268,7 @@ impl Waits {
     }
 
     fn weights(&self) -> Weights {
-        Weights::of(self.sessions as f64, self.at_work() as f64, self.processors.as_ref())
+        Weights::new(self.sessions as f64, self.at_work() as f64, self.processors.as_ref())
     }
 
     /// Sightings of sessions that an event stands for: as seen, or beside what the kernel counted
@@ -385,7 +385,7 @@ pub struct ExperimentResult {
     /// Changed values by name: settings of the server, or `jobs`, `drive`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, String>,
-    /// Throughput after the change over that before it, as foretold and as measured (the median of
+    /// Throughput after the change over that before it, as predicted and as measured (the median of
     /// the blocks, with the ends of its interval where there are enough of them).
     pub forecast: Option<f64>,
     /// Kind of the prediction: for a minimum or a maximum the interval has no upper end, or 1 as
@@ -500,7 +500,10 @@ mod tests {
     fn each_io_counts_with_the_mean_of_its_slice() {
         let count = |(ios, busy_ms): (u64, u64)| IoCount { ios, busy_ms };
         let times = |counts: &[(u64, u64)]| {
-            IoTimes::of(IoKind::Read, &counts.iter().copied().map(count).collect::<Vec<_>>())
+            IoTimes::from_counts(
+                IoKind::Read,
+                &counts.iter().copied().map(count).collect::<Vec<_>>(),
+            )
         };
         // 100 I/Os of 0.1 ms, 20 of 2 ms in two slices that are joined, and 5 with too little time,
         // which join the last.
@@ -519,9 +522,9 @@ mod tests {
     #[test]
     fn every_activity_has_a_name_of_its_own() {
         for activity in Activity::ALL {
-            assert_eq!(Activity::of(activity.name()), activity);
+            assert_eq!(Activity::from_name(activity.name()), activity);
             assert_eq!(serde_json::to_value(activity).ok(), Some(activity.name().into()));
         }
-        assert_eq!(Activity::of("unheard of"), Activity::Other);
+        assert_eq!(Activity::from_name("unheard of"), Activity::Other);
     }
 }

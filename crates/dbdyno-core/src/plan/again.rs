@@ -83,8 +83,8 @@ pub fn nodes(stored: &Value) -> Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// True if a stored plan tells the rates of its tests: those of early versions do not.
-pub fn tells_rates(stored: &Value) -> bool {
+/// True if a stored plan holds the rates of its tests: those of early versions do not.
+pub fn has_rates(stored: &Value) -> bool {
     selections(stored).is_ok_and(|tests| tests.iter().any(|test| test.rate.is_some()))
 }
 

@@ -30,7 +30,7 @@ struct Law {
 }
 
 impl Law {
-    fn of(entry: &Entry, params: &Params) -> Result<Law> {
+    fn from_entry(entry: &Entry, params: &Params) -> Result<Law> {
         let wrong = |what: String| Error::usage(&entry.place, what);
         let keys = params.get(KEYS).map_or(Ok(KeyLaw::Uniform), |text| text.parse());
         let place = params.get(PLACE).map_or(Ok(Place::default()), |text| text.parse());
@@ -53,7 +53,7 @@ pub(super) fn binds(
     params: &Params,
     facts: &Facts,
 ) -> Result<BTreeMap<String, Bind>> {
-    let law = Law::of(entry, params)?;
+    let law = Law::from_entry(entry, params)?;
     let closed = |bind: &Bind| match bind {
         Bind::Keyed(rows) if law.keys == KeyLaw::Uniform => Ok(Bind::Random(rows.clone())),
         Bind::Keyed(rows) => {
@@ -76,7 +76,7 @@ pub(super) fn values(
     params: &Params,
     facts: &Facts,
 ) -> Result<Values> {
-    let law = Law::of(entry, params)?;
+    let law = Law::from_entry(entry, params)?;
     let mut values = Values::new();
     for (name, bind) in &entry.workload.binds {
         let Bind::Keyed(rows) = bind else { continue };

@@ -21,7 +21,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use again::{Again, again, differing, nodes, tells_rates};
+pub use again::{Again, again, differing, has_rates, nodes};
 pub use select::{Candidate, candidates, jobs_note};
 pub use show::{Shown, describe, show};
 pub use values::facts;
@@ -70,7 +70,7 @@ pub struct Request {
     pub precision: Option<Precision>,
     /// Longest window with a precision, in s.
     pub max_duration_s: Option<f64>,
-    /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
+    /// Open loop: rates, when ops are due at them, and the SLO by which the highest rate is
     /// looked for.
     pub rate: Option<AskedRate>,
     /// Open loop: a rate that changes over the window, which is as long as it.
@@ -166,7 +166,7 @@ impl From<Error> for Refusal {
 /// Window and loop of a test without a suite.
 ///
 /// # Errors
-/// A rate that is to be found without a promise, or the other way round.
+/// A rate that is to be found without an SLO, or the other way round.
 pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
     let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
     Ok((window, pace::looping(request, &SuiteEntry::default())?))

@@ -65,7 +65,7 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
 /// Loop in which the ops of a test start: as the request says, else as the test itself.
 ///
 /// # Errors
-/// A rate that is to be found without a promise, or the other way round; a drive without an open
+/// A rate that is to be found without an SLO, or the other way round; a drive without an open
 /// loop.
 pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
     let wrong =

@@ -21,7 +21,7 @@ pub fn with_vectors<'a>(
     sql: String,
     vectors: Option<&'a VectorData>,
 ) -> Box<dyn Iterator<Item = String> + 'a> {
-    let repeated = vectors.and_then(|data| Some((data, Repeated::of(&sql)?)));
+    let repeated = vectors.and_then(|data| Some((data, Repeated::parse(&sql)?)));
     match repeated {
         None => Box::new(std::iter::once(sql)),
         Some((data, repeated)) => repeated.statements(data),
@@ -30,7 +30,7 @@ pub fn with_vectors<'a>(
 
 /// True if a statement sends vectors.
 pub fn sends_vectors(sql: &str) -> bool {
-    Repeated::of(sql).is_some()
+    Repeated::parse(sql).is_some()
 }
 
 /// A statement with a text in it that is repeated for each vector.
@@ -42,7 +42,7 @@ struct Repeated {
 }
 
 impl Repeated {
-    fn of(sql: &str) -> Option<Repeated> {
+    fn parse(sql: &str) -> Option<Repeated> {
         [EACH_ROW, EACH_QUERY, EACH_ADDED].into_iter().find_map(|of| {
             let (before, rest) = sql.split_once(&mark(of))?;
             let (each, after) = rest.split_once(&mark(END))?;

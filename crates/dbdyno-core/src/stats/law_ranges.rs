@@ -30,7 +30,7 @@ pub struct JobsRange {
 
 impl JobsRange {
     /// True if the interval has an end, and this number is in it.
-    pub fn tells(&self, jobs: f64) -> bool {
+    pub fn confirms(&self, jobs: f64) -> bool {
         self.low <= jobs && self.high.is_some_and(|high| jobs <= high)
     }
 }
@@ -47,7 +47,7 @@ pub struct Ranges {
 /// The ranges that (jobs, throughput) points leave; absent where they determine no law.
 pub fn ranges(points: &[(f64, f64)]) -> Option<Ranges> {
     let freedom = points.len().checked_sub(COEFFICIENTS).filter(|freedom| *freedom > 0)? as f64;
-    let ramp = Ramp::of(points);
+    let ramp = Ramp::from_points(points);
     let (peak_ln, knee_ln) =
         (|ln: f64| ramp.with_peak(ln.exp()), |ln: f64| ramp.with_knee(ln.exp()));
     let (best_peak, least) = minimum(&peak_ln, ramp.far_ln, OUTER);
@@ -105,7 +105,7 @@ struct Ramp {
 }
 
 impl Ramp {
-    fn of(points: &[(f64, f64)]) -> Ramp {
+    fn from_points(points: &[(f64, f64)]) -> Ramp {
         let jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
         let most = jobs.iter().copied().fold(1.0, f64::max);
         let ln_x = points.iter().map(|point| point.1.ln()).collect();
@@ -164,7 +164,7 @@ mod tests {
         assert!((exact.peak.low - 9.747).abs() < 0.1, "{exact:?}");
         assert!((exact.knee.high.unwrap() - 4.256).abs() < 0.05, "{exact:?}");
         let found = ranges(&points(law, &NOISE)).unwrap();
-        assert!(found.peak.tells(9.747) && found.knee.tells(4.256), "{found:?}");
+        assert!(found.peak.confirms(9.747) && found.knee.confirms(4.256), "{found:?}");
         assert!(found.peak.low > 7.0 && found.peak.high < Some(13.0), "{found:?}");
     }
 
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!((found.peak.high, found.knee.high), (None, None));
         let limited = Law { gamma: 100.0, alpha: 0.1, beta: 0.0 };
         let found = ranges(&points(limited, &NOISE)).unwrap();
-        assert!(found.peak.high.is_none() && found.knee.tells(10.0), "{found:?}");
+        assert!(found.peak.high.is_none() && found.knee.confirms(10.0), "{found:?}");
         assert_eq!(ranges(&points(limited, &NOISE)[..3]), None);
     }
 }

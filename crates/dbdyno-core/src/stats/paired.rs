@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::stats::keys::KeyStream;
 
-    fn of(values: &[f64]) -> Paired {
+    fn paired(values: &[f64]) -> Paired {
         let mut paired = Paired::default();
         values.iter().for_each(|value| paired.add(*value));
         paired
@@ -150,13 +150,13 @@ mod tests {
     #[test]
     fn seven_blocks_are_the_fewest_that_refute_anything_and_more_figures_want_more() {
         let blocks = |alpha: f64| {
-            (1..99).find(|count| of(&vec![0.5; *count]).interval(alpha).is_some()).unwrap()
+            (1..99).find(|count| paired(&vec![0.5; *count]).interval(alpha).is_some()).unwrap()
         };
         assert_eq!(
             [0.05, 0.05 / 30.0].map(|alpha| (blocks(alpha), fewest(alpha))),
             [(7, 7), (12, 12)]
         );
-        let (low, high) = of(&[0.5; 8]).interval(0.05).unwrap();
+        let (low, high) = paired(&[0.5; 8]).interval(0.05).unwrap();
         assert!(low > 0.45 && low < 0.5 && high > 0.5 && high < 0.55, "{low} {high}");
     }
 
@@ -164,7 +164,7 @@ mod tests {
     fn the_interval_moves_with_the_values_and_turns_with_the_sides() {
         let values: Vec<f64> = (0..20).map(|at| 0.02 * f64::from(at * 7 % 20 - 10)).collect();
         let interval = |change: &dyn Fn(f64) -> f64| {
-            of(&values.iter().map(|value| change(*value)).collect::<Vec<_>>())
+            paired(&values.iter().map(|value| change(*value)).collect::<Vec<_>>())
                 .interval(0.05)
                 .unwrap()
         };
@@ -179,7 +179,7 @@ mod tests {
     fn a_burst_widens_the_interval_little() {
         let mut values: Vec<f64> = (0..30).map(|at| 0.01 * f64::from(at % 5 - 2)).collect();
         let width =
-            |values: &[f64]| of(values).interval(0.05).map(|(low, high)| high - low).unwrap();
+            |values: &[f64]| paired(values).interval(0.05).map(|(low, high)| high - low).unwrap();
         let calm = width(&values);
         values[10] = 5.0;
         assert!(width(&values) < 1.5 * calm);
@@ -212,7 +212,7 @@ mod tests {
                     sign(keys.key(2) == 1)
                         * size(keys.key(1 << 20) as f64 / f64::from(1 << 20) - 1e-9)
                 };
-                of(&(0..60).map(|_| value()).collect::<Vec<_>>())
+                paired(&(0..60).map(|_| value()).collect::<Vec<_>>())
             };
             let refuted = (0..1_000).filter(|_| refutes_ever(&series(), 0.05)).count();
             assert!((1..=50).contains(&refuted), "kind {kind}: {refuted} of 1000");

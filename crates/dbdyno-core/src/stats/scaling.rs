@@ -128,7 +128,7 @@ impl Fit {
         self.known(self.law.knee_jobs()?, self.ranges?.knee)
     }
     fn known(&self, jobs: f64, range: JobsRange) -> Option<(f64, JobsRange)> {
-        range.tells(jobs).then_some((jobs, range))
+        range.confirms(jobs).then_some((jobs, range))
     }
 }
 

@@ -58,7 +58,7 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     sequence.interval()
 }
 
-/// True if after points like these, of five seconds at least, even so many as `most` are foretold
+/// True if after points like these, of five seconds at least, even so many as `most` are predicted
 /// to leave an interval far wider than `precision`: measuring on would only take time. Who stops
 /// then states the interval of what was measured, which holds at any time.
 pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {

@@ -30,7 +30,7 @@ pub struct Quantiles {
 
 impl Quantiles {
     /// The quantiles of a histogram.
-    pub fn of(histogram: &LatencyHistogram) -> Self {
+    pub fn from_histogram(histogram: &LatencyHistogram) -> Self {
         let samples = histogram.len() as f64;
         let max_ns = (!histogram.is_empty()).then(|| histogram.max_ns());
         Quantiles::by(samples, max_ns, |p| histogram.quantile_ns(p))
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn quantiles_of_200_samples_stop_at_p95() {
-        let quantiles = Quantiles::of(&histogram(200));
+        let quantiles = Quantiles::from_histogram(&histogram(200));
         let close = |got: Option<f64>, us: f64| (got.unwrap() / (us * 1000.0) - 1.0).abs() < 0.002;
         assert!(
             close(quantiles.p50_ns, 100.0)
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn nothing_recorded_gives_nothing() {
-        assert_eq!(Quantiles::of(&LatencyHistogram::new()), Quantiles::default());
+        assert_eq!(Quantiles::from_histogram(&LatencyHistogram::new()), Quantiles::default());
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum ErrorClass {
     DiskFull,
     /// Cancelled on our request.
     Cancelled,
-    /// A load machine of several is gone.
+    /// A load generator of several is gone.
     WorkerLost,
     /// The statement is wrong: a bug in the catalogue.
     Statement,

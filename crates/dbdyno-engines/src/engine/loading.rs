@@ -140,10 +140,10 @@ impl<A> Loader<A> {
             let what = format!("{product}'s library {} is not on this host", path.display());
             return EngineError::new(ErrorClass::Usage, what).advised(self.source.advice);
         }
-        let said =
+        let message =
             std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let what = format!("{} cannot be loaded ({said})", path.display());
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let what = format!("{} cannot be loaded ({message})", path.display());
         EngineError::new(ErrorClass::Usage, what).advised(self.source.advice)
     }
 }
@@ -191,7 +191,7 @@ macro_rules! functions {
             ///
             /// # Errors
             /// The name of the first one that the library lacks.
-            pub(super) fn of(library: &libloading::Library) -> Result<Self, &'static str> {
+            pub(super) fn load(library: &libloading::Library) -> Result<Self, &'static str> {
                 Ok(Api {
                     $($name: {
                         let symbol = concat!($prefix, stringify!($name));

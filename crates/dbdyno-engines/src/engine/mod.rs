@@ -131,7 +131,7 @@ pub trait Engine: Sync {
     fn role_sql(&self, _url: &str) -> Result<Option<String>, EngineError> {
         Ok(None)
     }
-    /// True if its databases can keep results ([`keeper`]).
+    /// True if its databases can keep results ([`results_backend`]).
     fn stores_results(&self) -> bool {
         false
     }

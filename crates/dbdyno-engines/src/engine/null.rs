@@ -53,7 +53,7 @@ impl Engine for Null {
     fn open(&self, target: &ConnectTo, _access: Access) -> Result<Box<dyn Database>, EngineError> {
         let settings = Settings::read(&target.settings)?;
         match settings.open {
-            Some(class) => Err(as_told(class)),
+            Some(class) => Err(ordered_failure(class)),
             None => Ok(Box::new(NullDatabase { settings, tables: Arc::default() })),
         }
     }
@@ -101,7 +101,7 @@ fn wrong(what: impl std::fmt::Display) -> EngineError {
     EngineError::new(ErrorClass::Statement, format!("the null engine does not understand {what}"))
 }
 
-fn as_told(class: ErrorClass) -> EngineError {
+fn ordered_failure(class: ErrorClass) -> EngineError {
     EngineError::new(class, format!("the null engine fails as told: {}", class.name()))
 }
 
@@ -159,7 +159,7 @@ impl Database for NullDatabase {
                 return Err(cancelled());
             }
             match self.settings.load {
-                LoadFault::Fail(class) if sent >= rows / 2 => return Err(as_told(class)),
+                LoadFault::Fail(class) if sent >= rows / 2 => return Err(ordered_failure(class)),
                 LoadFault::Hang => {
                     while progress(sent) {
                         std::thread::sleep(Duration::from_millis(1));

@@ -82,7 +82,7 @@ pub(super) trait Routines {
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
     /// The counts that a failed call had told before: done and committed. Nothing where routines do
     /// not tell.
-    fn told(&mut self) -> SliceResult {
+    fn last_progress(&mut self) -> SliceResult {
         SliceResult::default()
     }
     /// The session's own cumulative counters; empty if none are kept, or asked for.
@@ -132,7 +132,7 @@ fn slices(
     while let Some(slice) = pacer.next_slice() {
         let slice = if tells { slice } else { errors.shortened(slice) };
         let values = harness_call.binds.iter().map(|name| match name.as_str() {
-            TELL_US => Ok(errors.tell_us()),
+            TELL_US => Ok(errors.report_interval_us()),
             name => bind_value(name, order, &slice, keys.state()),
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
@@ -156,7 +156,7 @@ fn slices(
             }
             Err(error) => {
                 // What was told before is done; of what followed nobody knows how much was.
-                let told = believed(session.told(), call_s).0;
+                let told = believed(session.last_progress(), call_s).0;
                 let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
                 if told.ops > 0 {
                     pacer.went_on();
@@ -204,7 +204,7 @@ impl ErrorsSeen {
     }
 
     /// The interval at which a routine is to tell.
-    fn tell_us(&self) -> i64 {
+    fn report_interval_us(&self) -> i64 {
         (self.stake_s().clamp(MIN_TELL_S, TELL_S) * 1e6) as i64
     }
 
@@ -319,7 +319,7 @@ mod tests {
             self.1.extend(values);
             self.0.next().unwrap()
         }
-        fn told(&mut self) -> SliceResult {
+        fn last_progress(&mut self) -> SliceResult {
             std::mem::take(&mut self.2)
         }
     }
@@ -363,7 +363,7 @@ mod tests {
     }
 
     /// Report of a job whose calls return this, and the values of its binds.
-    fn told(
+    fn run_calls(
         returned: Vec<Result<SliceResult, EngineError>>,
         binds: &[&str],
         before_error: SliceResult,
@@ -400,7 +400,7 @@ mod tests {
             })
         };
         let (notes, _) =
-            told(vec![slice(-3e6), slice(3e6), slice(0.0)], &["seed"], SliceResult::default());
+            run_calls(vec![slice(-3e6), slice(3e6), slice(0.0)], &["seed"], SliceResult::default());
         assert_eq!((notes.ops, notes.samples), (21, 1), "the ops were done, by whatever clock");
         assert!(notes.elapsed_s.iter().all(|s| (0.0..1.0).contains(s)), "{:?}", notes.elapsed_s);
         assert_eq!(notes.steps_s[0], 3.0);
@@ -421,7 +421,7 @@ mod tests {
             ..SliceResult::default()
         };
         let done = || Ok(SliceResult { ops: 5, seed: 9, ..SliceResult::default() });
-        let (notes, values) = told(vec![conflict(), done(), conflict()], &["seed"], before);
+        let (notes, values) = run_calls(vec![conflict(), done(), conflict()], &["seed"], before);
         assert_eq!((notes.ops, notes.rows, notes.samples, notes.failed), (45, 80, 2, 2));
         assert_eq!(notes.uncounted_s.len(), 3, "every call is told of, with its time");
         assert!(notes.uncounted_s[0] > 0.0 && notes.uncounted_s[2] > 0.0, "{notes:?}");
@@ -436,13 +436,13 @@ mod tests {
     fn after_errors_routines_tell_more_often_or_are_called_for_less() {
         let done = || Ok(SliceResult { ops: 5, seed: 9, ..SliceResult::default() });
         let calls = || vec![done(), conflict(), done()];
-        let (_, tells) = told(calls(), &["slice_us", "tell_us"], SliceResult::default());
+        let (_, tells) = run_calls(calls(), &["slice_us", "tell_us"], SliceResult::default());
         assert_eq!(
             (&tells[..4], tells[4]),
             (&[1_000_000, 50_000, 1_000_000, 50_000][..], 1_000_000)
         );
         assert!(tells[5] < 50_000, "{tells:?}");
-        let (_, silent) = told(calls(), &["slice_us"], SliceResult::default());
+        let (_, silent) = run_calls(calls(), &["slice_us"], SliceResult::default());
         assert_eq!(silent[..2], [1_000_000; 2]);
         assert!(silent[2] < 1_000_000, "{silent:?}");
     }

@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    fn of(files: &[(&str, &str)], model: Option<&str>) -> BTreeMap<&'static str, String> {
+    fn found_facts(files: &[(&str, &str)], model: Option<&str>) -> BTreeMap<&'static str, String> {
         let found = |path: &str| {
             assert!(path.starts_with(DMI) || path == INSTANCE_DATA, "{path}");
             let text = files.iter().find(|(known, _)| path.ends_with(known));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn firmware_and_cloud_init_tell_the_instance() {
-        let amazon = of(
+        let amazon = found_facts(
             &[("sys_vendor", "Amazon EC2\n"), ("product_name", "m5.large")],
             Some("Amazon Elastic Block Store              "),
         );
@@ -144,7 +144,7 @@ mod tests {
 
         let data = r#"{"v1": {"region": "westeurope", "availability_zone": "2"},
             "ds": {"meta_data": {"imds": {"compute": {"vmSize": "Standard_D8s_v5"}}}}}"#;
-        let azure = of(
+        let azure = found_facts(
             &[
                 ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77"),
                 ("product_name", "Virtual Machine"),
@@ -163,18 +163,19 @@ mod tests {
 
     #[test]
     fn what_is_no_cloud_has_no_facts_of_one() {
-        let site = of(&[("chassis_asset_tag", "ExampleCloud.com\n")], None);
+        let site = found_facts(&[("chassis_asset_tag", "ExampleCloud.com\n")], None);
         assert_eq!(site["provider"], "Example Cloud");
         let own = [("sys_vendor", "Dell Inc."), ("product_name", "PowerEdge R7625")];
-        assert!(of(&own, Some("Amazon Elastic Block Store")).is_empty());
-        assert!(of(&[("sys_vendor", "QEMU")], None).is_empty());
-        assert!(of(&[], None).is_empty());
+        assert!(found_facts(&own, Some("Amazon Elastic Block Store")).is_empty());
+        assert!(found_facts(&[("sys_vendor", "QEMU")], None).is_empty());
+        assert!(found_facts(&[], None).is_empty());
     }
 
     #[test]
     fn what_cloud_init_wrote_may_be_anything() {
         for data in ["", "not json", "[]", r#"{"v1": {"region": 7}}"#, r#"{"v1": null}"#] {
-            let told = of(&[("sys_vendor", "Hetzner"), ("instance-data.json", data)], None);
+            let told =
+                found_facts(&[("sys_vendor", "Hetzner"), ("instance-data.json", data)], None);
             assert_eq!(told.len(), 1, "{data}");
         }
         assert!(!is_type("Virtual Machine") && !is_type("vServer") && !is_type("."));

@@ -76,8 +76,8 @@ pub(super) fn facts() -> Vec<Fact> {
         ("frequency_governor", governor),
         ("memory_mb", Some((machine_memory_bytes() / 1_000_000).to_string())),
     ]);
-    let told = clock(Path::new(CPUS)).into_iter().chain(modules(Path::new(MEMORY_CONTROLLERS)));
-    facts.extend(told.filter(|(_, value)| value.is_some()));
+    let more = clock(Path::new(CPUS)).into_iter().chain(modules(Path::new(MEMORY_CONTROLLERS)));
+    facts.extend(more.filter(|(_, value)| value.is_some()));
     facts
 }
 

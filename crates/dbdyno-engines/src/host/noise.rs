@@ -36,10 +36,10 @@ impl Cause {
 /// Looks at the machine for a while, in which we do nothing; the causes that were found, the worst
 /// first.
 pub fn causes(look: Duration) -> Vec<Cause> {
-    let before = Look::now();
+    let before = CpuTimes::now();
     std::thread::sleep(look);
     let measured = before
-        .zip(Look::now())
+        .zip(CpuTimes::now())
         .map(|(before, after)| disturbances(&before, &after))
         .unwrap_or_default();
     sorted(measured.into_iter().chain(settings()).collect())
@@ -53,7 +53,7 @@ pub fn sorted(mut causes: Vec<Cause>) -> Vec<Cause> {
 
 /// Processor time so far, in ticks.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Look {
+struct CpuTimes {
     all: u64,
     busy: u64,
     steal: u64,
@@ -62,8 +62,8 @@ struct Look {
     pages_swapped: u64,
 }
 
-impl Look {
-    fn now() -> Option<Look> {
+impl CpuTimes {
+    fn now() -> Option<CpuTimes> {
         let cpu = KernelStats::current().ok()?.total;
         let steal = cpu.steal.unwrap_or(0);
         let busy =
@@ -75,11 +75,11 @@ impl Look {
         let swapped = procfs::vmstat().ok()?;
         let swapped =
             ["pswpin", "pswpout"].iter().filter_map(|name| swapped.get(*name)).sum::<i64>();
-        Some(Look { all, busy, steal, programs, pages_swapped: swapped.max(0) as u64 })
+        Some(CpuTimes { all, busy, steal, programs, pages_swapped: swapped.max(0) as u64 })
     }
 }
 
-fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
+fn disturbances(before: &CpuTimes, after: &CpuTimes) -> Vec<Cause> {
     let all = after.all.saturating_sub(before.all).max(1) as f64;
     let share = |before: u64, after: u64| after.saturating_sub(before) as f64 / all;
     let (busy, steal) = (share(before.busy, after.busy), share(before.steal, after.steal));
@@ -107,7 +107,7 @@ fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
 }
 
 /// The programs that used most of the processors, by name.
-fn busiest(before: &Look, after: &Look) -> Vec<String> {
+fn busiest(before: &CpuTimes, after: &CpuTimes) -> Vec<String> {
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
     for (pid, (name, ticks)) in &after.programs {
         let known = before.programs.get(pid).map_or(0, |(_, ticks)| *ticks);
@@ -151,10 +151,10 @@ fn settings() -> Vec<Cause> {
 mod tests {
     use super::*;
 
-    fn look(all: u64, busy: u64, steal: u64, programs: &[(i32, &str, u64)]) -> Look {
+    fn look(all: u64, busy: u64, steal: u64, programs: &[(i32, &str, u64)]) -> CpuTimes {
         let programs =
             programs.iter().map(|(pid, name, ticks)| (*pid, (name.to_string(), *ticks))).collect();
-        Look { all, busy, steal, programs, pages_swapped: 0 }
+        CpuTimes { all, busy, steal, programs, pages_swapped: 0 }
     }
 
     #[test]
@@ -178,13 +178,13 @@ mod tests {
     fn a_machine_at_rest_has_no_disturbance() {
         let before = look(1000, 100, 10, &[]);
         assert_eq!(disturbances(&before, &look(2000, 104, 14, &[])), []);
-        let swapping = Look { pages_swapped: 8, ..look(2000, 100, 10, &[]) };
+        let swapping = CpuTimes { pages_swapped: 8, ..look(2000, 100, 10, &[]) };
         assert_eq!(disturbances(&before, &swapping)[0].found, "8 pages were swapped meanwhile");
     }
 
     #[test]
     fn this_machine_can_be_looked_at() {
-        let (before, after) = (Look::now().unwrap(), Look::now().unwrap());
+        let (before, after) = (CpuTimes::now().unwrap(), CpuTimes::now().unwrap());
         assert!(after.all >= before.all && !after.programs.is_empty());
     }
 }

@@ -26,11 +26,11 @@ impl Halves {
     pub fn here() -> Option<Halves> {
         let allowed = sched_getaffinity(None).ok()?;
         let numbers = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
-        Halves::of(numbers.map(|number| (place(number), number)))
+        Halves::split(numbers.map(|number| (place(number), number)))
     }
 
     /// The same number of cores each; an odd one is left out.
-    fn of(processors: impl Iterator<Item = (Place, usize)>) -> Option<Halves> {
+    fn split(processors: impl Iterator<Item = (Place, usize)>) -> Option<Halves> {
         let mut cores: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         processors.for_each(|(place, number)| cores.entry(place).or_default().push(number));
         let share_core = cores.len() == 1;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn halves(places: &[Place]) -> Option<([Vec<usize>; 2], bool)> {
-        let found = Halves::of(places.iter().copied().zip(0..))?;
+        let found = Halves::split(places.iter().copied().zip(0..))?;
         Some((found.halves, found.share_core))
     }
 

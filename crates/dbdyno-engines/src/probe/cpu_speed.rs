@@ -53,12 +53,14 @@ pub struct CpuSpeedProbe {
 /// The probe of this host, where processors can be chosen and timed.
 pub(super) fn open(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let mut host = Host::open()?;
-    Some(Box::new(CpuSpeedProbe::of(move || host.round(host::MIDDLE))))
+    Some(Box::new(CpuSpeedProbe::from_sampler(move || host.round(host::MIDDLE))))
 }
 
 impl CpuSpeedProbe {
     /// A watch whose looks come from `look`, which runs in a thread of its own.
-    pub fn of(mut look: impl FnMut() -> CpuSpeedSample + Send + 'static) -> CpuSpeedProbe {
+    pub fn from_sampler(
+        mut look: impl FnMut() -> CpuSpeedSample + Send + 'static,
+    ) -> CpuSpeedProbe {
         // Without room for questions one that comes during a look is dropped, not answered late.
         let (ask, asked) = sync_channel(0);
         let sums = Arc::new(Mutex::new(nothing_yet()));
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn a_reading_asks_for_a_look_and_does_not_wait_for_it() {
         let (told, hears) = std::sync::mpsc::channel();
-        let mut watch = CpuSpeedProbe::of(move || {
+        let mut watch = CpuSpeedProbe::from_sampler(move || {
             told.send(()).unwrap();
             CpuSpeedSample::default()
         });

@@ -57,7 +57,7 @@ pub struct ProbeContext<'a> {
     /// Processes of the database server on this host; empty if they are not known.
     pub server_pids: &'a [u32],
     /// Of a server that works for us at the same time.
-    pub beside_pids: &'a [u32],
+    pub concurrent_pids: &'a [u32],
     /// The database runs in our own process.
     pub in_process: bool,
 }

@@ -105,16 +105,16 @@ impl Probe for NodeHosts {
 /// the nodes.
 fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
     let mut all = Disclosure::default();
-    let mut told: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
+    let mut by_fact: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
     for (node, disclosure) in hosts {
         for (section, facts) in &disclosure.0 {
             let of_node = facts
                 .iter()
                 .map(|(key, value)| ((section.as_str(), key.as_str()), (*node, value.as_str())));
-            of_node.for_each(|(fact, value)| told.entry(fact).or_default().push(value));
+            of_node.for_each(|(fact, value)| by_fact.entry(fact).or_default().push(value));
         }
     }
-    for ((section, key), values) in told {
+    for ((section, key), values) in by_fact {
         let numbers: Option<Vec<f64>> =
             values.iter().map(|(_, value)| value.parse().ok()).collect();
         let sum = numbers.filter(|numbers| SUMMED.contains(&key) && numbers.len() == nodes);

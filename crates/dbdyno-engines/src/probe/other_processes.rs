@@ -17,7 +17,7 @@ struct Foreign {
 pub(super) fn open(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let in_process = context.in_process;
     let known = in_process || !context.server_pids.is_empty();
-    let beside = ServerCpu::open(context.beside_pids);
+    let beside = ServerCpu::open(context.concurrent_pids);
     known.then(|| {
         Box::new(Foreign { kernel: KernelThreads::open(), in_process, beside }) as Box<dyn Probe>
     })

@@ -33,7 +33,7 @@ pub type Reading = BTreeMap<String, Result<BTreeMap<String, Counters>, String>>;
 
 impl Profiles {
     /// Those among the blocks of an engine.
-    pub fn of(blocks: &[&Block]) -> Profiles {
+    pub fn from_blocks(blocks: &[&Block]) -> Profiles {
         let text = |name: &str| {
             blocks
                 .iter()

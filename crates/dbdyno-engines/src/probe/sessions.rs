@@ -22,7 +22,7 @@ use dbdyno_core::sql::{Block, statement};
 /// - `process`: the process that serves it, where it has one of its own: only its times are asked
 ///   for
 ///
-/// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the
+/// `-- period: 0.105` are the seconds between two looks, `-- log-file: ib_log` what the names of the
 /// log's files begin with.
 const SESSIONS: &str = "sessions";
 /// The same as far as users see it who may not ask for that; it counts if the other fails.
@@ -36,8 +36,8 @@ const MISSING: &str = "sessions.missing";
 const RUNNING: &str = "running";
 /// Ours for a thread that waited in a call which ended before the kernel could tell it.
 const WAITED: &str = "waited";
-/// Looks at the call of a thread that waits.
-const LOOKS: u32 = 3;
+/// Reads of the call of a waiting thread at most.
+const MAX_SAMPLES: u32 = 3;
 
 /// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,11 +125,11 @@ impl Sessions {
             own_thread,
             threads,
             serving: Vec::new(),
-            times: ThreadTimes::of(server_pids),
+            times: ThreadTimes::new(server_pids),
             missing,
             counts: find(OWN_COUNTS).map(|block| statement(&block.text).to_string()),
             own_counts: OwnCounts::default(),
-            profiles: Profiles::of(blocks),
+            profiles: Profiles::from_blocks(blocks),
         })
     }
 
@@ -196,7 +196,7 @@ impl Sessions {
         if state(&fs::read_to_string(format!("{task}/stat")).ok()?)? == 'R' {
             return Some(RUNNING.into());
         }
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_SAMPLES {
             let line = fs::read_to_string(format!("{task}/syscall")).ok()?;
             if line.trim_end() != RUNNING {
                 return Some(line);
@@ -270,7 +270,7 @@ fn read(rows: &Rows) -> impl Iterator<Item = Row> + '_ {
             idle: number("idle") == Some(1),
             class: text("class"),
             event: text("event"),
-            activity: rows.get(at, "activity").map(Activity::of),
+            activity: rows.get(at, "activity").map(Activity::from_name),
             thread: number("thread"),
             process: number("process"),
         }
@@ -317,11 +317,11 @@ impl Call {
         match text.split_whitespace().next()? {
             RUNNING => Some(Call::None),
             WAITED => Some(Call::Unknown),
-            number => Some(Call::of(number.parse().ok()?)),
+            number => Some(Call::from_number(number.parse().ok()?)),
         }
     }
 
-    fn of(number: libc::c_long) -> Call {
+    fn from_number(number: libc::c_long) -> Call {
         match number {
             libc::SYS_ppoll | libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_epoll_pwait => {
                 Call::Receive

@@ -26,7 +26,7 @@ pub(super) struct ThreadTimes {
 }
 
 impl ThreadTimes {
-    pub fn of(server: &[u32]) -> Self {
+    pub fn new(server: &[u32]) -> Self {
         ThreadTimes { server: server.to_vec(), turn: 0 }
     }
 
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(scheduled("12345 678 9\n"), Some((12_345, 678)));
         assert_eq!(scheduled("12345"), None);
         let own = std::process::id();
-        let (mut ours, mut others) = (ThreadTimes::of(&[own]), ThreadTimes::default());
+        let (mut ours, mut others) = (ThreadTimes::new(&[own]), ThreadTimes::default());
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let both = [Serving::Thread(own), Serving::Process(child.id())];
         let found: Vec<u32> = ours.read(&both).iter().map(|time| time.thread).collect();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn of_many_each_comes_in_its_turn() {
         let own = std::process::id();
-        let mut times = ThreadTimes::of(&[own]);
+        let mut times = ThreadTimes::new(&[own]);
         let nobody = vec![Serving::Thread(own); 3 * AT_ONCE / 2];
         assert_eq!(times.read(&nobody).len(), AT_ONCE);
         assert_eq!((times.read(&nobody).len(), times.turn), (AT_ONCE, 2 * AT_ONCE));

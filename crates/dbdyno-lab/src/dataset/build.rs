@@ -80,11 +80,11 @@ impl<'a> Builder<'a> {
         phase: &Mutex<&'static str>,
         work: impl FnOnce() -> T,
     ) -> T {
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         let look = || {
             let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if phase != "rows" && told.elapsed() >= NEWS {
-                told = Instant::now();
+            if phase != "rows" && reported_at.elapsed() >= NEWS {
+                reported_at = Instant::now();
                 let (table, left_s) = (table.name.clone(), self.pace.left_s());
                 (self.watch.events)(LoadEvent::Left { table, phase, left_s });
             }

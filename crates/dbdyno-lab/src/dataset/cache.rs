@@ -68,7 +68,7 @@ fn files_of(site: &Site<'_>, table: &Table, block: &str) -> Result<Vec<PathBuf>>
         let path = within(&storage, name).ok_or_else(|| {
             let what = format!("the database names {} as a file of its own", quote(name));
             Error::target(storage.display().to_string(), what)
-                .advise("look into who can change what this server says")
+                .advise("find out who can change what this server reports")
         })?;
         files.extend(named_as(&path));
     }

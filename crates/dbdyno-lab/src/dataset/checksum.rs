@@ -39,7 +39,7 @@ pub struct Checksum([i128; NAMES.len()]);
 
 impl Checksum {
     /// The checksum of rows `ids` (half open).
-    pub fn of(rows: RowFunction, ids: Range<u64>) -> Self {
+    pub fn compute(rows: RowFunction, ids: Range<u64>) -> Self {
         let mut sums = Checksum::default();
         let mut text = String::with_capacity(200);
         ids.for_each(|id| sums.add_row(&rows.row(id), &mut text));
@@ -53,11 +53,11 @@ impl Checksum {
             move |n: u64| 1 + rows.table_rows * n / count..1 + rows.table_rows * (n + 1) / count;
         std::thread::scope(|scope| {
             // What no thread can be started for is done here.
-            let begin = |n| (n, threads::start(scope, move || Checksum::of(rows, part(n))));
+            let begin = |n| (n, threads::start(scope, move || Checksum::compute(rows, part(n))));
             let workers: Vec<_> = (0..count).map(begin).collect();
             let end = |(n, worker): (u64, Result<ScopedJoinHandle<'_, Checksum>, _>)| match worker {
                 Ok(worker) => worker.join().ok(),
-                Err(_) => Some(Checksum::of(rows, part(n))),
+                Err(_) => Some(Checksum::compute(rows, part(n))),
             };
             let parts = workers.into_iter().filter_map(end);
             parts.fold(Checksum::default(), |mut all, part| {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_closed_formulas_and_do_not_depend_on_threads() {
         let sums = Checksum::of_table(ROWS, 3);
-        assert_eq!(sums, Checksum::of(ROWS, 1..16_001));
+        assert_eq!(sums, Checksum::compute(ROWS, 1..16_001));
         assert_eq!(sums.0[0], 16_000);
         assert_eq!(sums.0[1], 16_000 * 16_001 / 2);
         assert_eq!(sums.0[2], 25 * 640 * 641 / 2); // every one of 640 keys 25 times

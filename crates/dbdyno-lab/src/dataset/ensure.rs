@@ -123,7 +123,7 @@ pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
     let first_of_kind =
         |at: &usize| tables[..*at].iter().all(|earlier| earlier.kind != tables[*at].kind);
     for table in (0..tables.len()).filter(first_of_kind).map(|at| &tables[at]) {
-        let sample = Checksum::of(table.rows, 1..ROW_STEP + 1);
+        let sample = Checksum::compute(table.rows, 1..ROW_STEP + 1);
         text.push_str(&format!(
             "\n{} rows={} seed={} {sample}",
             table.kind,

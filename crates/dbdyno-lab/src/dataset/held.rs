@@ -28,15 +28,15 @@ pub fn while_telling<T>(
     std::thread::scope(|scope| {
         let (sql, database) = (sql.as_str(), site.db);
         let watch = move || {
-            let (mut session, mut told) = (None, String::new());
+            let (mut session, mut reported) = (None, String::new());
             while wait_for_done.recv_timeout(LOCK_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
                 if session.is_none() {
                     session = database.polling_session().ok();
                 }
                 let Some(session) = session.as_deref_mut() else { continue };
-                if let Some(line) = waits_for(session, sql).filter(|line| *line != told) {
+                if let Some(line) = waits_for(session, sql).filter(|line| *line != reported) {
                     tell(&line);
-                    told = line;
+                    reported = line;
                 }
             }
         };

@@ -28,10 +28,10 @@ pub fn check_profile(
     tables: Option<&[TableRef]>,
     data_dir: &Path,
 ) -> Result<()> {
-    let machine = Machine::of(data_dir);
+    let machine = Machine::inspect(data_dir);
     let data_bytes =
         |profile: &Profile| tables.map_or(0, |tables| data_bytes(tables, profile.size_gb));
-    let needs = |profile: &Profile| Needs::of(profile, data_bytes(profile)).of_all(servers);
+    let needs = |profile: &Profile| Needs::new(profile, data_bytes(profile)).of_all(servers);
     let Some(lacks) = machine.lacks(&needs(profile)) else { return Ok(()) };
     let advice = match machine.largest(profiles, needs) {
         Some(largest) => format!("the largest that fits is {}", largest.id),
@@ -48,7 +48,7 @@ pub fn lacks_memory(memory_mb: f64) -> Option<String> {
 
 /// `yes`, or what this machine lacks for a profile with its own data set in this directory.
 pub fn of_profile(profile: &Profile, data_dir: &Path) -> String {
-    Machine::of(data_dir).lacks(&Needs::of_own(profile)).unwrap_or_else(|| "yes".into())
+    Machine::inspect(data_dir).lacks(&Needs::of_own(profile)).unwrap_or_else(|| "yes".into())
 }
 
 /// Resources of a machine; unknown ones are absent and refuses nothing.
@@ -72,11 +72,11 @@ pub struct Needs {
 impl Needs {
     /// Needs of a profile with both tables at its own size.
     pub fn of_own(profile: &Profile) -> Needs {
-        Needs::of(profile, data_bytes(&["small", "big"].map(TableRef::new), profile.size_gb))
+        Needs::new(profile, data_bytes(&["small", "big"].map(TableRef::new), profile.size_gb))
     }
 
     /// The needs of a profile whose data set takes `disk_bytes`.
-    fn of(profile: &Profile, disk_bytes: u64) -> Needs {
+    fn new(profile: &Profile, disk_bytes: u64) -> Needs {
         let memory_mb = profile.memory_mb.or(profile.cache_mb).unwrap_or(0.0);
         Needs { memory_bytes: (memory_mb * MIB) as u64, disk_bytes }
     }
@@ -89,7 +89,7 @@ impl Needs {
 
 impl Machine {
     /// This machine, with databases in this directory.
-    fn of(data_dir: &Path) -> Machine {
+    fn inspect(data_dir: &Path) -> Machine {
         Machine { memory_bytes: Some(host::memory_bytes()), disk_bytes: host::free_bytes(data_dir) }
     }
 
@@ -160,14 +160,14 @@ mod tests {
         let profiles = [profile("A", 100.0), profile("B", 10_000.0), profile("C", 100_000.0)];
         let largest = |disk_of_b| {
             let needs = |profile: &Profile| {
-                Needs::of(profile, if profile.id == "A" { 1 } else { disk_of_b })
+                Needs::new(profile, if profile.id == "A" { 1 } else { disk_of_b })
             };
             MACHINE.largest(&profiles, needs).map(|profile| profile.id.clone())
         };
         assert_eq!(largest(5).as_deref(), Some("B"));
         assert_eq!(largest(200_000_000_000).as_deref(), Some("A"));
-        assert_eq!(MACHINE.largest(&profiles[2..], |profile| Needs::of(profile, 0)), None);
-        let of_three = MACHINE.largest(&profiles, |profile| Needs::of(profile, 0).of_all(3));
+        assert_eq!(MACHINE.largest(&profiles[2..], |profile| Needs::new(profile, 0)), None);
+        let of_three = MACHINE.largest(&profiles, |profile| Needs::new(profile, 0).of_all(3));
         assert_eq!(
             of_three.map(|profile| profile.id.as_str()),
             Some("A"),

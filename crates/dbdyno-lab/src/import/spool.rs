@@ -304,14 +304,14 @@ impl Reader {
 }
 
 /// Takes what a head says, once or the same again.
-fn same<T: PartialEq + Default>(known: &mut T, said: T, line: &Line<'_>) -> Result<()> {
-    if *known != T::default() && *known != said {
+fn same<T: PartialEq + Default>(known: &mut T, stated: T, line: &Line<'_>) -> Result<()> {
+    if *known != T::default() && *known != stated {
         return Err(line.wrong(
             "is not what the head of the file says: results files of two script packs, or of two \
              servers",
         ));
     }
-    *known = said;
+    *known = stated;
     Ok(())
 }
 

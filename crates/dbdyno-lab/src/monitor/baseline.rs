@@ -80,7 +80,7 @@ struct BusyRamp {
 impl Measured {
     /// From the tests of a run. Of a rate without a valid test the best conditional one counts,
     /// with that status.
-    pub fn of(tests: &[Test]) -> Measured {
+    pub fn from_tests(tests: &[Test]) -> Measured {
         let is_of_use = |test: &&Test| test.measured().is_some_and(is_plain);
         let plain: Vec<&Test> = tests.iter().filter(is_of_use).collect();
         let ramps = ramp::groups(plain.iter().copied(), |test| *test);
@@ -197,12 +197,12 @@ fn busy_ramps(tests: &[&TestResult]) -> Vec<BusyRamp> {
             None => ramps.push(vec![test]),
         }
     }
-    ramps.iter().filter_map(|ramp| BusyRamp::of(ramp)).collect()
+    ramps.iter().filter_map(|ramp| BusyRamp::from_tests(ramp)).collect()
 }
 
 impl BusyRamp {
     /// Up to the best test: beyond it more jobs only wait for one another.
-    fn of(ramp: &[&TestResult]) -> Option<BusyRamp> {
+    fn from_tests(ramp: &[&TestResult]) -> Option<BusyRamp> {
         let best = ramp.iter().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
         let point = |test: &&&TestResult| {
             Some((cpu::busy_pct(&test.window_counters).ok()?, test.ops_per_s / best.ops_per_s))
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_rate_is_a_share_of_the_best_test_and_unknown_if_none_works_with_it() {
         let tests = [test(1, 100.0, 30.0), test(2, 200.0, 60.0)].map(Test::from);
-        let measured = Measured::of(&tests);
+        let measured = Measured::from_tests(&tests);
         assert_eq!(used(&measured, "logical_reads", 100.0), Some(0.25));
         assert_eq!(used(&measured, "commits", 60.0), Some(0.6));
         assert_eq!(
@@ -280,7 +280,7 @@ mod tests {
             let mut test = test(1, 100.0, 30.0);
             test.counters.set("physical_reads", blocks);
             test.window_counters.set("os_disk_reads", 5000.0);
-            used(&Measured::of(&[Test::from(test)]), "device_reads", 50.0)
+            used(&Measured::from_tests(&[Test::from(test)]), "device_reads", 50.0)
         };
         assert_eq!(
             (reads(1.0), reads(900.0)),
@@ -295,7 +295,7 @@ mod tests {
         let rates = [100.0, 101.0, 99.0, 100.5, 400.0];
         let tests: Vec<Test> = rates.map(|rate| Test::from(test(2, rate, 30.0))).into();
         let mut commits = [rate("commits", 50.0)];
-        Measured::of(&tests).cover(&mut commits);
+        Measured::from_tests(&tests).cover(&mut commits);
         let covered = commits[0].against.as_ref().unwrap();
         // Half a commit per op.
         assert!((49.0..60.0).contains(&covered.measured), "{covered:?}");
@@ -308,7 +308,7 @@ mod tests {
         let tests =
             [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)]
                 .map(Test::from);
-        let measured = Measured::of(&tests);
+        let measured = Measured::from_tests(&tests);
         let used = |busy| (used(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
             [used(0.0), used(25.0), used(50.0), used(72.5), used(95.0), used(99.0)],
@@ -324,11 +324,11 @@ mod tests {
         let mut tests = vec![Test::from(test(1, 100.0, 30.0)), Test::from(faster.clone())];
         let mut rates =
             [rate("commits", 20.0), rate("logical_reads", 50.0), rate("log_syncs", 1e9)];
-        Measured::of(&tests).cover(&mut rates);
+        Measured::from_tests(&tests).cover(&mut rates);
         let first = limit(&rates).unwrap();
         assert_eq!((first.component, first.used, first.at_times), ("transactions", 0.4, 2.5));
         tests.remove(0);
-        Measured::of(&tests).cover(&mut rates);
+        Measured::from_tests(&tests).cover(&mut rates);
         let covered = rates[0].against.as_ref().unwrap();
         assert_eq!(
             (covered.status, covered.used, limit(&rates)),
@@ -337,7 +337,7 @@ mod tests {
         let invalid =
             Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "")]);
         assert_eq!(
-            Measured::of(&[Test::from(TestResult { verdict: invalid, ..faster })]),
+            Measured::from_tests(&[Test::from(TestResult { verdict: invalid, ..faster })]),
             Measured::default()
         );
     }

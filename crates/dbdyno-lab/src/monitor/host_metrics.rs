@@ -15,7 +15,7 @@ const CPU: Family = counter("node_cpu_seconds", "CPU time by mode.");
 const CPU_INFO: Family = info("node_cpu", "Model and place of each CPU.");
 const UNAME: Family = info("node_uname", "The kernel.");
 const SYSTEM: Family = info("node_os", "The distribution.");
-const PROBE: Family = info("dbdyno_probe", "Who tells this.");
+const PROBE: Family = info("dbdyno_probe", "Program that exports these metrics.");
 const FILE_SYSTEM: Family =
     gauge("node_filesystem_size_bytes", "Size of each file system on a device.");
 const RECEIVED: Family =

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::baseline::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
-use crate::campaign::probing::{HostFigures, disclosed};
-use crate::campaign::{Platform, Request};
+use crate::run::probing::{HostFigures, disclosed};
+use crate::run::{Platform, Request};
 use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result};
@@ -146,7 +146,7 @@ impl Poller {
         };
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
-        let host = HostFigures::of(&platform, &blocks)?;
+        let host = HostFigures::open(&platform, &blocks)?;
         let (disclosure, failed) = disclosed(&platform, &blocks, &host)?;
         let sessions = sessions(&platform, &blocks)?;
         let probes = probes(&platform, &blocks, host)?;
@@ -189,9 +189,10 @@ impl Poller {
         // A fact that one side does not know may be hidden from a role: that is no difference.
         let is_unknown = |one: &Difference| one.base == NOT_STATED || one.other == NOT_STATED;
         let (unknown, found): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unknown);
-        self.missing.extend(unknown.iter().map(|one| format!("platform: {}", told(one))));
+        self.missing
+            .extend(unknown.iter().map(|one| format!("platform: {}", describe_difference(one))));
         if !found.is_empty() {
-            let shown: Vec<String> = found.iter().take(3).map(told).collect();
+            let shown: Vec<String> = found.iter().take(3).map(describe_difference).collect();
             let more = if found.len() > 3 {
                 format!(" and {} more", found.len() - 3)
             } else {
@@ -203,7 +204,7 @@ impl Poller {
                 Error::usage("--baseline", what).advise("measure this one with 'dbdyno run'")
             );
         }
-        self.measured = Some(Measured::of(tests));
+        self.measured = Some(Measured::from_tests(tests));
         Ok(())
     }
 
@@ -370,7 +371,7 @@ fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<P
     Ok(probes)
 }
 
-fn told(difference: &Difference) -> String {
+fn describe_difference(difference: &Difference) -> String {
     let Difference { section, fact, base, other, .. } = difference;
     format!(
         "{section} {fact} is {} here, was {}",

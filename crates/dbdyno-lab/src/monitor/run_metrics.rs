@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::open_metrics::{Family, Histogram, Kind, Labels, Page, Summary};
-use crate::campaign::Event;
+use crate::run::Event;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
@@ -131,7 +131,9 @@ impl RunMetrics {
                     running.times_us = known([(0.5, now.p50_us), (0.99, now.p99_us)]);
                 }
             }
-            Event::TestDone(result) => state.done(labels_of_test(result), TestFigures::of(result)),
+            Event::TestDone(result) => {
+                state.done(labels_of_test(result), TestFigures::from_result(result))
+            }
             Event::TestFailed { selection, jobs, .. } => {
                 let figures =
                     TestFigures { status: Some(Status::Invalid), ..TestFigures::default() };
@@ -234,7 +236,7 @@ impl State {
 }
 
 impl TestFigures {
-    fn of(result: &TestResult) -> TestFigures {
+    fn from_result(result: &TestResult) -> TestFigures {
         let measured = result.window.ops > 0;
         TestFigures {
             kpm: result.kpm_value.map(|value| (result.kpm.unit.clone(), value)),
@@ -307,7 +309,7 @@ fn labels(workload: &str, params: String, drive: Drive, jobs: u32) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::fixture::plan;
+    use crate::run::fixture::plan;
     use crate::test_runner::Now;
     use dbdyno_core::analysis::fixture;
 

@@ -292,7 +292,7 @@ fn first_error(text: &str) -> String {
         .find(|line| !line.is_empty() && !line.starts_with("code "))
         .or_else(|| lines.next())
         .map(without_stack)
-        .unwrap_or("it says nothing")
+        .unwrap_or("it printed nothing")
         .to_string()
 }
 
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(first_error(said), "Failed to execute goal: not found");
         assert_eq!(first_error("npm error code E404\nnpm error 404 Not Found\n"), "404 Not Found");
         assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
-        assert_eq!(first_error(""), "it says nothing");
+        assert_eq!(first_error(""), "it printed nothing");
         let stack = "[ERROR] Failed to execute goal plugin:copy on project x: Unable to \
                      find/resolve artifact. Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2) -> [Help 1]";
         let short =

@@ -30,25 +30,25 @@ pub(super) fn family(pid: u32) -> Vec<u32> {
 }
 
 /// Sends a signal to a process; one that has ended needs none.
-pub(super) fn tell(pid: u32, signal: Signal) {
+pub(super) fn send_signal(pid: u32, signal: Signal) {
     let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let _ = target.map(|target| kill_process(target, signal));
 }
 
 /// Lets a process and its children go on, if they were stopped.
 pub(super) fn wake(pid: u32) {
-    family(pid).into_iter().for_each(|pid| tell(pid, Signal::CONT));
+    family(pid).into_iter().for_each(|pid| send_signal(pid, Signal::CONT));
 }
 
 /// Stops a process and its children, also those that it starts meanwhile. Returns when the first
 /// one was told.
 fn stop_family(pid: u32) -> Instant {
-    let (mut told, mut new) = (Vec::new(), family(pid));
+    let (mut stopped, mut new) = (Vec::new(), family(pid));
     let began = Instant::now();
     while !new.is_empty() {
-        new.iter().for_each(|pid| tell(*pid, Signal::STOP));
-        told.append(&mut new);
-        new = family(pid).into_iter().filter(|pid| !told.contains(pid)).collect();
+        new.iter().for_each(|pid| send_signal(*pid, Signal::STOP));
+        stopped.append(&mut new);
+        new = family(pid).into_iter().filter(|pid| !stopped.contains(pid)).collect();
     }
     began
 }
@@ -93,7 +93,7 @@ impl PrivateServer {
         let began = stop_family(pid);
         if how == How::Kill {
             // Stopped, they start nothing meanwhile.
-            family(pid).into_iter().for_each(|pid| tell(pid, Signal::KILL));
+            family(pid).into_iter().for_each(|pid| send_signal(pid, Signal::KILL));
         }
         Ok(began)
     }

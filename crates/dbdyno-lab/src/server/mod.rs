@@ -484,8 +484,8 @@ impl PrivateServer {
             }
             let ended = self.daemon.as_mut().is_none_or(Daemon::has_ended);
             if ended || Instant::now() > deadline {
-                let said = process::last_log_lines(&self.place.home);
-                return Err(Error::target(place, format!("the server did not start: {said}")));
+                let log_end = process::last_log_lines(&self.place.home);
+                return Err(Error::target(place, format!("the server did not start: {log_end}")));
             }
             std::thread::sleep(READY_POLL);
         }
@@ -566,8 +566,8 @@ impl PrivateServer {
             return Some(words);
         }
         let end = self.daemon.as_mut()?.end()?;
-        let said = process::last_log_lines(&self.place.home);
-        Some(format!("the server's process has ended ({end}), its log ends with: {said}"))
+        let log_end = process::last_log_lines(&self.place.home);
+        Some(format!("the server's process has ended ({end}), its log ends with: {log_end}"))
     }
 
     /// Marks the server as kept while it is still in use, so that not even our death by a signal

@@ -264,8 +264,8 @@ fn call(program: &str, arguments: &[&str]) -> io::Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("{program}: {}", said.lines().next().unwrap_or("failed"))))
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{program}: {}", message.lines().next().unwrap_or("failed"))))
 }
 
 /// Passes packets on between the nodes.

@@ -12,7 +12,7 @@ use procfs::process::Process;
 use rustix::process::{Gid, Signal, Uid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::faults::{tell, wake};
+use super::faults::{send_signal, wake};
 use super::unusable;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::host::{Account, is_root};
@@ -199,7 +199,7 @@ fn is_at_work(process: &Process, programs: &[&str], data: &Path, place: &fs::Met
     let arguments = process.cmdline().unwrap_or_default();
     let is_owner = process.status().is_ok_and(|status| status.euid == place.uid());
     let is_told = || {
-        tells(&arguments, data)
+        names_directory(&arguments, data)
             || process
                 .environ()
                 .is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data))
@@ -224,7 +224,7 @@ fn runs_one_of(process: &Process, arguments: &[String], programs: &[&str]) -> bo
 
 /// True if a data directory is an argument as `postgres -D` and `mariadbd --datadir=` take it, or
 /// the program that hands over states.
-fn tells(arguments: &[String], data: &Path) -> bool {
+fn names_directory(arguments: &[String], data: &Path) -> bool {
     let is_data = |value: &str| Path::new(value) == data;
     let is_value = |pair: &[String]| ["-D", "--datadir"].contains(&&*pair[0]) && is_data(&pair[1]);
     arguments.windows(2).any(is_value)
@@ -259,7 +259,7 @@ pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -
                 return Ok(());
             }
             for pid in left.into_iter().filter(|pid| !told.contains(pid)).collect::<Vec<_>>() {
-                tell(pid, signal);
+                send_signal(pid, signal);
                 // One that a dead run has stopped would not see it.
                 wake(pid);
                 told.push(pid);

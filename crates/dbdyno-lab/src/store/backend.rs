@@ -39,9 +39,9 @@ pub enum Role {
     Reader,
     /// Also stores, changes and deletes runs.
     Writer,
-    /// Also tells load machines what to run.
+    /// Also tells load generators what to run.
     Conductor,
-    /// Is a load machine.
+    /// Is a load generator.
     Worker,
 }
 

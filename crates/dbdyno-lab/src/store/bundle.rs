@@ -131,7 +131,10 @@ pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
     }
     let (run, tests) = read_run(place, &contents[0])?;
     // What people read must be what is run again and judged.
-    let texts = [(PLAN, is_plan_of(&run, &contents[1])), (DISCLOSURE, tells(&run, &contents[2]))];
+    let texts = [
+        (PLAN, is_plan_of(&run, &contents[1])),
+        (DISCLOSURE, is_disclosure_of(&run, &contents[2])),
+    ];
     match texts.iter().find(|(_, is_of_run)| !is_of_run) {
         Some((name, _)) => Err(altered(place, &format!("{} is of another run", quote(name)))),
         None => Ok(Bundle { run, tests, digest: digest_of(&manifest_bytes) }),
@@ -159,7 +162,7 @@ fn is_plan_of(run: &RunRecord, text: &[u8]) -> bool {
 }
 
 /// True if a text is the disclosure of a run.
-fn tells(run: &RunRecord, text: &[u8]) -> bool {
+fn is_disclosure_of(run: &RunRecord, text: &[u8]) -> bool {
     serde_json::from_slice::<Disclosure>(text).is_ok_and(|told| told == run.disclosure)
 }
 

@@ -101,7 +101,9 @@ impl StoreBackend for File {
     }
     fn grant(&self, _: Role, _: &str) -> Answer<Vec<String>> {
         let error = Error::usage(failure::place(&self.path), "a file has no users");
-        Err(Trouble::Said(error.advise("let its mode and its directory say who may read it")))
+        Err(Trouble::Said(
+            error.advise("set who may read it by its mode and that of its directory"),
+        ))
     }
     fn place(&self) -> String {
         failure::place(&self.path)

@@ -171,7 +171,7 @@ impl Store {
 ///
 /// # Errors
 /// The results are in a file; otherwise as [`Store::open`].
-pub fn keeper(place: &Place) -> Result<Box<dyn ResultsBackend>> {
+pub fn open_backend(place: &Place) -> Result<Box<dyn ResultsBackend>> {
     let Some(url) = url_of(&place.path) else {
         let what = "results in a file are seen by one machine only";
         let advice = "keep them in a database: --results postgres://user@host/database";

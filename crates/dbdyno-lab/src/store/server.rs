@@ -15,7 +15,7 @@ pub(super) struct Server {
     /// Its URL, which holds no password.
     url: String,
     password: Option<SecretString>,
-    keeper: RefCell<Box<dyn ResultsBackend>>,
+    backend: RefCell<Box<dyn ResultsBackend>>,
     in_transaction: Cell<bool>,
     /// Runs that we write.
     held: RefCell<Vec<i64>>,
@@ -52,7 +52,7 @@ impl Server {
         Ok(Server {
             url: url.to_string(),
             password: password.cloned(),
-            keeper: RefCell::new(connect(url, password)?),
+            backend: RefCell::new(connect(url, password)?),
             in_transaction: Cell::new(false),
             held: RefCell::new(Vec::new()),
         })
@@ -60,7 +60,7 @@ impl Server {
 
     /// The session, for more than results.
     pub(super) fn into_keeper(self) -> Box<dyn ResultsBackend> {
-        self.keeper.into_inner()
+        self.backend.into_inner()
     }
 
     fn prepare(&self, opening: Opening) -> Answer<()> {
@@ -92,8 +92,8 @@ impl Server {
                 }
             }
             None => {
-                let told = self.query("state")?;
-                if told.first().and_then(|row| row.first()?.integer()) == Some(0) {
+                let state = self.query("state")?;
+                if state.first().and_then(|row| row.first()?.integer()) == Some(0) {
                     self.execute(&self.sql_of("create", &[])?)?;
                     self.prove()?;
                 }
@@ -113,8 +113,8 @@ impl Server {
         if !self.prove()? {
             return Ok(None);
         }
-        let told = self.query("state")?;
-        let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
+        let state = self.query("state")?;
+        let is = |at: usize| state.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
             let foreign = || {
                 Error::usage(&self.url, "its schema for results holds something else")
@@ -137,7 +137,7 @@ impl Server {
 
     /// The schema's texts in the words of this database.
     fn in_its_words(&self, sql: &str) -> String {
-        let words = self.keeper.borrow().schema_words();
+        let words = self.backend.borrow().schema_words();
         words.iter().fold(sql.to_string(), |sql, (theirs, own)| sql.replace(theirs, own))
     }
 
@@ -147,7 +147,7 @@ impl Server {
     }
 
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Answer<String> {
-        self.keeper.borrow().sql_of(name, values).map_err(|error| self.in_words(error))
+        self.backend.borrow().sql_of(name, values).map_err(|error| self.in_words(error))
     }
 
     /// The rows of a query by its name.
@@ -157,12 +157,12 @@ impl Server {
 
     /// Our schema is ours; false if it is not there.
     fn prove(&self) -> Answer<bool> {
-        let proven = self.keeper.borrow_mut().prove();
+        let proven = self.backend.borrow_mut().prove();
         proven.map_err(|error| Trouble::Said(error.at(&self.url)))
     }
 
     fn execute(&self, sql: &str) -> Answer<()> {
-        self.keeper.borrow_mut().execute(sql).map_err(|error| self.in_words(error))
+        self.backend.borrow_mut().execute(sql).map_err(|error| self.in_words(error))
     }
 
     fn in_words(&self, error: EngineError) -> Trouble {
@@ -180,11 +180,11 @@ impl Server {
             return Err(self.in_words(error));
         }
         let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
-        *self.keeper.borrow_mut() = new;
+        *self.backend.borrow_mut() = new;
         self.prove()?;
         let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
-        self.keeper.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))
+        self.backend.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))
     }
 }
 
@@ -223,10 +223,10 @@ fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Results
 
 impl StoreBackend for Server {
     fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>> {
-        let first = self.keeper.borrow_mut().run(sql, binds);
+        let first = self.backend.borrow_mut().run(sql, binds);
         first.or_else(|error| {
             self.again(error)?;
-            self.keeper.borrow_mut().run(sql, binds).map_err(|error| self.in_words(error))
+            self.backend.borrow_mut().run(sql, binds).map_err(|error| self.in_words(error))
         })
     }
     fn begin(&self) -> Answer<()> {
@@ -268,7 +268,7 @@ impl StoreBackend for Server {
         Ok(found.first().and_then(|row| row.first()?.integer()).is_some_and(|count| count > 0))
     }
     fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>> {
-        // The tables of crews are made with the first crew: their rights are given before.
+        // The tables of workers are made with the first workers: their rights are given before.
         self.execute(&self.sql_of("crew-tables", &[])?)?;
         let mut done = Vec::new();
         for name in role.grants() {

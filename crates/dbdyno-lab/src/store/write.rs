@@ -85,7 +85,7 @@ impl Store {
         })
     }
 
-    /// Stores what an experiment said of the limiter of a test.
+    /// Stores what an experiment said of the bottleneck of a test.
     ///
     /// # Errors
     /// If the file cannot be written.

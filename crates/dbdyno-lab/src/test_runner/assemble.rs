@@ -233,7 +233,7 @@ fn of_all(times: &LatencyHistogram) -> LatencySummary {
         samples: times.len(),
         mean_us: (!times.is_empty()).then(|| us(times.mean_ns())),
         buckets: times.buckets(),
-        ..summary(&Quantiles::of(times))
+        ..summary(&Quantiles::from_histogram(times))
     }
 }
 
@@ -278,8 +278,8 @@ fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -
     let [from_s, to_s] = [at, at + 1].map(|edge| load.edges_s[edge]);
     let backlog = Backlog { step_s: STEP_S, waiting: &raw.timeline.behind };
     let mut response = LatencyHistogram::new();
-    let told = raw.jobs.iter().filter_map(|(_, log)| log.by_phase.get(at));
-    told.for_each(|times| response.merge(times));
+    let logs = raw.jobs.iter().filter_map(|(_, log)| log.by_phase.get(at));
+    logs.for_each(|times| response.merge(times));
     PhaseResult {
         phase: *phase,
         from_s: from_s - raw.edges.open_s,

@@ -1,5 +1,5 @@
-//! The share that a load machine runs of a test: what it is told, how it runs it, what it tells of
-//! it.
+//! Assignment of a worker: the jobs of a test that a load generator runs, how it runs them, and what
+//! it reports to the coordinator.
 //!
 //! Jobs keep the numbers that they would have in one driver (worker w of n has jobs w, w + n, ...),
 //! and so their keys. Slices count from the moment at which all begin together.
@@ -73,7 +73,7 @@ struct SharePart {
 }
 
 impl WorkerAssignment {
-    /// The shares of a test for so many load machines.
+    /// The shares of a test for so many load generators.
     ///
     /// # Errors
     /// The test has too few jobs.
@@ -88,15 +88,15 @@ impl WorkerAssignment {
             return Err(EngineError::new(ErrorClass::Usage, what)
                 .advised("give --jobs as many, or fewer --workers"));
         }
-        let crews = JobGroup::all(spec);
+        let groups = JobGroup::all(spec);
         let seed = context.test_seed(spec);
-        let crew = |at: usize, worker| {
-            crews.get(at).map(|crew| AssignedJobs::of(crew, worker, workers, spec, seed))
+        let group = |at: usize, worker| {
+            groups.get(at).map(|group| AssignedJobs::new(group, worker, workers, spec, seed))
         };
         let share = |worker| {
             Some(WorkerAssignment {
-                own: crew(0, worker)?,
-                beside: crew(1, worker),
+                own: group(0, worker)?,
+                beside: group(1, worker),
                 window: spec.selection.window,
                 facts: super::assemble::test_facts(context.facts, spec.jobs),
                 rows: context.rows,
@@ -117,8 +117,8 @@ impl WorkerAssignment {
     /// # Errors
     /// It has jobs without work, or job numbers that do not count from 1.
     pub fn check(&self) -> Result<(), EngineError> {
-        let is_whole = |crew: &AssignedJobs| {
-            !crew.parts.is_empty() && crew.jobs.iter().all(|job| job.number >= 1)
+        let is_whole = |group: &AssignedJobs| {
+            !group.parts.is_empty() && group.jobs.iter().all(|job| job.number >= 1)
         };
         if is_whole(&self.own) && self.beside.iter().all(is_whole) {
             return Ok(());
@@ -134,34 +134,34 @@ impl WorkerAssignment {
     }
 
     fn size(&self) -> u32 {
-        (self.own.jobs.len() + self.beside.as_ref().map_or(0, |crew| crew.jobs.len())) as u32
+        (self.own.jobs.len() + self.beside.as_ref().map_or(0, |group| group.jobs.len())) as u32
     }
 }
 
 impl AssignedJobs {
-    fn of(
-        crew: &JobGroup<'_>,
+    fn new(
+        group: &JobGroup<'_>,
         worker: u32,
         workers: u32,
         spec: &TestSpec<'_>,
         seed: u64,
     ) -> AssignedJobs {
-        let parts = crew.selection.parts.iter().map(|part| SharePart {
+        let parts = group.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
             facts: part.facts.clone(),
         });
         // What runs beside a test loops.
-        let due = |job| if crew.is_background { None } else { Due::of(spec, job, seed) };
-        let jobs = (worker..=crew.size).step_by(workers as usize);
+        let due = |job| if group.is_background { None } else { Due::for_job(spec, job, seed) };
+        let jobs = (worker..=group.size).step_by(workers as usize);
         AssignedJobs {
             jobs: jobs.map(|number| ShareJob { number, due: due(number) }).collect(),
-            after: crew.after,
-            of_jobs: crew.jobs,
+            after: group.after,
+            of_jobs: group.jobs,
             parts: parts.collect(),
-            drive: crew.selection.drive,
-            wire: crew.selection.wire,
-            seed: crew.seed(seed),
+            drive: group.selection.drive,
+            wire: group.selection.wire,
+            seed: group.seed(seed),
         }
     }
 
@@ -230,7 +230,7 @@ pub trait CoordinatorLink: Sync {
     /// All jobs have what the window needs.
     fn satisfied(&self);
     /// Update for jobs that have done so far what the log holds.
-    fn told(&self, log: &SecondsLog) -> CoordinatorUpdate;
+    fn update(&self, log: &SecondsLog) -> CoordinatorUpdate;
 }
 
 /// Runs a share.
@@ -241,37 +241,38 @@ pub trait CoordinatorLink: Sync {
 pub fn run_assignment(
     database: &dyn Database,
     share: &WorkerAssignment,
-    foreman: &dyn CoordinatorLink,
+    coordinator: &dyn CoordinatorLink,
 ) -> Result<WorkerLog, EngineError> {
     let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
-    let crews: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
+    let groups: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
-        crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
-    let mut meter = DriverCost::start(share.size());
+        groups.iter().map(|group| SecondsLog::keeping(group.jobs.len() as u32)).collect();
+    let mut driver_cost = DriverCost::start(share.size());
     let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
         let (schedule, gate) = (&schedule, &gate);
-        let each = crews
+        let each = groups
             .iter()
             .zip(&logs)
-            .flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
+            .flat_map(|(group, log)| group.jobs.iter().zip(1..).map(move |job| (group, log, job)));
         let threads: Vec<_> = each
-            .map(|(crew, log, (job, at))| {
+            .map(|(group, log, (job, at))| {
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
                     let due = job.due.as_ref();
-                    let due = due.map(|due| due.times(job.number, crew.of_jobs));
-                    let who = Who { job: at, part: crew.part_of(job.number) };
+                    let due = due.map(|due| due.times(job.number, group.of_jobs));
+                    let who = Who { job: at, part: group.part_of(job.number) };
                     let pacer =
-                        JobPacer::new(who, gate, log, schedule, crew.drive).with_due_times(due);
-                    run_job(database, share, crew, job.number, pacer, gate)
+                        JobPacer::new(who, gate, log, schedule, group.drive).with_due_times(due);
+                    run_job(database, share, group, job.number, pacer, gate)
                 });
                 (job.number, thread)
             })
             .collect();
-        let conductor = ShareConductor { database, share, foreman, gate, schedule, log: &logs[0] };
-        let late_s = conductor.conduct(&mut meter);
-        let driver = meter.figures();
+        let supervisor =
+            AssignmentSupervisor { database, share, coordinator, gate, schedule, log: &logs[0] };
+        let late_s = supervisor.supervise(&mut driver_cost);
+        let driver = driver_cost.figures();
         let jobs = threads.into_iter().map(|(number, thread)| (number, log_of(thread)));
         (late_s, driver, jobs.collect::<Vec<_>>())
     });
@@ -289,14 +290,14 @@ pub fn run_assignment(
 fn run_job(
     database: &dyn Database,
     share: &WorkerAssignment,
-    crew: &AssignedJobs,
+    group: &AssignedJobs,
     job: u32,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
     let mut facts = share.facts.clone();
-    facts.extend(crew.part(job).facts.clone());
-    let result = database.run_job(&crew.order(share, job, &facts), &mut pacer);
+    facts.extend(group.part(job).facts.clone());
+    let result = database.run_job(&group.order(share, job, &facts), &mut pacer);
     let mut log = pacer.into_log();
     log.failure =
         result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
@@ -304,25 +305,25 @@ fn run_job(
 }
 
 /// Everything that a share is conducted with.
-struct ShareConductor<'a> {
+struct AssignmentSupervisor<'a> {
     database: &'a dyn Database,
     share: &'a WorkerAssignment,
-    foreman: &'a dyn CoordinatorLink,
+    coordinator: &'a dyn CoordinatorLink,
     gate: &'a Gate,
     schedule: &'a Schedule,
     /// Of the jobs of the test.
     log: &'a SecondsLog,
 }
 
-impl ShareConductor<'_> {
+impl AssignmentSupervisor<'_> {
     /// From the gate to the end of the last job; gives how late the gate opened, if it did.
-    fn conduct(&self, meter: &mut DriverCost) -> Option<f64> {
-        let ShareConductor { database, foreman, gate, .. } = *self;
+    fn supervise(&self, driver_cost: &mut DriverCost) -> Option<f64> {
+        let AssignmentSupervisor { database, coordinator, gate, .. } = *self;
         let came = self.all_came();
         if came {
-            meter.ready();
+            driver_cost.ready();
         }
-        let start = came.then(|| foreman.start(&database.job_sessions())).flatten();
+        let start = came.then(|| coordinator.start(&database.job_sessions())).flatten();
         let late_s = start.map(|start| {
             std::thread::sleep(start.saturating_duration_since(Instant::now()));
             gate.open().saturating_duration_since(start).as_secs_f64()
@@ -330,22 +331,22 @@ impl ShareConductor<'_> {
         if late_s.is_none() {
             gate.stop();
         }
-        let (mut is_told, mut stopped) = (false, None);
+        let (mut is_reported, mut stopped) = (false, None);
         while !gate.all_ended(POLL_INTERVAL) {
-            let told = foreman.told(self.log);
-            if let Some(edges) = told.edges {
+            let update = coordinator.update(self.log);
+            if let Some(edges) = update.edges {
                 self.schedule.set_edges(edges);
             }
-            if !is_told && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
-                foreman.satisfied();
-                is_told = true;
+            if !is_reported && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
+                coordinator.satisfied();
+                is_reported = true;
             }
-            if stopped.is_none() && (late_s.is_none() || told.is_stopped) {
+            if stopped.is_none() && (late_s.is_none() || update.is_stopped) {
                 gate.stop();
                 stopped = Some(Instant::now());
             }
             // Whoever has what the window needs ends by himself.
-            if !is_told && stopped.is_some_and(|at| at.elapsed() > STOP_TIMEOUT) {
+            if !is_reported && stopped.is_some_and(|at| at.elapsed() > STOP_TIMEOUT) {
                 database.cancel();
             }
         }
@@ -357,7 +358,7 @@ impl ShareConductor<'_> {
         while began.elapsed().as_secs_f64() < self.share.connect_s {
             match self.gate.all_waiting(POLL_INTERVAL) {
                 Some(all_came) => return all_came,
-                None if self.foreman.told(self.log).is_stopped => return false,
+                None if self.coordinator.update(self.log).is_stopped => return false,
                 None => {}
             }
         }

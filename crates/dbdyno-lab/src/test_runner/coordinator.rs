@@ -89,7 +89,7 @@ pub struct Coordinator<'a, 'p> {
     /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
     /// Of our own process.
-    meter: DriverCost,
+    driver_cost: DriverCost,
 }
 
 impl<'a, 'p> Coordinator<'a, 'p> {
@@ -103,7 +103,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
         let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
-        let meter = DriverCost::start(gate.jobs());
+        let driver_cost = DriverCost::start(gate.jobs());
         Coordinator {
             gate,
             schedule,
@@ -115,18 +115,18 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             snapshots,
             samples,
             start: None,
-            meter,
+            driver_cost,
         }
     }
 
     /// The same of jobs elsewhere, which `start` lets begin.
     pub fn starting(self, start: &'a dyn Fn() -> Instant) -> Self {
-        Coordinator { start: Some(start), meter: self.meter.elsewhere(), ..self }
+        Coordinator { start: Some(start), driver_cost: self.driver_cost.elsewhere(), ..self }
     }
 
     /// Cost for our own process until now; none if the jobs were never ready.
     pub fn driver(&self) -> Option<DriverFigures> {
-        self.meter.figures()
+        self.driver_cost.figures()
     }
 
     /// The snapshots and the per-second samples.
@@ -136,14 +136,14 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an
     /// interrupt, and if the gate stays shut, `cancel` is called for what does not end by itself.
-    pub fn conduct(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
+    pub fn supervise(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
             self.gate.stop();
             self.await_end(|| true, cancel);
             return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
-        self.meter.ready();
+        self.driver_cost.ready();
         self.snapshot(SnapshotPoint::Begin, 0.0);
         let opened_at = self.open();
         let interrupted = self.watch(opened_at, interrupt);

@@ -244,7 +244,7 @@ impl From<&Times> for Second {
     fn from(times: &Times) -> Second {
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
         let service = Quantiles::weighted(&times.service);
-        let response = Quantiles::of(&times.response);
+        let response = Quantiles::from_histogram(&times.response);
         let (p50_us, p99_us) = (us(service.p50_ns), us(service.p99_ns));
         Second {
             p50_us,
@@ -489,7 +489,7 @@ mod tests {
         add(2, 0.5, 0.76, 3.0);
         let (_, timeline) = log.into_seconds();
         assert_eq!(timeline.behind, [1.5, 13.0, 23.0, 30.0, 40.0]);
-        // Of two load machines, of which the second began half a point later.
+        // Of two load generators, of which the second began half a point later.
         let mut both = Timeline::default();
         both.merge(&timeline, 0.0);
         both.merge(&timeline, 0.125);

@@ -1,4 +1,4 @@
-//! A test whose jobs run on several load machines, as the one that conducts it sees it.
+//! A test whose jobs run on several load generators, as its coordinator sees it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use dbdyno_engines::engine::EngineError;
 /// Interval at which the workers are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Load machines that run the jobs of a test.
+/// Load generators that run the jobs of a test.
 pub trait Workers: Send {
     /// Number of workers.
     fn count(&self) -> u32;
@@ -93,14 +93,14 @@ pub(super) fn represent_workers(
     log: &SecondsLog,
 ) -> Result<Vec<WorkerLog>, EngineError> {
     let (seen, edges) = (vec![Stage::Preparing; shares.len()], schedule.edges());
-    let mut liaison = WorkerProxy { gate, schedule, log, seen, edges, is_stopped: false };
-    let told = liaison.follow(workers, shares);
-    if told.is_err() && !liaison.is_stopped {
+    let mut proxy = WorkerProxy { gate, schedule, log, seen, edges, is_stopped: false };
+    let followed = proxy.follow(workers, shares);
+    if followed.is_err() && !proxy.is_stopped {
         let _ = lock(workers).stop(); // those that are left; what failed says more
     }
-    let ended = liaison.seen.iter().filter(|stage| **stage == Stage::Done).count();
+    let ended = proxy.seen.iter().filter(|stage| **stage == Stage::Done).count();
     (ended..shares.len()).for_each(|_| gate.ended());
-    told
+    followed
 }
 
 struct WorkerProxy<'a> {
@@ -169,9 +169,9 @@ pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) ->
         jobs.extend(shifted(log.jobs, log.late_s));
         beside.extend(shifted(log.beside, log.late_s));
     }
-    let crews = JobGroup::all(spec);
+    let groups = JobGroup::all(spec);
     let of_crew =
-        |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
+        |at: usize, jobs| groups.get(at).map(|group| in_order(jobs, group)).unwrap_or_default();
     (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
     raw.seconds = periods.seconds();
     raw.points = raw.timeline.points(raw.edges.open_s, raw.edges.close_s);
@@ -184,9 +184,9 @@ fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, Jo
 }
 
 /// Jobs in the order of their numbers, each with the index of its part.
-fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &JobGroup<'_>) -> Vec<(usize, JobLog)> {
+fn in_order(mut jobs: Vec<(u32, JobLog)>, group: &JobGroup<'_>) -> Vec<(usize, JobLog)> {
     jobs.sort_by_key(|(job, _)| *job);
-    jobs.into_iter().map(|(job, log)| (crew.part(job), log)).collect()
+    jobs.into_iter().map(|(job, log)| (group.part(job), log)).collect()
 }
 
 /// Figures of one worker.
@@ -210,6 +210,6 @@ fn figures(log: &WorkerLog) -> WorkerResult {
 }
 
 /// The result with what each worker did.
-pub(super) fn told(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
+pub(super) fn with_workers(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
     TestResult { workers, ..result }
 }

@@ -386,7 +386,7 @@ fn io_times(samples: &[&Sample]) -> Vec<IoTimes> {
     let of = |kind: IoKind| {
         let counts =
             samples.iter().flat_map(|sample| &sample.io).filter(|(other, _)| *other == kind);
-        IoTimes::of(kind, &counts.map(|(_, count)| *count).collect::<Vec<_>>())
+        IoTimes::from_counts(kind, &counts.map(|(_, count)| *count).collect::<Vec<_>>())
     };
     kinds.into_iter().flatten().map(of).collect()
 }

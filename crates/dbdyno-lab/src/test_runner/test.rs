@@ -51,7 +51,7 @@ pub struct TestContext<'a> {
     pub interrupt: &'a Interrupt,
     /// Source of session samples.
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
-    /// Load machines that run the jobs; none = we do.
+    /// Load generators that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
@@ -149,13 +149,13 @@ fn provision(
     seed: u64,
 ) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
-    let crews = JobGroup::all(spec);
-    for (crew, part) in
-        crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
+    let groups = JobGroup::all(spec);
+    for (group, part) in
+        groups.iter().flat_map(|group| group.selection.parts.iter().map(move |part| (group, part)))
     {
         let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
         // Two that share a table make it once.
-        let own = statements.iter().map(|sql| (sql::bind_late(sql, crew.jobs), part.vectors));
+        let own = statements.iter().map(|sql| (sql::bind_late(sql, group.jobs), part.vectors));
         let own: Vec<_> = own.collect();
         let data = part.vectors.map(|set| LazyCell::new(move || VectorData::new(set, seed)));
         for (statement, key) in statements.iter().zip(&own) {
@@ -190,11 +190,11 @@ fn hold(
     interrupt: &Interrupt,
 ) -> Result<Held, EngineError> {
     let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
-    for crew in JobGroup::all(spec) {
-        for part in crew.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
+    for group in JobGroup::all(spec) {
+        for part in group.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
             let mut session = database.session()?;
             for statement in &part.hold {
-                session.query(&sql::bind_late(statement, crew.jobs), &[])?;
+                session.query(&sql::bind_late(statement, group.jobs), &[])?;
             }
             held.sessions.push(session);
         }
@@ -273,9 +273,9 @@ fn measure(
         Loop::Profile(..) => schedule.by_points(),
         _ => schedule,
     };
-    let crews = JobGroup::all(spec);
-    let gate = Gate::new(crews.iter().map(|crew| crew.size).sum());
-    let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
+    let groups = JobGroup::all(spec);
+    let gate = Gate::new(groups.iter().map(|group| group.size).sum());
+    let logs: Vec<SecondsLog> = groups.iter().map(|group| SecondsLog::new(group.size)).collect();
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
     let seed = context.test_seed(spec);
@@ -285,27 +285,27 @@ fn measure(
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
-        let each = crews
+        let each = groups
             .iter()
             .zip(&logs)
-            .flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
+            .flat_map(|(group, log)| (1..=group.size).map(move |job| (group, log, job)));
         let threads: Vec<_> = each
-            .map(|(crew, log, job)| {
+            .map(|(group, log, job)| {
                 let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
-                    let due = if crew.is_background { None } else { due_times(spec, job, seed) };
-                    let who = Who { job, part: crew.part(job) };
-                    let pacer = JobPacer::new(who, gate, log, schedule, crew.selection.drive)
+                    let due = if group.is_background { None } else { due_times(spec, job, seed) };
+                    let who = Who { job, part: group.part(job) };
+                    let pacer = JobPacer::new(who, gate, log, schedule, group.selection.drive)
                         .with_due_times(due);
-                    let job = CrewJob { crew, number: job, node, seed, facts };
+                    let job = GroupJob { group, number: job, node, seed, facts };
                     run_job(context, &job, pacer, gate)
                 });
-                (crew.part(job), thread)
+                (group.part(job), thread)
             })
             .collect();
-        let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
+        let ended = coordinator.supervise(context.interrupt, &|| context.database.cancel());
         drop(running);
         let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
         let jobs: Vec<_> = jobs.collect();
@@ -355,7 +355,8 @@ fn read_at_end(
     kept
 }
 
-/// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
+/// Runs a test from gate to end whose jobs are on several load generators: coordinates them and
+/// reads the probes.
 fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
@@ -377,28 +378,28 @@ fn measure_elsewhere(
     let started_at = jiff::Timestamp::now().to_string();
     // Workers that cannot be told never begin: whoever looks at them learns why.
     let start = || remote_workers::lock(workers).start().unwrap_or_else(|_| Instant::now());
-    let patience = context.connect_timeout * 2;
+    let timeout = context.connect_timeout * 2;
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
+        Coordinator::new(&gate, &schedule, &seconds, timeout, probes, progress).starting(&start);
     let (running, has_ended) = channel();
-    let (told, ended, sessions) = std::thread::scope(|scope| {
+    let (followed, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
-        let liaison = threads::start(scope, || {
+        let proxy = threads::start(scope, || {
             remote_workers::represent_workers(workers, &shares, &gate, &schedule, &seconds)
         });
-        if liaison.is_err() {
+        if proxy.is_err() {
             (0..count).for_each(|_| gate.ended()); // nobody else will tell
         }
-        let ended = coordinator.conduct(context.interrupt, &|| ());
+        let ended = coordinator.supervise(context.interrupt, &|| ());
         drop(running);
         let died = |_| Err(panicked().failure.unwrap_or_else(lost));
-        let told = liaison.and_then(|liaison| liaison.join().unwrap_or_else(died));
-        (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        let followed = proxy.and_then(|proxy| proxy.join().unwrap_or_else(died));
+        (followed, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
     let idle_facts = held.facts.clone();
     let kept = read_at_end(&mut coordinator, spec, held, &ended);
-    let logs = match told {
+    let logs = match followed {
         Ok(logs) => logs,
         Err(_) if ended.interrupted => return Outcome::Interrupted(None),
         Err(error) => return Outcome::Failed(error),
@@ -418,9 +419,11 @@ fn measure_elsewhere(
     };
     let figures = remote_workers::merge(logs, &mut raw, spec);
     match if_kept(kept, conclude(context, spec, raw, &ended)) {
-        Outcome::Done(result) => Outcome::Done(Box::new(remote_workers::told(*result, figures))),
+        Outcome::Done(result) => {
+            Outcome::Done(Box::new(remote_workers::with_workers(*result, figures)))
+        }
         Outcome::Interrupted(Some(result)) => {
-            Outcome::Interrupted(Some(Box::new(remote_workers::told(*result, figures))))
+            Outcome::Interrupted(Some(Box::new(remote_workers::with_workers(*result, figures))))
         }
         other => other,
     }
@@ -443,7 +446,7 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
 
 /// When the ops of a job are due, in an open loop or of a user who thinks.
 fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
-    Some(Due::of(spec, job, seed)?.times(job, spec.jobs))
+    Some(Due::for_job(spec, job, seed)?.times(job, spec.jobs))
 }
 
 /// When the ops of a job are due.
@@ -466,7 +469,7 @@ enum Process {
 
 impl Due {
     /// Of a job (from 1) in an open loop, or of a user who thinks, drawn from the seed of the test.
-    pub(super) fn of(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
+    pub(super) fn for_job(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
         let process = match &spec.selection.looping {
             Loop::Thinking(mean_s) => Process::Thinking { mean_s: *mean_s },
             Loop::Profile(profile, arrivals) => Process::Profile {
@@ -560,10 +563,10 @@ impl<'a> JobGroup<'a> {
     }
 }
 
-/// A job of a crew.
-struct CrewJob<'a> {
-    crew: &'a JobGroup<'a>,
-    /// From 1, within the crew.
+/// A job of a group.
+struct GroupJob<'a> {
+    group: &'a JobGroup<'a>,
+    /// Number of the job within the group, from 1.
     number: u32,
     /// Node of the cluster that it works on.
     node: Option<&'a str>,
@@ -574,23 +577,23 @@ struct CrewJob<'a> {
 
 fn run_job(
     context: &TestContext<'_>,
-    job: &CrewJob<'_>,
+    job: &GroupJob<'_>,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
-    let CrewJob { crew, number, node, seed, facts } = *job;
-    let part = &crew.selection.parts[crew.part(number)];
+    let GroupJob { group, number, node, seed, facts } = *job;
+    let part = &group.selection.parts[group.part(number)];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
     let order = JobSpec {
-        job: crew.after + number,
-        jobs: crew.jobs,
+        job: group.after + number,
+        jobs: group.jobs,
         code: &part.code,
         session: &part.session,
-        seed: crew.seed(seed),
+        seed: group.seed(seed),
         facts: &facts,
         rows: context.rows,
-        wire: crew.selection.wire,
+        wire: group.selection.wire,
         node,
     };
     let result = context.database.run_job(&order, &mut pacer);

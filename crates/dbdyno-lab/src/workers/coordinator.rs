@@ -11,14 +11,14 @@ use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// From the word to the common start: every worker has heard it by then.
 const LEAD_S: f64 = 0.5;
-/// The load machines of a run.
+/// The load generators of a run.
 pub struct WorkerPool {
-    keeper: Box<dyn ResultsBackend>,
+    backend: Box<dyn ResultsBackend>,
     id: i64,
     count: u32,
     /// Number of the test.
     turn: i64,
-    patience: WorkerTimeouts,
+    timeouts: WorkerTimeouts,
     given_at: Instant,
     clock: Clock,
     engine: String,
@@ -37,7 +37,7 @@ pub struct WorkerTimeouts {
 }
 
 impl WorkerPool {
-    /// Calls for so many load machines through the database of results; they connect to the target
+    /// Calls for this many load generators through the results database; they connect to the target
     /// of this engine and URL.
     ///
     /// # Errors
@@ -45,29 +45,30 @@ impl WorkerPool {
     pub fn call(
         place: &Place,
         count: u32,
-        patience: WorkerTimeouts,
+        timeouts: WorkerTimeouts,
         engine: &str,
         url: Option<&str>,
     ) -> Result<WorkerPool> {
-        let mut keeper = super::opened(place)?;
+        let mut backend = super::opened(place)?;
         let mut begin = || {
-            ask(keeper.as_mut(), "crew-clean", Vec::new())?;
-            let begun = ask(keeper.as_mut(), "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
+            ask(backend.as_mut(), "crew-clean", Vec::new())?;
+            let begun =
+                ask(backend.as_mut(), "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
             let id = begun
                 .first()
                 .and_then(|row| row.first()?.integer())
                 .ok_or_else(|| unreadable("a number"))?;
-            Ok((id, Clock::compared(keeper.as_mut())?))
+            Ok((id, Clock::compared(backend.as_mut())?))
         };
         let (id, clock) =
             begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
         let (engine, url) = (engine.to_string(), url.map(str::to_string));
         Ok(WorkerPool {
-            keeper,
+            backend,
             id,
             count,
             turn: 0,
-            patience,
+            timeouts,
             given_at: Instant::now(),
             clock,
             engine,
@@ -77,7 +78,7 @@ impl WorkerPool {
     }
 
     fn ask(&mut self, name: &str) -> Step<Vec<Vec<SqlValue>>> {
-        ask(self.keeper.as_mut(), name, vec![self.id.into(), self.turn.into()])
+        ask(self.backend.as_mut(), name, vec![self.id.into(), self.turn.into()])
     }
 
     /// Progress of a part, and the data that its worker sent.
@@ -91,15 +92,15 @@ impl WorkerPool {
         let text = |at: usize| row.get(at).and_then(SqlValue::text).unwrap_or_default();
         let lives = row.get(3).and_then(SqlValue::integer) == Some(1);
         let silent_s = row.get(4).and_then(SqlValue::real).unwrap_or(0.0);
-        let most_s = self.patience.silence.as_secs_f64();
+        let most_s = self.timeouts.silence.as_secs_f64();
         let lost = |why: String| {
             EngineError::new(ErrorClass::WorkerLost, format!("worker {} is lost: {why}", text(0)))
                 .advised("see how it ended; start it again")
         };
-        let told = || format!("worker {}: {}", text(0), text(2));
+        let answer = || format!("worker {}: {}", text(0), text(2));
         match text(1) {
             "done" => Ok(Stage::Done),
-            "failed" => Err(EngineError::new(ErrorClass::Other, told())),
+            "failed" => Err(EngineError::new(ErrorClass::Other, answer())),
             "gone" => Err(lost(text(2).to_string())),
             "open" => Ok(Stage::Preparing),
             _ if !lives => Err(lost("its session has ended".into())),
@@ -114,11 +115,11 @@ impl WorkerPool {
     fn check_all_came(&self, rows: &[Vec<SqlValue>]) -> Step<()> {
         let missing =
             rows.iter().filter(|row| row.get(1).and_then(SqlValue::text) == Some("open")).count();
-        if missing == 0 || self.given_at.elapsed() < self.patience.wait {
+        if missing == 0 || self.given_at.elapsed() < self.timeouts.wait {
             return Ok(());
         }
         let (came, all, wait_s) =
-            (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
+            (rows.len() - missing, rows.len(), self.timeouts.wait.as_secs_f64());
         Err(EngineError::new(
             ErrorClass::WorkerLost,
             format!("{came} of {all} workers came within {wait_s} s"),
@@ -138,7 +139,7 @@ impl Workers for WorkerPool {
     fn assign(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
         self.turn += 1;
         self.sessions.clear();
-        self.clock = Clock::compared(self.keeper.as_mut())?;
+        self.clock = Clock::compared(self.backend.as_mut())?;
         self.ask("crew-turn")?;
         let task = |share: &WorkerAssignment| {
             let task = Task {
@@ -154,8 +155,8 @@ impl Workers for WorkerPool {
             Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
         };
         let rows = (1..).zip(shares).map(row).collect::<Step<Vec<_>>>()?;
-        let sql = self.keeper.sql_of("crew-share", &[])?;
-        self.keeper.run(&sql, &rows)?;
+        let sql = self.backend.sql_of("crew-share", &[])?;
+        self.backend.run(&sql, &rows)?;
         self.given_at = Instant::now();
         Ok(())
     }
@@ -165,22 +166,22 @@ impl Workers for WorkerPool {
         self.check_all_came(&rows)?;
         let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
         if self.sessions.is_empty() && come.iter().all(|come| come.stage == Stage::Ready) {
-            let told = rows
+            let answer = rows
                 .iter()
                 .filter_map(|row| serde_json::from_str::<Vec<u32>>(row.get(2)?.text()?).ok());
-            self.sessions = told.flatten().collect();
+            self.sessions = answer.flatten().collect();
         }
         Ok(come)
     }
 
     fn set_window(&mut self, edges: Edges) -> Step<()> {
         let binds = vec![self.id.into(), edges.open_s.into(), edges.close_s.into()];
-        ask(self.keeper.as_mut(), "crew-edges", binds).map(drop)
+        ask(self.backend.as_mut(), "crew-edges", binds).map(drop)
     }
 
     fn start(&mut self) -> Step<Instant> {
-        let told = ask(self.keeper.as_mut(), "crew-start", vec![self.id.into(), LEAD_S.into()])?;
-        let start_s = told
+        let answer = ask(self.backend.as_mut(), "crew-start", vec![self.id.into(), LEAD_S.into()])?;
+        let start_s = answer
             .first()
             .and_then(|row| row.first()?.real())
             .ok_or_else(|| unreadable("a start"))?;
@@ -190,8 +191,8 @@ impl Workers for WorkerPool {
     }
 
     fn stop(&mut self) -> Step<()> {
-        let sql = self.keeper.sql_of("crew-stop", &[])?;
-        self.keeper.run(&sql, &[vec![self.id.into()]]).map(drop)
+        let sql = self.backend.sql_of("crew-stop", &[])?;
+        self.backend.run(&sql, &[vec![self.id.into()]]).map(drop)
     }
 
     fn collect(&mut self) -> Step<Vec<WorkerLog>> {
@@ -209,8 +210,8 @@ impl Workers for WorkerPool {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        let end = self.keeper.sql_of("crew-end", &[]);
+        let end = self.backend.sql_of("crew-end", &[]);
         // Rows that stay are those of a run that is gone: the next one takes them away.
-        let _ = end.and_then(|sql| self.keeper.run(&sql, &[vec![self.id.into()]]));
+        let _ = end.and_then(|sql| self.backend.run(&sql, &[vec![self.id.into()]]));
     }
 }

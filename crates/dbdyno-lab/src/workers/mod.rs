@@ -1,6 +1,6 @@
-//! Several load machines, with a database of results between them: whoever conducts a run lays out
-//! shares there ([`WorkerPool`]), each load machine claims one ([`serve`]). There is no protocol of ours:
-//! all of it is rows, which live as long as the run.
+//! Several load generators with a results database between them: the coordinator of a run writes
+//! assignments there ([`WorkerPool`]), and each load generator claims one ([`serve`]). There is no
+//! protocol of our own: all of it is rows, which live as long as the run.
 
 mod coordinator;
 mod worker;
@@ -29,7 +29,7 @@ const BUILD: &str = env!("DBDYNO_BUILD");
 /// Task that a load generator claims.
 #[derive(Serialize, Deserialize)]
 struct Task {
-    /// The build of whoever conducts the run.
+    /// The build of the coordinator.
     #[serde(default)]
     build: String,
     /// Registry name and URL of the target, one of those that each machine names for itself; the
@@ -41,28 +41,28 @@ struct Task {
 
 /// The rows of a statement by its name.
 fn ask(
-    keeper: &mut dyn ResultsBackend,
+    backend: &mut dyn ResultsBackend,
     name: &str,
     binds: Vec<SqlValue>,
 ) -> Step<Vec<Vec<SqlValue>>> {
-    let sql = keeper.sql_of(name, &[])?;
-    keeper.run(&sql, &[binds])
+    let sql = backend.sql_of(name, &[])?;
+    backend.run(&sql, &[binds])
 }
 
-/// A session with the tables that load machines need.
+/// A session with the tables that load generators need.
 fn opened(place: &Place) -> Result<Box<dyn ResultsBackend>> {
-    let mut keeper = store::keeper(place)?;
-    let make = |keeper: &mut dyn ResultsBackend| {
-        let told = ask(keeper, "crew-is-there", Vec::new())?;
-        if told.first().and_then(|row| row.first()?.integer()) == Some(1) {
+    let mut backend = store::open_backend(place)?;
+    let make = |backend: &mut dyn ResultsBackend| {
+        let rows = ask(backend, "crew-is-there", Vec::new())?;
+        if rows.first().and_then(|row| row.first()?.integer()) == Some(1) {
             return Ok(());
         }
-        let tables = keeper.sql_of("crew-tables", &[])?;
-        keeper.execute(&tables)
+        let tables = backend.sql_of("crew-tables", &[])?;
+        backend.execute(&tables)
     };
-    make(keeper.as_mut())
+    make(backend.as_mut())
         .map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
-    Ok(keeper)
+    Ok(backend)
 }
 
 fn unreadable(what: &str) -> EngineError {
@@ -83,13 +83,13 @@ struct Clock {
 
 impl Clock {
     /// Compares by the fastest of some round trips: its middle is known best.
-    fn compared(keeper: &mut dyn ResultsBackend) -> Step<Clock> {
+    fn compared(backend: &mut dyn ResultsBackend) -> Step<Clock> {
         let mut best: Option<Clock> = None;
         for _ in 0..ROUND_TRIPS {
             let (at, wall) = (Instant::now(), SystemTime::now());
-            let told = ask(keeper, "now", Vec::new())?;
+            let rows = ask(backend, "now", Vec::new())?;
             let round_trip_s = at.elapsed().as_secs_f64();
-            let server_s = told
+            let server_s = rows
                 .first()
                 .and_then(|row| row.first()?.real())
                 .ok_or_else(|| unreadable("a time"))?;

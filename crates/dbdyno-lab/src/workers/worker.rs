@@ -1,4 +1,4 @@
-//! A load machine: claims shares of tests and runs them.
+//! A load generator: claims shares of tests and runs them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,18 +45,18 @@ pub struct WorkerOptions<'a> {
 /// # Errors
 /// The results are in a file, or the database cannot be reached at first; later it is tried again.
 pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
-    let mut keeper = Some(opened(orders)?);
+    let mut backend = Some(opened(orders)?);
     let mut target = Opened::default();
     let mut busy_at = Instant::now();
     while !orders.interrupt.is_set() && orders.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
-        let Some(open) = keeper.take() else {
+        let Some(open) = backend.take() else {
             std::thread::sleep(HEARD);
-            keeper = opened(orders).ok();
+            backend = opened(orders).ok();
             continue;
         };
         match one(orders, open, &mut target) {
             Ok((open, was_busy)) => {
-                keeper = Some(open);
+                backend = Some(open);
                 if was_busy {
                     busy_at = Instant::now();
                 } else {
@@ -73,31 +73,31 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
 
 /// A session whose end shows that we are gone.
 fn opened(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
-    let mut keeper = super::opened(orders.place)?;
-    let held = ask(keeper.as_mut(), "worker-hold", Vec::new());
+    let mut backend = super::opened(orders.place)?;
+    let held = ask(backend.as_mut(), "worker-hold", Vec::new());
     held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
-    Ok(keeper)
+    Ok(backend)
 }
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
 fn one(
     orders: &WorkerOptions<'_>,
-    mut keeper: Box<dyn ResultsBackend>,
+    mut backend: Box<dyn ResultsBackend>,
     target: &mut Opened,
 ) -> Step<(Box<dyn ResultsBackend>, bool)> {
     let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
-    let claimed = ask(keeper.as_mut(), "worker-claim", me)?;
-    let Some(row) = claimed.into_iter().next() else { return Ok((keeper, false)) };
+    let claimed = ask(backend.as_mut(), "worker-claim", me)?;
+    let Some(row) = claimed.into_iter().next() else { return Ok((backend, false)) };
     let task = row
         .get(3)
         .and_then(SqlValue::text)
         .and_then(|text| serde_json::from_str::<Task>(text).ok());
-    let clock = Clock::compared(keeper.as_mut())?;
+    let clock = Clock::compared(backend.as_mut())?;
     let key = row[..3].to_vec();
     let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
     let heard = if is_precise { HEARD_OFTEN } else { HEARD };
-    let board = CoordinatorClient {
-        keeper: Mutex::new((keeper, Instant::now())),
+    let client = CoordinatorClient {
+        backend: Mutex::new((backend, Instant::now())),
         key,
         clock,
         heard,
@@ -109,26 +109,26 @@ fn one(
         task.share.check()?;
         let (own, all) = task.share.jobs();
         (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
-        board.run(target.database(named)?, &task.share)
+        client.run(target.database(named)?, &task.share)
     });
     match done {
         Ok(log) => {
             let log = WorkerLog { name: orders.name.clone(), ..log };
             let text = serde_json::to_string(&log)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
-            board.tell("done", None, Some(text))?;
+            client.send_stage("done", None, Some(text))?;
         }
         // Whoever is interrupted is lost to the test, as if it had been killed.
         Err(error) if orders.interrupt.is_set() => {
-            board.tell("gone", Some(format!("interrupted ({error})")), None)?
+            client.send_stage("gone", Some(format!("interrupted ({error})")), None)?
         }
         Err(error) => {
             (orders.tell)(&error.message);
-            board.tell("failed", Some(error.message), None)?;
+            client.send_stage("failed", Some(error.message), None)?;
         }
     }
-    let (keeper, _) = board.keeper.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok((keeper, true))
+    let (backend, _) = client.backend.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((backend, true))
 }
 
 /// Refuses a share of another build: the same op may be another one there, or be timed otherwise.
@@ -195,7 +195,7 @@ fn open(target: &Target) -> Step<Box<dyn Database>> {
 /// Connection through which a worker and the coordinator exchange their progress.
 struct CoordinatorClient<'a> {
     /// Connection to the results, and the time of the last report.
-    keeper: Mutex<(Box<dyn ResultsBackend>, Instant)>,
+    backend: Mutex<(Box<dyn ResultsBackend>, Instant)>,
     /// Crew, turn, position.
     key: Vec<SqlValue>,
     clock: Clock,
@@ -215,11 +215,11 @@ impl CoordinatorClient<'_> {
     }
 
     fn lock(&self) -> MutexGuard<'_, (Box<dyn ResultsBackend>, Instant)> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, stage: &str, told: Option<String>, log: Option<String>) -> Step<()> {
-        let binds = [self.key.clone(), vec![stage.into(), told.into(), log.into()]].concat();
+    fn send_stage(&self, stage: &str, detail: Option<String>, log: Option<String>) -> Step<()> {
+        let binds = [self.key.clone(), vec![stage.into(), detail.into(), log.into()]].concat();
         ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
     }
 
@@ -227,29 +227,29 @@ impl CoordinatorClient<'_> {
     /// database hears what our jobs have done.
     fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, CoordinatorUpdate)> {
         let mut guard = self.lock();
-        let (keeper, heard_at) = &mut *guard;
+        let (backend, heard_at) = &mut *guard;
         if heard_at.elapsed() >= self.heard {
             let points = log.and_then(|log| serde_json::to_string(&log.last_points()).ok());
-            ask(keeper.as_mut(), "worker-seen", [self.key.clone(), vec![points.into()]].concat())
+            ask(backend.as_mut(), "worker-seen", [self.key.clone(), vec![points.into()]].concat())
                 .ok()?;
             *heard_at = Instant::now();
         }
-        let rows = ask(keeper.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
+        let rows = ask(backend.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
         let [start_s, stopped, open_s, close_s] = rows.first()?.as_slice() else { return None };
-        let told = CoordinatorUpdate {
+        let update = CoordinatorUpdate {
             is_stopped: stopped.integer() != Some(0),
             edges: open_s
                 .real()
                 .zip(close_s.real())
                 .map(|(open_s, close_s)| Edges { open_s, close_s }),
         };
-        Some((start_s.real(), told))
+        Some((start_s.real(), update))
     }
 }
 
 impl CoordinatorLink for CoordinatorClient<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
-        self.tell("ready", serde_json::to_string(sessions).ok(), None).ok()?;
+        self.send_stage("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {
             match self.look(None)? {
                 _ if self.interrupt.is_set() => return None,
@@ -262,12 +262,12 @@ impl CoordinatorLink for CoordinatorClient<'_> {
 
     fn satisfied(&self) {
         // If it cannot be told, the next look shows that.
-        let _ = self.tell("satisfied", None, None);
+        let _ = self.send_stage("satisfied", None, None);
     }
 
-    fn told(&self, log: &SecondsLog) -> CoordinatorUpdate {
+    fn update(&self, log: &SecondsLog) -> CoordinatorUpdate {
         let off = CoordinatorUpdate { is_stopped: true, ..CoordinatorUpdate::default() };
-        let told = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
-        told.map_or(off, |(_, told)| told)
+        let update = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
+        update.map_or(off, |(_, update)| update)
     }
 }

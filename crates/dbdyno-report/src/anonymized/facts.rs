@@ -152,7 +152,7 @@ pub fn is_named(section: &str, name: &str, known: &Known) -> bool {
 
 impl Form<'_> {
     /// The part of a value that may be told; nothing if it has another form.
-    pub fn told(self, value: &str, known: &Known) -> Option<String> {
+    pub fn publishable(self, value: &str, known: &Known) -> Option<String> {
         let whole = || value.to_string();
         let told = match self {
             Number => forms::is_number(value).then(whole),

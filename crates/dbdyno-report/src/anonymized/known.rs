@@ -54,7 +54,7 @@ const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits un
     WAL wal delete truncate persist memory full normal extra";
 
 static KNOWN: LazyLock<Known> =
-    LazyLock::new(|| Known::of(&Catalog::embedded().unwrap_or_default()));
+    LazyLock::new(|| Known::from_catalog(&Catalog::embedded().unwrap_or_default()));
 
 impl Known {
     /// The words of the catalogue in the binary.
@@ -62,7 +62,7 @@ impl Known {
         &KNOWN
     }
 
-    fn of(catalog: &Catalog) -> Known {
+    fn from_catalog(catalog: &Catalog) -> Known {
         let mut words: HashSet<String> = FURTHER.split_whitespace().map(String::from).collect();
         let mut titles = HashSet::new();
         for workload in catalog.workloads() {

@@ -19,13 +19,13 @@ enum Form {
     Word(&'static str),
     /// The name of a node of a cluster, which is numbered.
     Node,
-    /// The name of a load machine, which is numbered.
+    /// The name of a load generator, which is numbered.
     Machine,
     /// A form, or nothing.
     Only(fn(&str) -> bool),
     /// A hash; another one is numbered.
     Hash,
-    /// A promise of an open loop.
+    /// An SLO of an open loop.
     Slo,
 }
 
@@ -144,7 +144,7 @@ impl Publisher {
         tests: &[Test],
         letter: &str,
     ) -> (RunRecord, Vec<Test>, BTreeSet<String>) {
-        // Nodes and load machines are those of the run.
+        // Nodes and load generators are those of the run.
         self.numbered.retain(|kind, _| !["node", "worker"].contains(kind));
         let nodes = run.disclosure.get("database", "nodes").unwrap_or_default();
         let listed = nodes.split(", ").filter(|name| !name.is_empty()).map(String::from);
@@ -408,7 +408,7 @@ impl Publisher {
             ReasonCode::Other(_) => ReasonCode::Other("other".into()),
             code => code.clone(),
         };
-        let said = reason.said();
+        let said = reason.to_sentence();
         let is_failure = [ReasonCode::Failed, ReasonCode::WorkerLost].contains(&code);
         let sentence = match is_failure {
             true => {
@@ -441,12 +441,12 @@ impl Publisher {
         match value {
             sentence::Value::Number(_) | sentence::Value::Span(..) => value,
             sentence::Value::Sentence(inner) => sentence::Value::Sentence(self.sentence(inner)),
-            sentence::Value::Text(text) => sentence::Value::Text(self.told(&text)),
+            sentence::Value::Text(text) => sentence::Value::Text(self.publishable_text(&text)),
         }
     }
 
     /// A text of known words, numbers and nodes; else what stands for one.
-    fn told(&mut self, text: &str) -> String {
+    fn publishable_text(&mut self, text: &str) -> String {
         if self.known.phrase(text) || self.known.word(text) || self.known.title(text) {
             return text.to_string();
         }
@@ -455,7 +455,7 @@ impl Publisher {
             .split(", ")
             .map(|part| match nodes.contains(&part.to_string()) {
                 true => Some(self.number("node", part)),
-                false => self.is_told(part).then(|| part.to_string()),
+                false => self.is_publishable(part).then(|| part.to_string()),
             })
             .collect();
         match tokens.into_iter().collect::<Option<Vec<_>>>() {
@@ -467,7 +467,7 @@ impl Publisher {
         }
     }
 
-    fn is_told(&self, text: &str) -> bool {
+    fn is_publishable(&self, text: &str) -> bool {
         const SIGNS: [char; 7] = [' ', '=', '(', ')', ';', '<', '>'];
         let is_told =
             |word: &str| word.is_empty() || forms::is_number(word) || self.known.setting(word);
@@ -512,10 +512,14 @@ impl Publisher {
         };
         let each: Option<Vec<(String, String)>> = value.split("; ").map(of_node).collect();
         let Some(each) = each.filter(|each| !each.is_empty()) else {
-            return form.told(value, self.known);
+            return form.publishable(value, self.known);
         };
         let told = each.into_iter().map(|(node, value)| {
-            Some(format!("{}: {}", self.number("node", &node), form.told(&value, self.known)?))
+            Some(format!(
+                "{}: {}",
+                self.number("node", &node),
+                form.publishable(&value, self.known)?
+            ))
         });
         told.collect::<Option<Vec<_>>>().map(|parts| parts.join("; "))
     }

@@ -81,7 +81,7 @@ struct AtEqualJobs<'a> {
 }
 
 impl<'a> Data<'a> {
-    pub fn of(comparisons: &'a [Comparison]) -> Data<'a> {
+    pub fn new(comparisons: &'a [Comparison]) -> Data<'a> {
         let judged = |row: &'a Row| Judged {
             row,
             difference: row.change(),

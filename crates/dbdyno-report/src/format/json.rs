@@ -32,7 +32,7 @@ impl Format for Json {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let sections = || document.sections.iter().map(Parts::of).collect();
+        let sections = || document.sections.iter().map(Parts::from_section).collect();
         let whole = || {
             value(&Whole {
                 schema_version: SCHEMA_VERSION,
@@ -75,7 +75,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(section: &'a Section) -> Parts<'a> {
+    fn from_section(section: &'a Section) -> Parts<'a> {
         let mut parts = Parts { title: &section.title, ..Parts::default() };
         for block in &section.blocks {
             match block {

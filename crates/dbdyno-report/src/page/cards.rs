@@ -3,7 +3,7 @@
 //! far as there are any; the others keep their sign.
 
 use super::super::document::Digits;
-use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Times};
+use super::super::picture::{Card, Chip, Mark, Other, Spark, SparkPoint, StyledText, Times};
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, Language};
 use super::timeline::split;
@@ -32,8 +32,8 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    pub fn of(row: RampRow<'a>) -> Entry<'a> {
-        let [speed, best] = METRICS.each_ref().map(|metric| metric.of(&row.runs[0]));
+    pub fn from_row(row: RampRow<'a>) -> Entry<'a> {
+        let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(&row.runs[0]));
         Entry { row, speed, best }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Entry<'a> {
 pub(super) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
     let language = input.language;
     let of = |(id, title)| {
-        let entries = rows(input, id).into_iter().map(Entry::of).collect();
+        let entries = rows(input, id).into_iter().map(Entry::from_row).collect();
         (id, short_title(&language.group(id, title)), entries)
     };
     input.used_groups().into_iter().map(of).collect()
@@ -160,10 +160,10 @@ pub(crate) fn compact(language: Language, value: f64) -> String {
 }
 
 /// `best, at 2 jobs · one job 996 k · 1.52 x`.
-fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
+fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledText> {
     let is_time = main.better == Better::Lower;
     let jobs = |figure: &Figure<'_>| language.jobs(figure.jobs);
-    let strong = |figure: &Figure<'_>| Said::strong(&compact(language, figure.value));
+    let strong = |figure: &Figure<'_>| StyledText::strong(&compact(language, figure.value));
     let mut parts = vec![match is_time {
         true => language.say("at {jobs}", &[("jobs", &jobs(main))]),
         false => language.say("best, at {jobs}", &[("jobs", &jobs(main))]),
@@ -190,13 +190,13 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
     }
     // A gain within the noise is none.
     let gain = entry.gain().filter(|gain| gain.gains() == Some(true));
-    parts.extend(gain.map(|gain| Said::strong(&times_shown(language, gain.factor))));
+    parts.extend(gain.map(|gain| StyledText::strong(&times_shown(language, gain.factor))));
     let half = main
         .half_width()
         .filter(|_| supports(main.status()))
         .map(|half| language.number(100.0 * half, Digits::Significant(2)));
     parts.extend(half.map(|half| format!("±{half}\u{a0}%")));
-    Said::sentence(&parts.join(" · "))
+    StyledText::sentence(&parts.join(" · "))
 }
 
 /// `1.52×`.
@@ -292,13 +292,13 @@ pub(super) fn duration(language: Language, us: f64) -> String {
 }
 
 /// A limit with its share of the time, and what its removal should bring.
-pub fn limit_said(language: Language, test: &TestResult, limiter: &Bottleneck) -> String {
-    let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
-    let share = 100.0 * limiter.share.unwrap_or(0.0).min(1.0);
+pub fn describe_limit(language: Language, test: &TestResult, bottleneck: &Bottleneck) -> String {
+    let name = language.say(&format!("limit_{}", bottleneck.cause.code()), &[]);
+    let share = 100.0 * bottleneck.share.unwrap_or(0.0).min(1.0);
     let percent = language.number(share, Digits::Decimals(0));
     let values = [("limit", name.as_str()), ("percent", &percent)];
     let text = language.say("limit: {limit}, {percent} % of the time", &values);
-    let next = experiment(test, limiter);
+    let next = experiment(test, bottleneck);
     let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
     let bound = match next.bound {
         Bound::AtLeast => "; without it x{factor} or more",
@@ -314,8 +314,8 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
         return Vec::new();
     };
     let best = entry.best.or(entry.speed);
-    let limit = best.and_then(|figure| figure.limit()).map(|limiter| {
-        let text = limit_said(language, test, &limiter);
+    let limit = best.and_then(|figure| figure.limit()).map(|bottleneck| {
+        let text = describe_limit(language, test, &bottleneck);
         Chip { text, is_limit: true, is_warning: false }
     });
     let below = || {

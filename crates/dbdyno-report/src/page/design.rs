@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::document::{Bars, Block, Chart, Section, Table};
-use super::super::picture::{Card, Fold, Head, Page, Part, Picture, Said, Tone};
+use super::super::picture::{Card, Fold, Head, Page, Part, Picture, StyledText, Tone};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
     open_loop, platform, price, ramp_charts, scaling, summary, units,
@@ -71,13 +71,13 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
         [] => parts.extend(fingerprint(input, data)),
         published => parts.extend(beside::parts(published, language)),
     }
-    parts.extend(panels::of(input).map(|picture| {
+    parts.extend(panels::draw(input).map(|picture| {
         let folds = sections_folded(scaling::tables(input));
         part(language, "How it scales", PANELS, vec![picture], folds)
     }));
     parts.extend(over_other_axes(input));
     parts.extend(served(input));
-    let line = timeline::of(input, data, limits.seconds);
+    let line = timeline::draw(input, data, limits.seconds);
     parts.extend(
         line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
     );
@@ -379,7 +379,7 @@ pub(crate) fn compared(
     head.title = compare::against(language, &first.other, &first.base);
     head.answer = match paired {
         // What has no interval cannot be compared, but stands beside the publication.
-        [one] if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),
+        [one] if first.kpms.is_empty() => StyledText::sentence(&beside::answer(one, language)),
         _ => compared_answer(first, language),
     };
     head.shares = shares(comparisons, language);
@@ -416,7 +416,7 @@ fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -
     ));
     parts.push(method(input, &[]));
     let mut head = head_of_several(input, "comparison");
-    head.answer = Said::sentence(&summary::several::answer(input, &input.platforms()));
+    head.answer = StyledText::sentence(&summary::several::answer(input, &input.platforms()));
     // Published figures have no interval: counting them as undecided would be no answer.
     if input.runs.iter().any(|data| data.run.kind != RunKind::Published) {
         head.shares = shares(comparisons, language);
@@ -440,7 +440,7 @@ fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
 }
 
 /// The findings with figures first, then what is left out and doubted, in words.
-fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
+fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledText> {
     const MOST: usize = 4;
     let of =
         |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
@@ -454,10 +454,10 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
     let of_gate = comparison::answer(comparison);
     if !of_gate.is_empty() {
         let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
-        return Said::sentence(&said.collect::<Vec<_>>().join(" "));
+        return StyledText::sentence(&said.collect::<Vec<_>>().join(" "));
     }
     let text = if found.is_empty() { nothing() } else { found.join(" ") };
-    Said::sentence(&text)
+    StyledText::sentence(&text)
 }
 
 /// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
@@ -527,7 +527,7 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
         _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
     if input.runs.len() > 1 {
-        head.answer = Said::sentence(&summary::several::answer(input, &input.platforms()));
+        head.answer = StyledText::sentence(&summary::several::answer(input, &input.platforms()));
     }
     head.folds.clear();
     head.tests.clear();

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use super::super::document::Block;
 use super::super::lowered::{self, Lowered};
-use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
+use super::super::picture::{Count, Fold, Head, Mark, StyledText, Tick};
 use super::super::{Input, Language, RunTests, beside, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
 use dbdyno_core::analysis::beside::Beside;
-use dbdyno_core::analysis::bottleneck::limiters;
+use dbdyno_core::analysis::bottleneck::bottlenecks;
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::Scalability;
 use dbdyno_core::catalog::Form;
@@ -32,7 +32,10 @@ pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str, published: &[Be
         kind: language.phrase(kind),
         stamp: stamp(language, data),
         title: title(language, data),
-        answer: Said::sentence(&sentences(&[answer(input, data), position.unwrap_or_default()])),
+        answer: StyledText::sentence(&sentences(&[
+            answer(input, data),
+            position.unwrap_or_default(),
+        ])),
         counts: counts(language, &data.tests),
         tests: strip(input, data),
         folds: reasons(language, &data.tests).into_iter().collect(),
@@ -131,8 +134,11 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
     valid.sort_by_key(|(place, _)| *place);
     let text = |(_, entry): &(usize, &Entry<'_>)| {
         let figure = entry.main()?;
-        let value =
-            Said::strong(&format!("{}\u{a0}{}", compact(language, figure.value), figure.unit));
+        let value = StyledText::strong(&format!(
+            "{}\u{a0}{}",
+            compact(language, figure.value),
+            figure.unit
+        ));
         let jobs = language.jobs(figure.jobs);
         let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
         Some(language.say("{figure} {label} at {jobs}", &values))
@@ -153,7 +159,7 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     let values = [
         ("gained", gained.len().to_string()),
         ("count", all.len().to_string()),
-        ("most", Said::strong(&cards::times_shown(language, most))),
+        ("most", StyledText::strong(&cards::times_shown(language, most))),
         ("open", open.to_string()),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -182,15 +188,15 @@ fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     let tests: Vec<_> = valid.filter_map(|best| best.test.measured()).collect();
     let mut causes: BTreeMap<_, usize> = BTreeMap::new();
     for test in &tests {
-        let limit = limiters(test)
+        let limit = bottlenecks(test)
             .into_iter()
-            .find(|limiter| limiter.share.is_some_and(|share| share >= 0.5));
+            .find(|bottleneck| bottleneck.share.is_some_and(|share| share >= 0.5));
         limit.into_iter().for_each(|limit| *causes.entry(limit.cause).or_default() += 1);
     }
     let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else {
         return String::new();
     };
-    let limit = Said::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
+    let limit = StyledText::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
     let (count, all) = (count.to_string(), tests.len().to_string());
     let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
     language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
@@ -201,7 +207,7 @@ fn doubts(language: Language, data: &RunTests) -> String {
     let disturbed = data.tests.iter().filter(|test| test.verdict().has_disturbance()).count();
     let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
     let (all, disturbed) = (lowered.to_string(), disturbed.to_string());
-    let strong = Said::strong(&all);
+    let strong = StyledText::strong(&all);
     let values = [
         ("lowered", strong.as_str()),
         ("tests", &data.tests.len().to_string()),

@@ -2,14 +2,14 @@
 //! and how far they can be trusted.
 
 use super::super::Input;
-use super::super::picture::{Head, Said};
+use super::super::picture::{Head, StyledText};
 use super::super::summary::several;
 use super::{design, head};
 
 /// The head of a page of this kind; an empty answer is none.
 pub(crate) fn masthead(input: &Input, kind: &str, answer: &str) -> Head {
     let language = input.language;
-    let answer = Said::sentence(answer);
+    let answer = StyledText::sentence(answer);
     match input.runs.as_slice() {
         [] => Head { kind: language.phrase(kind), answer, ..Head::default() },
         [data] => Head {

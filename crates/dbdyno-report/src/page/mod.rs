@@ -9,7 +9,7 @@ mod panels;
 mod ratios;
 mod timeline;
 
-pub(super) use cards::{compact, limit_said, mark, times_shown};
+pub(super) use cards::{compact, describe_limit, mark, times_shown};
 pub(super) use design::{compared, sheet};
 pub(super) use head::title as what_it_is;
 pub(super) use masthead::{answer, masthead};

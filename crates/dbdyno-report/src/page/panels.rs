@@ -10,7 +10,7 @@ use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::model::{Status, Test};
 
 /// The panels; none if no workload was run at several numbers of jobs.
-pub(super) fn of(input: &Input) -> Option<Picture> {
+pub(super) fn draw(input: &Input) -> Option<Picture> {
     let language = input.language;
     let groups = groups(input);
     let elsewhere = axis_charts::drawn_workloads(input);

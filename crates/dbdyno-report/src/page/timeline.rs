@@ -8,7 +8,7 @@ use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
-pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
+pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
     let language = input.language;
     let mut tests: Vec<(f64, &TestResult, &Test)> = data.tests.iter().filter_map(started).collect();
     tests.sort_by(|a, b| a.0.total_cmp(&b.0));

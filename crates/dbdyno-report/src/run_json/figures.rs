@@ -35,7 +35,7 @@ pub struct OfRun<'a> {
 }
 
 /// The figures of all ramps.
-pub fn of(tests: &[Test]) -> Vec<OfRun<'_>> {
+pub fn collect(tests: &[Test]) -> Vec<OfRun<'_>> {
     let ramps = ramp::groups(tests, |test| *test);
     ramps.iter().flat_map(|ramp| of_ramp(ramp)).collect()
 }
@@ -44,7 +44,7 @@ fn of_ramp<'a>(ramp: &[&'a Test]) -> Vec<OfRun<'a>> {
     let curve = ramp::curve(ramp).into_iter().map(|figure| made("at-jobs", &figure));
     let of_metrics = METRICS
         .iter()
-        .filter_map(|metric| metric.of(ramp).map(|figure| made(metric.name(), &figure)));
+        .filter_map(|metric| metric.figure(ramp).map(|figure| made(metric.name(), &figure)));
     curve.chain(of_metrics).collect()
 }
 

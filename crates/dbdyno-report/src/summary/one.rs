@@ -4,7 +4,7 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
 use super::{DIGITS, section, trust, what};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, limiters};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks};
 use dbdyno_core::analysis::heatmap::{METRICS, Rank, ValidValue, places};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::Figure;
@@ -94,7 +94,7 @@ pub fn tests(language: Language, data: &RunTests) -> String {
 /// Invalid figures are named under trust, and not stated as results.
 fn figures(row: RampRow<'_>) -> Figures<'_> {
     let usable = |found: &Figure<'_>| found.status() != Status::Invalid;
-    let [speed, best] = METRICS.each_ref().map(|metric| metric.of(&row.runs[0]).filter(usable));
+    let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(&row.runs[0]).filter(usable));
     Figures { row, speed, best }
 }
 
@@ -174,7 +174,7 @@ fn accepted(figures: &[&Figure<'_>]) -> bool {
 /// True if two figures of one metric differ beyond the noise; none if one of them has no interval.
 fn differs(a: &Figure<'_>, b: &Figure<'_>) -> Option<bool> {
     let known = |found: &Figure<'_>| {
-        Some(ValidValue::of(found)).filter(|known| known.ci_fraction.is_some())
+        Some(ValidValue::from_figure(found)).filter(|known| known.ci_fraction.is_some())
     };
     let places = places(a.better, &[Some(known(a)?), Some(known(b)?)]);
     Some(places.iter().flatten().any(|place| place.rank == Rank::Below))
@@ -206,7 +206,7 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     }
     for row in all.iter().filter(is_valid) {
         let first = row.best.as_ref().and_then(|best| {
-            best.test.measured().and_then(|test| limiters(test).into_iter().find(is_named))
+            best.test.measured().and_then(|test| bottlenecks(test).into_iter().find(is_named))
         });
         let Some(limit) = first else { continue };
         match limits.iter_mut().find(|(code, _)| *code == limit.cause.code()) {
@@ -239,6 +239,6 @@ fn is_rising(row: &Figures<'_>) -> bool {
     let is_last = tests.iter().all(|test| test.jobs() <= best.jobs);
     let before = fewer.iter().map(|test| test.jobs()).max();
     let step: Vec<&Test> = fewer.into_iter().filter(|test| Some(test.jobs()) == before).collect();
-    let before = METRICS[1].of(&step).filter(|before| is_last && accepted(&[before, &best]));
+    let before = METRICS[1].figure(&step).filter(|before| is_last && accepted(&[before, &best]));
     before.is_some_and(|before| before.value < best.value && differs(&before, &best) == Some(true))
 }

@@ -10,7 +10,7 @@ use crate::model::{Better, Sentence, Status, Test, TestResult};
 pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule, Vec<Row>) {
     let figures = figures(base, other);
     let rule = Rule { margin, figures: figures.len() };
-    let rows = figures.iter().map(|figure| Row::of(figure, &rule, method)).collect();
+    let rows = figures.iter().map(|figure| Row::new(figure, &rule, method)).collect();
     (rule, rows)
 }
 
@@ -43,7 +43,7 @@ pub struct Row {
     pub high: Option<f64>,
     /// Outcome that the interval supports.
     pub outcome: Outcome,
-    /// About how many more minutes decide it, if that can be foretold.
+    /// About how many more minutes decide it, if that can be predicted.
     pub more_min: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -116,8 +116,9 @@ fn label(subject: &Subject, jobs: u32) -> String {
 
 impl Row {
     /// Of the trials of a figure.
-    fn of(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
-        let (blocks, test) = (Blocks::of(&figure.base, &figure.other, method), figure.base[0]);
+    fn new(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
+        let (blocks, test) =
+            (Blocks::from_trials(&figure.base, &figure.other, method), figure.base[0]);
         let span = blocks.span(rule);
         let [base, other] = figure.of_runs.map(|of_run| of_run.filter(|_| blocks.count() > 0));
         let outcome = blocks.outcome(rule, test.kpm.better);

@@ -7,8 +7,8 @@ use crate::stats::keys::{KeyStream, MODULUS};
 use crate::stats::summary::{mean, two_sided_p, variance};
 
 const RULE: Rule = Rule { margin: 0.03, figures: 1 };
-/// Campaigns of each kind, and blocks of one at the most.
-const CAMPAIGNS: usize = 400;
+/// A/B tests of each kind, and blocks of one at the most.
+const AB_TESTS: usize = 400;
 const MAX_BLOCKS: usize = 50;
 
 fn verdict(reasons: &[(Status, ReasonCode)]) -> Verdict {
@@ -261,10 +261,10 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(noise: Noise, campaign: usize) -> Machine {
+    fn new(noise: Noise, number: usize) -> Machine {
         Machine {
             noise,
-            keys: KeyStream::numbered(5, campaign as u32),
+            keys: KeyStream::numbered(5, number as u32),
             state: 0.0,
             left: 0,
             trials: 0.0,
@@ -312,9 +312,9 @@ const NOISES: [Noise; 6] = [
     Noise::Alternating,
 ];
 
-/// A campaign in which B is `effect` better; its outcome, its blocks and whether the true ratio
+/// An A/B test in which B is `effect` better; its outcome, its blocks and whether the true ratio
 /// lies inside at the end.
-fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
+fn ab_test(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
     let (mut machine, mut order) =
         (Machine::new(noise, number), KeyStream::numbered(77, number as u32));
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
@@ -379,14 +379,14 @@ fn welch_p(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 fn share(is: impl Fn(usize) -> bool) -> f64 {
-    (1..=CAMPAIGNS).filter(|number| is(*number)).count() as f64 / CAMPAIGNS as f64
+    (1..=AB_TESTS).filter(|number| is(*number)).count() as f64 / AB_TESTS as f64
 }
 
 #[test]
-fn two_equal_sides_are_called_different_in_less_than_one_of_twenty_campaigns_whatever_the_noise() {
+fn two_equal_sides_are_called_different_in_less_than_one_of_twenty_ab_tests_whatever_the_noise() {
     for noise in NOISES {
         let differs =
-            |number| matches!(campaign(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
+            |number| matches!(ab_test(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
         let (ours, usual) =
             (share(differs), share(|number| finds_a_difference_as_usual(noise, number)));
         assert!(ours <= 0.05, "{noise:?}: {ours}");
@@ -399,15 +399,15 @@ fn two_equal_sides_are_called_different_in_less_than_one_of_twenty_campaigns_wha
 }
 
 #[test]
-fn the_true_ratio_lies_inside_when_a_campaign_ends_and_a_difference_is_found() {
+fn the_true_ratio_lies_inside_when_an_ab_test_ends_and_a_difference_is_found() {
     for noise in NOISES {
         let effect = 1.06f64.ln();
-        let outside = share(|number| !campaign(noise, number, effect).2);
+        let outside = share(|number| !ab_test(noise, number, effect).2);
         assert!(outside <= 0.05, "{noise:?}: {outside}");
         let wrong = share(|number| {
-            matches!(campaign(noise, number, effect).0, Outcome::Worse | Outcome::Equal)
+            matches!(ab_test(noise, number, effect).0, Outcome::Worse | Outcome::Equal)
         });
-        let found = share(|number| campaign(noise, number, effect).0 == Outcome::Better);
+        let found = share(|number| ab_test(noise, number, effect).0 == Outcome::Better);
         assert!(wrong <= 0.03, "{noise:?}: {wrong}");
         assert!(found >= 0.9 || matches!(noise, Noise::Alternating), "{noise:?}: {found}");
     }
@@ -417,7 +417,7 @@ fn the_true_ratio_lies_inside_when_a_campaign_ends_and_a_difference_is_found() {
 fn duets_hold_the_true_ratio_and_need_fewer_blocks_where_both_sides_are_disturbed_alike() {
     let effect = 1.06f64.ln();
     let blocks = |of: fn(Noise, usize, f64) -> (Outcome, usize, bool), noise| {
-        (1..=CAMPAIGNS).map(|number| of(noise, number, effect).1).sum::<usize>()
+        (1..=AB_TESTS).map(|number| of(noise, number, effect).1).sum::<usize>()
     };
     for noise in [Noise::Alike(0.9), Noise::Bursts, Noise::Drift] {
         let differs =
@@ -430,12 +430,12 @@ fn duets_hold_the_true_ratio_and_need_fewer_blocks_where_both_sides_are_disturbe
             "{noise:?}: {wrong} {outside} {found}"
         );
     }
-    assert!(blocks(duet, Noise::Bursts) < blocks(campaign, Noise::Bursts));
+    assert!(blocks(duet, Noise::Bursts) < blocks(ab_test, Noise::Bursts));
 }
 
 #[test]
 fn calm_sides_are_equal_within_the_fewest_blocks() {
-    let (outcome, count, is_inside) = campaign(Noise::Drift, 1, 0.0);
+    let (outcome, count, is_inside) = ab_test(Noise::Drift, 1, 0.0);
     assert_eq!((outcome, is_inside), (Outcome::Equal, true));
     assert!(count < 2 * RULE.fewest_blocks(), "{count}");
 }

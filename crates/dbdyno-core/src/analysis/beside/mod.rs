@@ -158,7 +158,7 @@ pub struct Unpaired {
     /// Reason as a code.
     pub reason: Why,
     /// The same as a sentence.
-    #[serde(serialize_with = "said")]
+    #[serde(serialize_with = "serialize_sentence")]
     pub text: Sentence,
 }
 
@@ -183,7 +183,10 @@ pub enum Why {
 }
 
 /// A sentence as JSON: its English text.
-fn said<S: Serializer>(sentence: &Sentence, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_sentence<S: Serializer>(
+    sentence: &Sentence,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(sentence)
 }
 
@@ -507,7 +510,7 @@ impl<'a> Compared<'a> {
         };
         let workload = self.words.workload(&pair.workload);
         let differs = workload.and_then(|workload| workload.differs([pair.code.as_str()]));
-        pair.semantics = notes::of(&pair, &said, differs, [self.yours.run, self.theirs.run]);
+        pair.semantics = notes::collect(&pair, &said, differs, [self.yours.run, self.theirs.run]);
         pair
     }
 }
@@ -596,7 +599,8 @@ fn best<'a>(
 /// The reason for which none of these tests has a figure.
 fn no_figure(tests: &[&TestResult]) -> Sentence {
     let reasons = tests.iter().flat_map(|test| &test.verdict.reasons);
-    let invalid = reasons.filter(|reason| reason.status == Status::Invalid).map(|one| one.said());
+    let invalid =
+        reasons.filter(|reason| reason.status == Status::Invalid).map(|one| one.to_sentence());
     invalid.into_iter().next().map_or_else(
         || "your test has no such figure".into(),
         |reason| Sentence::new("your test has no figure: {reason}").with("reason", reason),

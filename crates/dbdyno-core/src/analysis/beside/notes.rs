@@ -12,13 +12,13 @@ pub struct Note {
     /// figure: `lower-bound`, `doubtful`, `approximate`, `caution`, `restored`, `bound`.
     pub code: String,
     /// The remark as a sentence.
-    #[serde(serialize_with = "super::said")]
+    #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
 }
 
 /// The notes of a pair: data, units, bounds and doubts of the source, other work. `runs` are yours
 /// and theirs.
-pub(super) fn of(
+pub(super) fn collect(
     pair: &Pair,
     doubts: &[ReasonCode],
     differs: Option<&str>,
@@ -86,8 +86,8 @@ fn fixed_work(pair: &Pair) -> Option<Note> {
 fn doubt(code: &ReasonCode) -> Note {
     let text = match code {
         ReasonCode::LowerBound => {
-            "theirs was done in about the shortest time that the suite can tell: it is at least \
-             this, and the ratio at most"
+            "theirs was done in about the shortest time that the suite can resolve: it is at \
+             least this, and the ratio at most"
         }
         ReasonCode::Bound => "the source gives only a bound",
         ReasonCode::Doubtful => "theirs is read, but not provable",
@@ -96,7 +96,7 @@ fn doubt(code: &ReasonCode) -> Note {
         ReasonCode::Restored => {
             "digits of theirs are recovered by arithmetic or from a second place"
         }
-        _ => "the source says something against its figure",
+        _ => "the source has a reservation about its figure",
     };
     note(code.as_str(), Sentence::new(text))
 }

@@ -33,7 +33,7 @@ pub enum Action {
 }
 
 /// Describes the result of an experiment in a sentence.
-pub fn told(explained: &ExperimentResult) -> Sentence {
+pub fn describe(explained: &ExperimentResult) -> Sentence {
     let unknown = || Sentence::new("unknown");
     let ratio = |ratio: Option<f64>| {
         ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
@@ -99,17 +99,17 @@ pub fn told(explained: &ExperimentResult) -> Sentence {
 }
 
 /// The next experiment for a cause of a test: the first of all.
-pub fn experiment(result: &TestResult, limiter: &Bottleneck) -> Experiment {
-    experiments(result, limiter).remove(0)
+pub fn experiment(result: &TestResult, bottleneck: &Bottleneck) -> Experiment {
+    experiments(result, bottleneck).remove(0)
 }
 
 /// All experiments for a cause of a test, each with what it should bring; at least one.
-pub fn experiments(result: &TestResult, limiter: &Bottleneck) -> Vec<Experiment> {
-    let ways = ways(result, limiter.cause);
+pub fn experiments(result: &TestResult, bottleneck: &Bottleneck) -> Vec<Experiment> {
+    let ways = ways(result, bottleneck.cause);
     let goes = |action| {
-        limiter.share.map(|share| TimeShares::with(result, limiter.cause, action, share).goes)
+        bottleneck.share.map(|share| TimeShares::with(result, bottleneck.cause, action, share).goes)
     };
-    ways.into_iter().map(|way| way.experiment(result, limiter.cause, goes(way.action))).collect()
+    ways.into_iter().map(|way| way.experiment(result, bottleneck.cause, goes(way.action))).collect()
 }
 
 /// A way to change what limits a test.
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_is_changed_is_another_number_of_jobs_or_beyond_us() {
         let action = |cause, jobs, parts: usize| {
-            let limiter = Bottleneck { cause, share: Some(0.5), evidence: Sentence::default() };
+            let bottleneck = Bottleneck { cause, share: Some(0.5), evidence: Sentence::default() };
             let base = fixture::result();
             let part = crate::model::PartResult {
                 workload: "W".into(),
@@ -269,7 +269,7 @@ mod tests {
                 units_per_s: 1.0,
                 latency: Default::default(),
             };
-            experiment(&TestResult { jobs, parts: vec![part; parts], ..base }, &limiter).action
+            experiment(&TestResult { jobs, parts: vec![part; parts], ..base }, &bottleneck).action
         };
         assert_eq!(action(Cause::RowLock, 7, 0), Action::Jobs(3));
         assert_eq!(action(Cause::Latch, 12, 4), Action::Jobs(4));

@@ -5,14 +5,14 @@ use super::{Bottleneck, Cause, around_waits, experiments, seen, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
-/// A gain of so many times the one foretold still agrees with a forecast without an interval, and
+/// A gain of so many times the one predicted still agrees with a forecast without an interval, and
 /// one of the inverse of it: shares of time are estimates, and what goes takes other work with it
 /// or gives place to another wait.
 const AGREES: f64 = 2.0;
 /// A smaller change of throughput does not count.
 const NOTHING: f64 = 0.03;
 
-/// Throughput after an experiment over that before it, as foretold.
+/// Throughput after an experiment over that before it, as predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
     /// Predicted ratio: 1 = no change.
@@ -35,7 +35,7 @@ pub struct TimeShares {
 
 impl TimeShares {
     /// Of a test; none where the time of the cause is not known.
-    pub fn of(result: &TestResult, cause: Cause, action: Action) -> Option<TimeShares> {
+    pub fn from_result(result: &TestResult, cause: Cause, action: Action) -> Option<TimeShares> {
         share_of(result, cause).map(|share| TimeShares::with(result, cause, action, share))
     }
 
@@ -61,25 +61,25 @@ impl TimeShares {
     }
 }
 
-/// The gain of this experiment that is foretold from all trials before the change (median, with an
+/// The gain of this experiment that is predicted from all trials before the change (median, with an
 /// interval that may be looked at after every block): the samples of one test alone say too little
 /// of a cause that takes nearly all of its time.
 pub fn forecast(
     result: &TestResult,
-    limiter: &Bottleneck,
+    bottleneck: &Bottleneck,
     action: Action,
     trials: &[TimeShares],
 ) -> Option<Forecast> {
-    let way = ways(result, limiter.cause).into_iter().find(|way| way.action == action)?;
-    let gain = |goes: f64| way.experiment(result, limiter.cause, Some(goes)).gain;
+    let way = ways(result, bottleneck.cause).into_iter().find(|way| way.action == action)?;
+    let gain = |goes: f64| way.experiment(result, bottleneck.cause, Some(goes)).gain;
     let now = || {
-        experiments(result, limiter)
+        experiments(result, bottleneck)
             .into_iter()
             .find(|experiment| experiment.action == action)?
             .gain
     };
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
-    let bound = way.experiment(result, limiter.cause, None).bound;
+    let bound = way.experiment(result, bottleneck.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
     let span = ends.map(|(a, b)| known(bound, a.min(b), a.max(b)));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
@@ -121,10 +121,10 @@ mod tests {
     fn a_gain_is_foretold_from_the_trials_before_the_change() {
         let result = fixture::result();
         let foretold = |cause, shares: &[f64]| {
-            let limiter = Bottleneck { cause, share: Some(0.98), evidence: Sentence::default() };
+            let bottleneck = Bottleneck { cause, share: Some(0.98), evidence: Sentence::default() };
             let trials: Vec<TimeShares> =
                 shares.iter().map(|&cause| TimeShares { cause, goes: cause }).collect();
-            forecast(&result, &limiter, Action::Settings, &trials).unwrap()
+            forecast(&result, &bottleneck, Action::Settings, &trials).unwrap()
         };
         let few = foretold(Cause::LogSync, &[0.5, 0.9, 0.75]);
         assert!(
@@ -142,10 +142,10 @@ mod tests {
             (low - 16.0 / 9.0).abs() < 1e-9 && (high - 10.0 / 3.0).abs() < 1e-9,
             "{low} {high}"
         );
-        let limiter =
+        let bottleneck =
             Bottleneck { cause: Cause::LogBuffer, share: Some(0.5), evidence: Sentence::default() };
         assert_eq!(
-            forecast(&result, &limiter, Action::Jobs(1), &[]),
+            forecast(&result, &bottleneck, Action::Jobs(1), &[]),
             None,
             "not an experiment for it"
         );
@@ -157,7 +157,7 @@ mod tests {
         result.waits =
             Some(crate::model::Waits { samples: 10, sessions: 20, ..Default::default() });
         let goes = |result: &TestResult, cause, action| {
-            TimeShares::of(result, cause, action).unwrap().goes
+            TimeShares::from_result(result, cause, action).unwrap().goes
         };
         assert_eq!(goes(&result, Cause::LogSync, Action::Settings), 0.0);
         // As the kernel counted it: half of the time is work or waiting for a processor; three of
@@ -177,17 +177,17 @@ mod tests {
             Some(ProcessorTime { of_s: 20.0, user_s: 2.0, kernel_s: 6.0, queued_s: 2.0 });
         waits.events =
             vec![event(Activity::Cpu, 12), event(Activity::LogSync, 6), event(Activity::Latch, 2)];
-        let shares = TimeShares::of(&result, Cause::LogSync, Action::Settings).unwrap();
+        let shares = TimeShares::from_result(&result, Cause::LogSync, Action::Settings).unwrap();
         assert!(
             (shares.cause - 0.375).abs() < 1e-9 && (shares.goes - 0.6).abs() < 1e-9,
             "{shares:?}"
         );
         assert!((goes(&result, Cause::LogSync, Action::LogInMemory) - 0.375).abs() < 1e-9);
         assert_eq!(goes(&result, Cause::Latch, Action::Jobs(1)), 0.125);
-        let limiter =
+        let bottleneck =
             Bottleneck { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
         let gains: Vec<f64> =
-            experiments(&result, &limiter).iter().map(|found| found.gain.unwrap()).collect();
+            experiments(&result, &bottleneck).iter().map(|found| found.gain.unwrap()).collect();
         assert!((gains[0] - 2.5).abs() < 1e-9 && (gains[1] - 1.6).abs() < 1e-9, "{gains:?}");
     }
 
@@ -211,7 +211,7 @@ mod tests {
             [within(1.8, 2.4), within(1.2, 1.7), within(2.3, 2.5)],
             [Held, NotHeld, Undecided]
         );
-        // A loss that is foretold, and no change at all.
+        // A loss that is predicted, and no change at all.
         let loss = |low, high| judge_forecast(0.6, Some((low, high)));
         assert_eq!([loss(0.55, 0.65), loss(0.9, 1.0), loss(0.7, 0.9)], [Held, NotHeld, Undecided]);
         let none = |low, high| judge_forecast(1.0, Some((low, high)));

@@ -33,12 +33,12 @@ fn sampled(result: TestResult, idle: u64, at: &[(Activity, u64)]) -> TestResult 
 }
 
 fn causes(result: &TestResult) -> Vec<Cause> {
-    limiters(result).iter().map(|limiter| limiter.cause).collect()
+    bottlenecks(result).iter().map(|bottleneck| bottleneck.cause).collect()
 }
 
 #[test]
 fn two_busy_processors_of_four_limit_two_jobs_as_threads_and_eight_jobs_are_limited_by_all() {
-    let found = limiters(&busy_host(18.0, 1.0));
+    let found = bottlenecks(&busy_host(18.0, 1.0));
     assert_eq!((found.len(), found[0].cause), (1, Cause::OneThread));
     assert!((found[0].share.unwrap() - 0.95).abs() < 1e-12);
     let text = "1.90 CPUs in use by the database and dbdyno; 2 jobs can use 2 of 4";
@@ -46,7 +46,7 @@ fn two_busy_processors_of_four_limit_two_jobs_as_threads_and_eight_jobs_are_limi
     assert_eq!(causes(&busy_host(15.0, 1.0)), []);
     let eight = TestResult { jobs: 8, ..busy_host(38.0, 1.0) };
     assert_eq!(
-        limiters(&eight)[0].evidence.to_string(),
+        bottlenecks(&eight)[0].evidence.to_string(),
         "3.90 of 4 CPUs in use by the database and dbdyno"
     );
     assert_eq!(causes(&eight), [Cause::Cpu]);
@@ -69,13 +69,13 @@ fn jobs_seen_at_work_on_a_busy_host_are_limited_by_processors_that_others_take_t
 fn what_nobody_knows_is_not_blamed() {
     // An engine in our process has no processes of its own.
     let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
-    assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
+    assert_eq!((bottlenecks(&embedded(19.0)).len(), bottlenecks(&embedded(3.0)).len()), (1, 0));
     let elsewhere =
         with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", 19.0), ("os_elsewhere", 0.0)], &[]);
     assert_eq!(causes(&elsewhere), [], "our process is not on that host");
     let at_work = |idle_s| {
         let window = [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", idle_s), ("os_elsewhere", 0.0)];
-        limiters(&sampled(with(&window, &[]), 0, &[]))
+        bottlenecks(&sampled(with(&window, &[]), 0, &[]))
     };
     assert_eq!(
         at_work(0.0)[0].evidence.to_string(),
@@ -107,7 +107,7 @@ fn processors_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
     assert_eq!(causes(&stolen), []);
     stolen.window_counters.set("os_cpu_steal_s", 10.0);
     assert_eq!(
-        limiters(&stolen)[0].evidence.to_string(),
+        bottlenecks(&stolen)[0].evidence.to_string(),
         "2.80 of 3 CPUs in use by the database and dbdyno"
     );
 }
@@ -121,8 +121,8 @@ fn counters_tell_waits_where_nothing_is_sampled() {
         ("physical_read_time_ms", 20_000.0),
         ("physical_reads", 100_000.0),
     ];
-    let found = limiters(&with(&[], &whole));
-    let texts: Vec<_> = found.iter().map(|limiter| limiter.evidence.to_string()).collect();
+    let found = bottlenecks(&with(&[], &whole));
+    let texts: Vec<_> = found.iter().map(|bottleneck| bottleneck.evidence.to_string()).collect();
     assert_eq!(
         texts,
         ["83.3 % of session time in 100000 reads", "75 % of the time in 30000 log syncs"]
@@ -139,7 +139,7 @@ fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
     ];
     let result = sampled(fixture::result(), 0, &at);
     assert_eq!(causes(&result), [Cause::LogSync, Cause::RowLock, Cause::Latch]);
-    let first = limiters(&result).remove(0);
+    let first = bottlenecks(&result).remove(0);
     assert_eq!(
         (first.share, first.evidence.to_string().as_str()),
         (Some(0.45), "45 % of session time by sampling, most of it at class: log-sync")
@@ -168,9 +168,10 @@ fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
     // 90 of 200 sightings at the log; of 100 writes so many because the buffer was full.
     let found = |full: f64| {
         let host = with(&[("log_buffer_full", full), ("log_writes", 100.0)], &[]);
-        limiters(&sampled(host, 0, &[(Activity::LogSync, 90)]))
+        bottlenecks(&sampled(host, 0, &[(Activity::LogSync, 90)]))
     };
-    let causes = |full: f64| found(full).iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+    let causes =
+        |full: f64| found(full).iter().map(|bottleneck| bottleneck.cause).collect::<Vec<_>>();
     assert_eq!(causes(60.0), [Cause::LogBuffer, Cause::LogSync]);
     assert_eq!(causes(40.0), [Cause::LogSync, Cause::LogBuffer]);
     assert_eq!(causes(20.0), [Cause::LogSync], "less than a tenth of the time");
@@ -178,7 +179,7 @@ fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
                 forced by a full log buffer (60 of 100)";
     assert_eq!(found(60.0)[0].evidence.to_string(), text);
     assert_eq!(
-        limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])),
+        bottlenecks(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])),
         [],
         "nothing was sampled"
     );
@@ -191,15 +192,16 @@ fn memory_is_a_cause_where_it_is_slow_and_the_processors_are_not() {
         let looks = [("watch_paced", 4.0), ("watch_speed", 4.0 * work), ("watch_walked", 4.0)];
         looks.into_iter().for_each(|(name, value)| result.window_counters.set(name, value));
         result.window_counters.set("watch_walk_speed", 4.0 * walk);
-        limiters(&result)
+        bottlenecks(&result)
     };
-    let causes =
-        |found: Vec<Bottleneck>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+    let causes = |found: Vec<Bottleneck>| {
+        found.iter().map(|bottleneck| bottleneck.cause).collect::<Vec<_>>()
+    };
     assert_eq!(causes(found(0.4, 0.96, 38.0)), [Cause::Cpu, Cause::Memory]);
     let text =
         "a walk through memory took x2.50 of its time when the run began, fixed integer work x1.04";
-    let limiter = found(0.4, 0.96, 38.0).remove(1);
-    assert_eq!((limiter.share, limiter.evidence.to_string().as_str()), (None, text));
+    let bottleneck = found(0.4, 0.96, 38.0).remove(1);
+    assert_eq!((bottleneck.share, bottleneck.evidence.to_string().as_str()), (None, text));
     assert_eq!(causes(found(0.7, 1.0, 38.0)), [Cause::Cpu], "a little");
     assert_eq!(causes(found(0.4, 0.4, 38.0)), [Cause::Cpu], "the processors are slow themselves");
     assert_eq!(causes(found(0.4, 1.0, 15.0)), [], "jobs wait for something else");
@@ -209,7 +211,7 @@ fn memory_is_a_cause_where_it_is_slow_and_the_processors_are_not() {
 fn checkpoints_that_follow_one_another_are_a_cause() {
     let whole = |count| with(&[], &[("checkpoints", count)]); // in 12 s
     assert_eq!(causes(&whole(1.0)), []);
-    let found = limiters(&whole(3.0));
+    let found = bottlenecks(&whole(3.0));
     assert_eq!(
         (found[0].cause, found[0].share, found[0].evidence.to_string().as_str()),
         (Cause::Checkpoint, None, "3 checkpoints in 12.0 s")
@@ -222,14 +224,14 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
         background: true,
     };
     seen.waits.as_mut().unwrap().events.push(EventCount { event, samples: 60, share: 1.0 });
-    assert_eq!(limiters(&seen)[0].share, Some(0.6));
+    assert_eq!(bottlenecks(&seen)[0].share, Some(0.6));
     // Jobs that were seen waiting for one are its evidence, also where none is counted.
     let mut waiting = sampled(with(&[], &[]), 0, &[(Activity::Other, 50)]);
     assert_eq!(causes(&waiting), []);
     let waits = waiting.waits.as_mut().unwrap();
     waits.events[0].event.class = "checkpointer: the log is full".into();
     waits.events.extend(seen.waits.unwrap().events.pop());
-    let found = limiters(&waiting).remove(0);
+    let found = bottlenecks(&waiting).remove(0);
     let text = "25 % of session time by sampling until a checkpoint gave room in the log, which \
                 was nearly full in 60 % of the samples";
     assert_eq!(
@@ -274,8 +276,8 @@ fn neighbours_are_to_blame_for_no_more_than_they_used() {
         ];
         sampled(with(&window, &[]), 0, &[])
     };
-    let found = limiters(&host(10.0));
-    let neighbours = found.iter().find(|limiter| limiter.cause == Cause::Neighbours).unwrap();
+    let found = bottlenecks(&host(10.0));
+    let neighbours = found.iter().find(|bottleneck| bottleneck.cause == Cause::Neighbours).unwrap();
     assert_eq!(neighbours.share, Some(0.5));
     assert!(!causes(&host(0.5)).contains(&Cause::Neighbours));
 }

@@ -2,7 +2,7 @@
 
 use super::need::Need;
 use super::{Outcome, Span};
-use crate::analysis::bottleneck::{Cause, limiters};
+use crate::analysis::bottleneck::{Cause, bottlenecks};
 use crate::analysis::interval::supports;
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::model::{
@@ -31,11 +31,11 @@ pub struct Answer<'a> {
     pub why: Option<Sentence>,
     /// The valid figure with the fewest jobs that does it.
     pub at: Option<Point<'a>>,
-    /// The best valid figure that keeps the promise.
+    /// The best valid figure that meets the SLO.
     pub most: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
-    /// The best figure that keeps the promise but is conditional or has no interval, where the
+    /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
@@ -50,9 +50,9 @@ impl Answer<'_> {
 }
 
 impl<'a> Point<'a> {
-    /// The percentile of the promise, in us.
+    /// The percentile of the SLO, in us.
     pub fn time_us(&self, promise: Slo) -> Option<f64> {
-        promise.percentile.of(self.times)
+        promise.percentile.value_us(self.times)
     }
 
     /// True if the SLO is met; none if that is unknown.
@@ -174,7 +174,7 @@ fn not_covered(why: Sentence) -> (Outcome, Sentence) {
     (Outcome::NotCovered, why)
 }
 
-/// Statement about figures that are not valid: the best conditional one that keeps the promise, its
+/// Statement about figures that are not valid: the best conditional one that meets the SLO, its
 /// doubt, and what would settle it.
 fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     let sound = others.iter().filter(|point| point.figure.status() == Status::Conditional);
@@ -184,7 +184,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
         return (!others.is_empty()).then(|| Sentence::new(text).with("count", others.len()));
     };
     let verdict = most.figure.verdict();
-    let because = verdict.reasons.first()?.said();
+    let because = verdict.reasons.first()?.to_sentence();
     let next = match most.figure.is_disturbed() {
         true => "measure it again with --retry-disturbed",
         false => "measure it again, with --repeat 5",
@@ -256,7 +256,7 @@ impl Case<'_> {
             .with("jobs", Sentence::jobs(most.jobs()))
     }
 
-    /// The promise is broken at no more load than is needed, and no figure above keeps it: load
+    /// The SLO is missed at no more load than is needed, and no figure above meets it: load
     /// makes nothing faster.
     fn broken(&self) -> Option<Sentence> {
         let promise = self.need.promise?;
@@ -318,7 +318,7 @@ impl Case<'_> {
         })
     }
 
-    /// A rate above the best one that keeps the promise was measured, and does not keep it, or
+    /// A rate above the best one that meets the SLO was measured, and does not meet it, or
     /// nobody knows.
     fn between(&self, most: &Point<'_>) -> Option<Sentence> {
         let promise = self.need.promise?;
@@ -344,10 +344,10 @@ impl Case<'_> {
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
         if let Some(better) = self.conditional_that_would_do() {
             let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
-            let told = Sentence::new(text)
+            let sentence = Sentence::new(text)
                 .with("value", better.figure.value)
                 .with("unit", self.need.unit.as_str());
-            return Some(told.with("jobs", Sentence::jobs(better.jobs())));
+            return Some(sentence.with("jobs", Sentence::jobs(better.jobs())));
         }
         let most_jobs =
             self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
@@ -363,8 +363,8 @@ impl Case<'_> {
                     "throughput still rose with {jobs}, the largest number measured: {most} {unit}"
                 }
             };
-            let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
-            told.with("most", most.figure.value).with("unit", self.need.unit.as_str())
+            let sentence = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
+            sentence.with("most", most.figure.value).with("unit", self.need.unit.as_str())
         })
     }
 
@@ -382,7 +382,8 @@ impl Case<'_> {
         let before = fewer.map(|point| point.figure.value).reduce(f64::max);
         let gained =
             before.is_none_or(|before| most.figure.value > before * (1.0 + WORTHWHILE_GAIN));
-        let first = most.figure.test.measured().and_then(|test| limiters(test).into_iter().next());
+        let first =
+            most.figure.test.measured().and_then(|test| bottlenecks(test).into_iter().next());
         gained && first.is_none_or(|first| first.cause != Cause::Cpu)
     }
 }

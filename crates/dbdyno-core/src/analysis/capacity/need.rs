@@ -102,7 +102,7 @@ impl Need {
         need.checked()
     }
 
-    /// A parameter or a promise.
+    /// A parameter or an SLO.
     fn add(&mut self, word: &str) -> Result<(), String> {
         if word.contains('<') {
             let twice = self.promise.replace(word.parse()?).is_some();

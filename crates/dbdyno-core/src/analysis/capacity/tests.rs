@@ -31,7 +31,7 @@ fn tests(results: Vec<TestResult>) -> Vec<Test> {
 }
 
 /// Outcome, jobs, and the reason.
-fn said(need: &str, results: Vec<TestResult>) -> (Outcome, Option<u32>, String) {
+fn answered(need: &str, results: Vec<TestResult>) -> (Outcome, Option<u32>, String) {
     let (need, tests) = (Need::parse(&format!("SRV-QUERY1 {need}")).unwrap(), tests(results));
     let answer = answer(&need, &tests);
     let jobs = answer.at.and_then(|at| at.figure.jobs);
@@ -40,12 +40,12 @@ fn said(need: &str, results: Vec<TestResult>) -> (Outcome, Option<u32>, String) 
 
 #[test]
 fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
-    assert_eq!(said("100 qps", ramp()), (Outcome::Fits, Some(2), String::new()));
-    assert_eq!(said("188.1 qps", ramp()).1, Some(2));
-    assert_eq!(said("188.2 qps", ramp()).1, Some(4));
+    assert_eq!(answered("100 qps", ramp()), (Outcome::Fits, Some(2), String::new()));
+    assert_eq!(answered("188.1 qps", ramp()).1, Some(2));
+    assert_eq!(answered("188.2 qps", ramp()).1, Some(4));
     let most = "the maximum is 306 qps, with 8 jobs";
-    assert_eq!(said("310 qps", ramp()), (Outcome::DoesNotFit, None, most.into()));
-    let (outcome, jobs, why) = said("305 qps", ramp());
+    assert_eq!(answered("310 qps", ramp()), (Outcome::DoesNotFit, None, most.into()));
+    let (outcome, jobs, why) = answered("305 qps", ramp());
     assert_eq!((outcome, jobs), (Outcome::NotCovered, None));
     assert!(
         why.starts_with("the rate lies within the interval of the best figure, 303 to 309 qps"),
@@ -55,7 +55,7 @@ fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
 
 #[test]
 fn nothing_is_said_beyond_what_was_measured() {
-    let still = |results, rate: &str| said(rate, results).2;
+    let still = |results, rate: &str| answered(rate, results).2;
     let rising = ramp().into_iter().take(3).collect::<Vec<_>>();
     let more = "throughput still rose with 4 jobs, the largest number measured: 300 qps";
     assert_eq!(still(rising.clone(), "310 qps"), more);
@@ -69,7 +69,7 @@ fn nothing_is_said_beyond_what_was_measured() {
         ("self_cpu_s", 0.5),
         ("os_cpu_steal_s", 0.0),
     ]);
-    assert_eq!(said("310 qps", full).0, Outcome::DoesNotFit, "no processor is left");
+    assert_eq!(answered("310 qps", full).0, Outcome::DoesNotFit, "no processor is left");
     assert_eq!(still(ramp(), "10 tps"), "it is measured in qps");
     assert_eq!(still(Vec::new(), "10 qps"), "the run has no test of this workload");
     assert_eq!(still(ramp(), "10 qps org=iot"), "it was measured with its usual parameters only");
@@ -79,14 +79,14 @@ fn nothing_is_said_beyond_what_was_measured() {
     };
     let iot: Vec<_> = ramp().into_iter().map(chosen).collect();
     assert_eq!(still(iot.clone(), "10 qps"), "it was measured with other parameters, as org=iot");
-    assert_eq!(said("10 qps org=iot", iot).0, Outcome::Fits);
+    assert_eq!(answered("10 qps org=iot", iot).0, Outcome::Fits);
     let short = ramp()
         .into_iter()
         .map(|test| TestResult { ci_fraction: None, window_s: 2.0, ..test })
         .collect();
     let unknown = "306 qps is 30.60 times what is needed, but how well that is known is not (no \
                    interval: one short window): measure it again with --repeat 5";
-    assert_eq!(said("10 qps", short), (Outcome::NotCovered, None, unknown.into()));
+    assert_eq!(answered("10 qps", short), (Outcome::NotCovered, None, unknown.into()));
     let time = TestResult { kpm: kpm(KpmValue::ServiceTime, "ms", Better::Lower), ..point(1, 1.0) };
     assert_eq!(still(vec![time], "1 ms"), "it has no rate");
 }
@@ -97,16 +97,19 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
     results.push(judged(Status::Conditional, point(16, 900.0)));
     results.push(judged(Status::Invalid, point(32, 2_000.0)));
     let why = "900 qps with 16 jobs would do, but that figure is conditional";
-    assert_eq!(said("500 qps", results.clone()), (Outcome::NotCovered, None, why.into()));
-    assert_eq!(said("1000 qps", results.clone()).0, Outcome::DoesNotFit);
+    assert_eq!(answered("500 qps", results.clone()), (Outcome::NotCovered, None, why.into()));
+    assert_eq!(answered("1000 qps", results.clone()).0, Outcome::DoesNotFit);
     let (need, tests) = (Need::parse("SRV-QUERY1 100 qps").unwrap(), tests(results));
     assert_eq!(answer(&need, &tests).left_out, 2);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
     let doubtful = "306 qps with 8 jobs were measured, 30.60 times what is needed, but that is \
                     conditional (): measure it again with --retry-disturbed";
-    assert_eq!(said("10 qps", all).2, doubtful);
+    assert_eq!(answered("10 qps", all).2, doubtful);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Invalid, test)).collect();
-    assert_eq!(said("10 qps", all).2, "the verdict accepts none of its figures: 4 are left out");
+    assert_eq!(
+        answered("10 qps", all).2,
+        "the verdict accepts none of its figures: 4 are left out"
+    );
 }
 
 /// The third answer for needs, and the command that settles it.
@@ -146,7 +149,7 @@ fn a_figure_with_a_doubt_is_an_answer_that_names_its_doubt_and_what_settles_it()
     let (answered, _) = doubtful(&["450 qps"], both.clone());
     assert_eq!(answered.unwrap(), "fits 2.00 times by a conditional figure");
     let why = "900 qps with 16 jobs would do, but that figure is conditional";
-    assert_eq!(self::said("450 qps", both).2, why, "the reason is of the figure that answers");
+    assert_eq!(self::answered("450 qps", both).2, why, "the reason is of the figure that answers");
     // Where a valid figure answers there is no doubt, and an invalid one answers nothing.
     assert_eq!(doubtful(&["100 qps"], ramp()), (None, None));
     let mut more = ramp();
@@ -178,21 +181,21 @@ fn a_target_that_means_something_to_a_shell_is_quoted_in_the_command() {
 
 #[test]
 fn a_promise_must_be_kept_where_the_rate_is_reached() {
-    assert_eq!(said("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));
-    let (outcome, _, why) = said("150 qps p99<1.5ms", ramp());
+    assert_eq!(answered("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));
+    let (outcome, _, why) = answered("150 qps p99<1.5ms", ramp());
     assert_eq!(outcome, Outcome::NotCovered);
     assert_eq!(why, "p99<1.5ms is met at 100 qps and missed at 190; nothing between was measured");
     let floor = "p99<1ms is missed at 100 qps: it is 1 ms";
-    assert_eq!(said("50 qps p99<1ms", ramp()), (Outcome::DoesNotFit, None, floor.into()));
-    assert_eq!(said("310 qps p99<1s", ramp()).2, "the maximum is 306 qps, with 8 jobs");
+    assert_eq!(answered("50 qps p99<1ms", ramp()), (Outcome::DoesNotFit, None, floor.into()));
+    assert_eq!(answered("310 qps p99<1s", ramp()).2, "the maximum is 306 qps, with 8 jobs");
     assert_eq!(
-        said("200 qps p50<1s", ramp()).2,
+        answered("200 qps p50<1s", ramp()).2,
         "too few ops were timed to know whether p50<1s is met"
     );
     let all_above = ramp().into_iter().skip(1).collect();
     let why = "p99<1ms is missed at every rate that was measured, all of them above the required \
                one";
-    assert_eq!(said("50 qps p99<1ms", all_above), (Outcome::NotCovered, None, why.into()));
+    assert_eq!(answered("50 qps p99<1ms", all_above), (Outcome::NotCovered, None, why.into()));
 }
 
 #[test]
@@ -214,8 +217,11 @@ fn an_open_loop_tells_the_times_of_its_answers() {
     };
     let mut results = ramp();
     results.extend([offered(150.0, 900.0), offered(200.0, 60_000.0)]);
-    assert_eq!(said("140 qps p99<1ms", results.clone()), (Outcome::Fits, Some(8), String::new()));
-    let (outcome, _, why) = said("195 qps p99<3ms", results);
+    assert_eq!(
+        answered("140 qps p99<1ms", results.clone()),
+        (Outcome::Fits, Some(8), String::new())
+    );
+    let (outcome, _, why) = answered("195 qps p99<3ms", results);
     assert_eq!((outcome, why.contains("missed at 200")), (Outcome::NotCovered, true), "{why}");
 }
 
@@ -224,8 +230,8 @@ fn applications_are_clients_unless_the_need_names_a_drive() {
     let mut results = ramp();
     let inside = |test: TestResult| TestResult { drive: Drive::Database, ..test };
     results.extend([(1, 1_000.0), (2, 1_010.0)].map(|(jobs, qps)| inside(point(jobs, qps))));
-    assert_eq!(said("900 qps", results.clone()).0, Outcome::DoesNotFit);
-    assert_eq!(said("900 qps drive=database", results).0, Outcome::Fits);
+    assert_eq!(answered("900 qps", results.clone()).0, Outcome::DoesNotFit);
+    assert_eq!(answered("900 qps drive=database", results).0, Outcome::Fits);
 }
 
 #[test]

@@ -13,12 +13,12 @@ const MAX_NAMED: usize = 3;
 /// empty without a limit.
 pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
-    let mut said = vec![outcome(comparison, gate)];
-    said.extend(gate.whole.as_ref().map(|whole| of_whole(comparison, gate, whole)));
-    said.extend(sizes(gate));
-    said.extend(blind(gate));
-    said.extend(gate.missing.as_ref().map(missing));
-    said
+    let mut sentences = vec![outcome(comparison, gate)];
+    sentences.extend(gate.whole.as_ref().map(|whole| of_whole(comparison, gate, whole)));
+    sentences.extend(sizes(gate));
+    sentences.extend(blind(gate));
+    sentences.extend(gate.missing.as_ref().map(missing));
+    sentences
 }
 
 /// The difference between fresh runs and its source; and, without a gate, the loss that would
@@ -31,7 +31,7 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
     let spread = match comparison.earlier_runs {
         0 => Sentence::new(
             "What differs between fresh runs is assumed (1.5 % for a figure, 1 % for all \
-             together), as no two earlier runs of this platform tell it: 'dbdyno calibrate' \
+             together), as no two earlier runs of this platform show it: 'dbdyno calibrate' \
              measures it",
         ),
         runs => Sentence::new(

@@ -60,7 +60,7 @@ pub fn worst(repeats: &Repeats<'_>) -> Status {
 }
 
 impl Repetitions {
-    fn of(repeats: &Repeats<'_>, metric: &Metric) -> Repetitions {
+    fn new(repeats: &Repeats<'_>, metric: &Metric) -> Repetitions {
         if repeats.iter().any(|(_, test)| test.measured().is_none()) {
             return Repetitions {
                 logs: Vec::new(),
@@ -112,7 +112,7 @@ impl Sample {
             metric: metric.name.clone(),
             group: pair.subject.group.clone(),
             better: metric.better,
-            sides: [0, 1].map(|side| Repetitions::of(&counted[side], metric)),
+            sides: [0, 1].map(|side| Repetitions::new(&counted[side], metric)),
             past: past.iter().map(of_run).collect(),
         }
     }
@@ -157,7 +157,7 @@ fn earlier(
         })
     };
     let same = tests.iter().filter(is_same).filter(is_as_long);
-    let sound = same.filter_map(|test| Some((metric.of(test)?, *test)));
+    let sound = same.filter_map(|test| Some((metric.value(test)?, *test)));
     let sound: Repeats<'_> =
         sound.filter(|(value, test)| *value > 0.0 && test.status() < Status::Invalid).collect();
     logs(&most_trusted(sound, |(_, test)| test.status()), metric.better)
@@ -180,7 +180,7 @@ pub fn estimate(comparison: &mut Comparison, is_base: bool) {
     let of_kpms = comparison.kpms.iter().filter_map(|row| row.sample.clone());
     let of_lines = comparison.equal_jobs.iter().filter_map(|line| line.sample.clone());
     let samples: Vec<Sample> = of_kpms.chain(of_lines).collect();
-    let found = Estimates::of(&samples, is_base);
+    let found = Estimates::new(&samples, is_base);
     (comparison.earlier_runs, comparison.widened) = (found.earlier_runs, found.widened);
     if found.earlier_runs == 0 {
         comparison.calibrations.clear();
@@ -195,7 +195,7 @@ pub fn estimate(comparison: &mut Comparison, is_base: bool) {
     }
     let further: Vec<Sample> =
         comparison.further.iter().filter_map(|row| row.sample.clone()).collect();
-    let found = Estimates::of(&further, is_base);
+    let found = Estimates::new(&further, is_base);
     comparison.further.iter_mut().for_each(|row| found.apply(row));
 }
 
@@ -207,7 +207,7 @@ struct Estimates<'a> {
 }
 
 impl<'a> Estimates<'a> {
-    fn of(samples: &'a [Sample], is_base: bool) -> Estimates<'a> {
+    fn new(samples: &'a [Sample], is_base: bool) -> Estimates<'a> {
         let mut points: BTreeMap<(&Point, &str), &Sample> = BTreeMap::new();
         for sample in samples.iter().filter(|sample| sample.is_measured()) {
             points.entry(sample.key()).or_insert(sample);
@@ -215,7 +215,7 @@ impl<'a> Estimates<'a> {
         let points: Vec<&Sample> = points.into_values().collect();
         let [base, other] = [0, 1].map(|side| located(&points, side));
         let past = past(&points);
-        let between = Between::of(&past);
+        let between = Between::from_runs(&past);
         let ratios = match between.as_ref().filter(|_| is_base) {
             Some(between) => {
                 let other: Vec<Option<Location>> = other.iter().copied().map(Some).collect();

@@ -18,7 +18,7 @@ pub struct Finding {
     /// `left-out`, `utilisation`, `not-compared`.
     pub code: String,
     /// The sentence, with its figures.
-    #[serde(serialize_with = "super::said")]
+    #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
 }
 
@@ -49,7 +49,7 @@ fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
         let named = |slip: &Reason| {
             Sentence::new("{name}: {sentence}")
                 .with("name", side.name)
-                .with("sentence", slip.said())
+                .with("sentence", slip.to_sentence())
         };
         let found = published_checks::of_platform(side.run, side.tests);
         found.iter().map(|slip| finding("slip", named(slip))).collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use super::estimate::{Point, decides};
 use super::{Comparison, Row, Side};
 use crate::model::TestResult;
-use crate::stats::moderated::{self, Gate, Look, Needed, Size, Test, detectable, needed};
+use crate::stats::moderated::{self, Gate, GateResult, Needed, Size, Test, detectable, needed};
 
 /// A loss of so many times the limit should be found.
 const SOUGHT: f64 = 2.0;
@@ -50,7 +50,7 @@ pub struct Level {
 }
 
 impl Level {
-    fn of(group: Option<String>, figures: usize, look: &Look, limit: f64) -> Level {
+    fn new(group: Option<String>, figures: usize, look: &GateResult, limit: f64) -> Level {
         let (log, half) = (look.ratio.log, look.ratio.half_width());
         Level {
             group,
@@ -139,7 +139,7 @@ fn deciding(rows: &[Row]) -> Vec<usize> {
 /// if there is a limit.
 pub fn judge(comparison: &mut Comparison, other: &Side<'_>) {
     let limit = comparison.limit.unwrap_or(0.0);
-    let test = Test::of(limit);
+    let test = Test::with_limit(limit);
     let chosen = deciding(&comparison.kpms);
     let ratios: Vec<moderated::Ratio> =
         chosen.iter().filter_map(|at| comparison.kpms[*at].estimate).collect();
@@ -150,15 +150,15 @@ pub fn judge(comparison: &mut Comparison, other: &Side<'_>) {
     titles.dedup();
     let number = |name: &String| titles.iter().position(|title| title == name).unwrap_or(0);
     let groups: Vec<usize> = names.iter().map(number).collect();
-    let gate = Gate::of(&ratios, &groups, test);
+    let gate = Gate::judge(&ratios, &groups, test);
     mark_rows(comparison, &chosen, gate.as_ref());
     let losses: Vec<f64> =
         chosen.iter().filter_map(|at| comparison.kpms[*at].detectable_loss).collect();
-    comparison.detectable = Size::of(&losses);
+    comparison.detectable = Size::from_losses(&losses);
     let Some(limit) = comparison.limit else { return };
-    let of_group = |(group, look): &(usize, Look)| {
+    let of_group = |(group, look): &(usize, GateResult)| {
         let count = groups.iter().filter(|other| *other == group).count();
-        Level::of(Some(titles[*group].clone()), count, look, limit)
+        Level::new(Some(titles[*group].clone()), count, look, limit)
     };
     let looks = gate.as_ref().map(|gate| gate.points.as_slice()).unwrap_or_default();
     let blind = chosen.iter().zip(looks).filter(|(_, look)| look.is_blind(limit));
@@ -177,7 +177,7 @@ pub fn judge(comparison: &mut Comparison, other: &Side<'_>) {
     comparison.gate = Some(Judgement {
         outcome,
         limit,
-        whole: gate.as_ref().map(|gate| Level::of(None, chosen.len(), &gate.whole, limit)),
+        whole: gate.as_ref().map(|gate| Level::new(None, chosen.len(), &gate.whole, limit)),
         groups: gate.iter().flat_map(|gate| &gate.groups).map(of_group).collect(),
         figures: chosen.len(),
         excluded: looks.iter().filter(|look| look.excludes(limit)).count(),

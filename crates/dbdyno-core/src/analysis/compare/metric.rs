@@ -61,7 +61,7 @@ impl Metric {
     }
 
     /// Its value in a test.
-    pub fn of(&self, test: &Test) -> Option<f64> {
+    pub fn value(&self, test: &Test) -> Option<f64> {
         if self.name == SERVICE_TIME {
             return service_ms(test);
         }
@@ -154,13 +154,13 @@ impl Reading<'_> {
 /// A speed or throughput that a publication states stands in for its run table where that has no
 /// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let value_of = |test: &Test| metric.of(test).filter(|value| *value > 0.0);
+    let value_of = |test: &Test| metric.value(test).filter(|value| *value > 0.0);
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
         let computed = metric.computed(repeats[0].1);
         let (value, test) = figure::value(&repeats, metric.better, computed);
-        let (known, jobs) = (interval::of(&repeats, test, computed), test.jobs());
+        let (known, jobs) = (interval::estimate(&repeats, test, computed), test.jobs());
         Reading { jobs, value, test, known, all: repeats, passed_over: None }
     };
     ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()

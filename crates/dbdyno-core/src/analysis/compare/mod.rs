@@ -62,7 +62,7 @@ pub struct Terms<'a> {
 
 impl<'a> Terms<'a> {
     /// Without earlier runs and without a gate.
-    pub fn of(effects: &'a [Effect]) -> Terms<'a> {
+    pub fn new(effects: &'a [Effect]) -> Terms<'a> {
         Terms { effects, ..Terms::default() }
     }
 }
@@ -228,7 +228,7 @@ pub struct Row {
     #[serde(rename = "verdict")]
     pub status: Status,
     /// Reasons that lower the verdict.
-    #[serde(serialize_with = "all_said")]
+    #[serde(serialize_with = "serialize_sentences")]
     pub reasons: Vec<Sentence>,
     /// The verdicts of the two figures themselves.
     #[serde(rename = "base_verdict")]
@@ -359,7 +359,7 @@ pub struct NotCompared {
     /// Speed or throughput; absent if it is about both.
     pub kind: Option<Kind>,
     /// Reason why there is no comparison.
-    #[serde(serialize_with = "said")]
+    #[serde(serialize_with = "serialize_sentence")]
     pub why: Sentence,
     /// The base has a sound figure and the other has none.
     pub lost: bool,
@@ -402,11 +402,17 @@ impl Comparison {
 }
 
 /// A sentence as JSON: its English text.
-fn said<S: Serializer>(sentence: &Sentence, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_sentence<S: Serializer>(
+    sentence: &Sentence,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(sentence)
 }
 
-fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_sentences<S: Serializer>(
+    sentences: &[Sentence],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(sentences.iter().map(ToString::to_string))
 }
 

@@ -39,7 +39,7 @@ impl Ratio {
     /// other / base of two figures and how well they are known, on the logarithm, where errors as
     /// fractions are symmetric. Without the interval of either there is none; the reason is the
     /// base's, if it has one.
-    pub fn of(base: (f64, IntervalOrReason), other: (f64, IntervalOrReason)) -> Ratio {
+    pub fn new(base: (f64, IntervalOrReason), other: (f64, IntervalOrReason)) -> Ratio {
         let value = other.0 / base.0;
         let span = base.1.and_then(|own| Ok(span(value, &own, &other.1?)));
         Ratio { value, span }
@@ -58,16 +58,16 @@ impl Ratio {
 
     /// `x3.09 (x2.74 to x3.48)`; without an interval `x3.09`.
     pub fn sentence(&self) -> Sentence {
-        self.said("x{ratio~}", "x{ratio~} (x{low~} to x{high~})")
+        self.sentence_with("x{ratio~}", "x{ratio~} (x{low~} to x{high~})")
     }
     /// Of a metric that is a time: `takes 1.26 times as long (x1.10 to x1.44)`.
     pub fn of_time(&self) -> Sentence {
-        self.said(
+        self.sentence_with(
             "takes {ratio~} times as long",
             "takes {ratio~} times as long (x{low~} to x{high~})",
         )
     }
-    fn said(&self, alone: &'static str, with_span: &'static str) -> Sentence {
+    fn sentence_with(&self, alone: &'static str, with_span: &'static str) -> Sentence {
         let sentence = match self.span {
             Ok(span) => Sentence::new(with_span).with("low", span.low).with("high", span.high),
             Err(_) => Sentence::new(alone),
@@ -157,13 +157,13 @@ mod tests {
         base: (f64, interval::IntervalOrReason),
         other: (f64, interval::IntervalOrReason),
     ) -> Ratio {
-        Ratio::of(base, other)
+        Ratio::new(base, other)
     }
 
     fn spread(values: &[f64]) -> (f64, interval::IntervalOrReason) {
         let test = at(1, 1.0).into();
         let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
-        (values[values.len() / 2], interval::of(&repeats, &test, &test.kpm().value))
+        (values[values.len() / 2], interval::estimate(&repeats, &test, &test.kpm().value))
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn lost(other: &str, pair: &Pair<'_>, kind: Kind, base: &Reading<'_>) -> NotComp
     let mut reasons = pair.other.iter().flat_map(|test| &test.verdict().reasons);
     let why = match reasons.find(|reason| reason.status == Status::Invalid) {
         Some(reason) => {
-            Sentence::new("no figure in {name}: {reason}").with("reason", reason.said())
+            Sentence::new("no figure in {name}: {reason}").with("reason", reason.to_sentence())
         }
         None => Sentence::new("no figure in {name}"),
     };
@@ -230,7 +230,7 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
     let times: Vec<_> =
         reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
-    let known = interval::of(&times, reading.test, &KpmValue::ServiceTime);
+    let known = interval::estimate(&times, reading.test, &KpmValue::ServiceTime);
     Some(Reading { value: service_ms(reading.test)?, known, all: times, ..reading })
 }
 
@@ -242,7 +242,7 @@ fn make(
     base: &Reading<'_>,
     other: &Reading<'_>,
 ) -> Row {
-    let ratio = Ratio::of((base.value, base.known), (other.value, other.known));
+    let ratio = Ratio::new((base.value, base.known), (other.value, other.known));
     let counted = [base, other].map(|reading| reading.all.clone());
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
@@ -295,7 +295,7 @@ fn verdict(
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
     let own = counted.iter().flatten().flat_map(|(_, test)| &test.verdict().reasons);
-    let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::said);
+    let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::to_sentence);
     let mut reasons: Vec<Sentence> = Vec::new();
     for reason in cautions.into_iter().chain(lowering) {
         if !reasons.contains(&reason) {
@@ -338,7 +338,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: Ratio::of((base.value, base.known), (other.value, other.known)),
+            ratio: Ratio::new((base.value, base.known), (other.value, other.known)),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),

@@ -10,7 +10,7 @@ fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {
     let runs = [run("a"), run("b")];
     let [base, other] =
         [base, other].map(|tests| tests.iter().cloned().map(Into::into).collect::<Vec<Test>>());
-    compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::of(&[]))
+    compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::new(&[]))
 }
 
 fn measured(rates: &[(u32, f64)]) -> Vec<TestResult> {
@@ -83,7 +83,8 @@ fn another_revision_or_data_set_is_compared_but_not_silently() {
     let [base, other] =
         [base, other].map(|tests| tests.into_iter().map(Test::from).collect::<Vec<_>>());
     let runs = [run("a"), RunRecord { size_gb: Some(2.0), ..run("b") }];
-    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::of(&[]));
+    let found =
+        compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::new(&[]));
     assert_eq!(found.kpms[0].status, Status::Conditional);
     assert_eq!(found.kpms[0].reasons.len(), 2, "{:?}", found.kpms[0].reasons);
     assert!(found.differences.iter().any(|difference| difference.fact == "size_gb"));
@@ -217,7 +218,7 @@ fn cores_and_licences_divide_the_ratio_unless_the_platform_table_is_contradicted
         run.disclosure.set("hardware", "cores", cores);
         run.disclosure.set("licence", "licences_needed", "4");
     }
-    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::of(&[]));
+    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::new(&[]));
     assert_eq!((found.kpms[0].per_core, found.kpms[0].per_licence), (Some(0.5), Some(1.0)));
 }
 

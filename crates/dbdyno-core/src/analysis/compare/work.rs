@@ -219,7 +219,7 @@ mod tests {
         };
         let (base, other) = (counted(1.0), counted(1.2));
         let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
-        let found = compare(&base, &other, &Terms::of(&[]));
+        let found = compare(&base, &other, &Terms::new(&[]));
         let stands: Vec<_> = found.work.iter().filter(|work| work.stands).collect();
         assert_eq!(stands.len(), 1, "{:#?}", found.work);
         assert_eq!(stands[0].what, "instructions of the client");
@@ -231,7 +231,7 @@ mod tests {
         let runs = [run("a"), run("b")];
         let compared = |base: &[Test], other: &[Test]| {
             let (base, other) = (side("a", &runs[0], base), side("b", &runs[1], other));
-            compare(&base, &other, &Terms::of(&[]))
+            compare(&base, &other, &Terms::new(&[]))
         };
         let (base, other) = (tests(4.0), tests(6.0));
         let found = compared(&base, &other);

@@ -48,11 +48,13 @@ pub struct Bracket<'a> {
 impl<'a> Bracket<'a> {
     /// Bracket of the trials of a search; none if no disturbed one missed the SLO, so that the
     /// trials that are evidence say all there is to say.
-    pub(super) fn of(group: &[&'a TestResult]) -> Option<Bracket<'a>> {
+    pub(super) fn from_trials(group: &[&'a TestResult]) -> Option<Bracket<'a>> {
         let mut rates: Vec<Tried> = Vec::new();
         let (mut disturbances, mut left_out, mut is_excused) = (Vec::new(), Vec::new(), false);
         for test in group.iter().copied() {
-            let Some((open, outcome)) = test.open.as_ref().zip(Outcome::of(test)) else { continue };
+            let Some((open, outcome)) = test.open.as_ref().zip(Outcome::from_result(test)) else {
+                continue;
+            };
             let is_met = match outcome {
                 Outcome::Kept => true,
                 Outcome::Broken => false,

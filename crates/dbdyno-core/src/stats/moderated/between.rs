@@ -35,7 +35,7 @@ pub struct Usual {
 }
 
 /// A point over the runs that have it.
-struct Course {
+struct PointHistory {
     /// Number of the point.
     point: usize,
     /// Distances of the runs from the mean of the point.
@@ -46,15 +46,15 @@ struct Course {
     repetitions: f64,
 }
 
-impl Course {
-    fn of(point: usize, runs: &[Vec<Option<Location>>]) -> Option<Course> {
+impl PointHistory {
+    fn from_runs(point: usize, runs: &[Vec<Option<Location>>]) -> Option<PointHistory> {
         let at = |run: &Vec<Option<Location>>| run.get(point).copied().flatten();
         let found: Vec<Location> = runs.iter().filter_map(at).collect();
         let centre = mean(&found.iter().map(|one| one.at).collect::<Vec<_>>())?;
         let repeated: Vec<f64> =
             found.iter().filter(|one| one.repetitions > 1).map(|one| one.variance).collect();
         let reciprocals: f64 = found.iter().map(|one| 1.0 / one.repetitions as f64).sum();
-        (found.len() >= MIN_RUNS).then(|| Course {
+        (found.len() >= MIN_RUNS).then(|| PointHistory {
             point,
             off: runs.iter().map(|run| Some(at(run)?.at - centre)).collect(),
             noise: Variance {
@@ -79,37 +79,38 @@ impl Course {
 impl Between {
     /// From the values of earlier runs, each with all points in the same order; absent with fewer
     /// than two runs, and with fewer than four if fewer than four points are in two of them.
-    pub fn of(runs: &[Vec<Option<Location>>]) -> Option<Between> {
+    pub fn from_runs(runs: &[Vec<Option<Location>>]) -> Option<Between> {
         let count = runs.iter().map(Vec::len).max().unwrap_or(0);
-        let courses: Vec<Course> = (0..count).filter_map(|point| Course::of(point, runs)).collect();
-        let is_few = courses.len() < MIN_POINTS;
-        if courses.is_empty() || (is_few && runs.len() < MIN_RUNS_OF_FEW_POINTS) {
+        let histories: Vec<PointHistory> =
+            (0..count).filter_map(|point| PointHistory::from_runs(point, runs)).collect();
+        let is_few = histories.len() < MIN_POINTS;
+        if histories.is_empty() || (is_few && runs.len() < MIN_RUNS_OF_FEW_POINTS) {
             return None;
         }
-        let of_run = |run: usize| courses.iter().filter_map(move |course| course.off[run]);
+        let of_run = |run: usize| histories.iter().filter_map(move |history| history.off[run]);
         let shared: Vec<f64> = (0..runs.len())
             .map(|run| median(&of_run(run).collect::<Vec<_>>()).unwrap_or(0.0))
             .collect();
-        let noises = usual_noises(&courses);
-        let stated: Vec<(f64, f64)> = courses
+        let noises = usual_noises(&histories);
+        let stated: Vec<(f64, f64)> = histories
             .iter()
             .zip(&noises)
-            .map(|(course, noise)| {
-                let noise = noise.map_or(0.0, |noise| noise.value / course.repetitions);
-                (course.left(&shared), noise)
+            .map(|(history, noise)| {
+                let noise = noise.map_or(0.0, |noise| noise.value / history.repetitions);
+                (history.left(&shared), noise)
             })
             .collect();
         let point = point_effect(&stated);
         let ratio = |(left, noise): (f64, f64)| left / (point + noise).max(MIN_VARIANCE);
-        let ratios: Vec<Variance> = courses
+        let ratios: Vec<Variance> = histories
             .iter()
             .zip(&stated)
-            .map(|(course, one)| Variance { value: ratio(*one), freedom: course.freedom() })
+            .map(|(history, one)| Variance { value: ratio(*one), freedom: history.freedom() })
             .collect();
         let spreads = squeeze(&ratios, 0.0).variances;
         let mut points = vec![None; count];
-        for ((course, noise), spread) in courses.iter().zip(noises).zip(spreads) {
-            points[course.point] = Some(Usual { spread, noise });
+        for ((history, noise), spread) in histories.iter().zip(noises).zip(spreads) {
+            points[history.point] = Some(Usual { spread, noise });
         }
         let squares: f64 = shared.iter().map(|a| a * a).sum();
         let freedom = PRIOR_COMMON.freedom + runs.len() as f64 - 1.0;
@@ -125,13 +126,13 @@ impl Between {
 }
 
 /// Moderated variances of one repetition, of the points that were repeated.
-fn usual_noises(courses: &[Course]) -> Vec<Option<Variance>> {
-    let is_repeated = |course: &Course| course.noise.freedom > 0.0;
+fn usual_noises(histories: &[PointHistory]) -> Vec<Option<Variance>> {
+    let is_repeated = |history: &PointHistory| history.noise.freedom > 0.0;
     let own: Vec<Variance> =
-        courses.iter().filter(|one| is_repeated(one)).map(|one| one.noise).collect();
+        histories.iter().filter(|one| is_repeated(one)).map(|one| one.noise).collect();
     let mut moderated = squeeze(&own, MIN_VARIANCE).variances.into_iter();
-    let noise = |course| if is_repeated(course) { moderated.next() } else { None };
-    courses.iter().map(noise).collect()
+    let noise = |history| if is_repeated(history) { moderated.next() } else { None };
+    histories.iter().map(noise).collect()
 }
 
 /// The variance that, added to the noise of each point, explains the mean spread of all (R. C.
@@ -161,8 +162,8 @@ mod tests {
     #[test]
     fn two_runs_of_four_points_are_the_least() {
         let runs = |points: usize| [0.0, 0.02].map(|value| vec![at(value, 5); points]).to_vec();
-        assert_eq!((Between::of(&runs(3)), Between::of(&runs(4)[..1])), (None, None));
-        let found = Between::of(&runs(4)).unwrap();
+        assert_eq!((Between::from_runs(&runs(3)), Between::from_runs(&runs(4)[..1])), (None, None));
+        let found = Between::from_runs(&runs(4)).unwrap();
         // Both runs lie 0.01 off: (4 * 1e-4 + 2 * 1e-4) / 5, and nothing is left for a point alone.
         assert!((found.common.value - 1.2e-4).abs() < 1e-12 && found.point < 1e-12, "{found:?}");
     }
@@ -173,11 +174,11 @@ mod tests {
             .iter()
             .map(|off| [1.0, -1.0, 1.0, -1.0, 0.5].map(|sign| at(sign * off, 1)).to_vec())
             .collect();
-        let found = Between::of(&runs).unwrap();
+        let found = Between::from_runs(&runs).unwrap();
         assert!(found.point > 1e-4 && found.points.iter().all(|one| one.unwrap().noise.is_none()));
         let mut partial = runs.clone();
         partial[0][4] = None;
         partial[1][4] = None;
-        assert_eq!(Between::of(&partial).unwrap().usual(4), None, "one run only");
+        assert_eq!(Between::from_runs(&partial).unwrap().usual(4), None, "one run only");
     }
 }

@@ -26,7 +26,7 @@ pub struct Size {
 impl Size {
     /// Of the detectable losses of some points (fractions): the smallest round size that four
     /// fifths of them keep, else the largest; absent without points.
-    pub fn of(losses: &[f64]) -> Option<Size> {
+    pub fn from_losses(losses: &[f64]) -> Option<Size> {
         let within = |loss: f64| losses.iter().filter(|own| **own <= loss).count();
         let sizes = SIZES_PCT.map(|percent| percent / 100.0);
         let is_kept = |loss: &&f64| within(**loss) as f64 >= MOST * losses.len() as f64;
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_size_that_is_spoken_of_is_kept_by_four_fifths() {
-        let size = |losses: &[f64]| Size::of(losses).map(|size| (size.loss, size.found));
+        let size = |losses: &[f64]| Size::from_losses(losses).map(|size| (size.loss, size.found));
         assert_eq!(size(&[0.03, 0.05, 0.06, 0.07, 0.5]), Some((0.08, 4)));
         assert_eq!(size(&[0.6, 0.7]), Some((0.4, 0)), "none");
         assert_eq!(size(&[]), None);

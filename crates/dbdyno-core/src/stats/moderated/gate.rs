@@ -29,7 +29,7 @@ pub struct Test {
 
 impl Test {
     /// With the usual level of 5 %.
-    pub fn of(limit: f64) -> Test {
+    pub fn with_limit(limit: f64) -> Test {
         Test { limit, level: LEVEL }
     }
 
@@ -41,7 +41,7 @@ impl Test {
 
 /// The gate's judgement on the whole, on a group or on a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct GateResult {
     /// Ratio that is judged, with its variance.
     pub ratio: Ratio,
     /// The probability of a ratio as low by chance.
@@ -54,7 +54,7 @@ pub struct Look {
     pub detectable: f64,
 }
 
-impl Look {
+impl GateResult {
     /// True if the interval excludes a loss beyond the limit.
     pub fn excludes(&self, limit: f64) -> bool {
         self.ratio.log - self.ratio.half_width() > (1.0 - limit).ln()
@@ -69,16 +69,16 @@ impl Look {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     /// Mean of all ratios.
-    pub whole: Look,
+    pub whole: GateResult,
     /// Means of the groups with two ratios or more, ascending by group.
-    pub groups: Vec<(usize, Look)>,
+    pub groups: Vec<(usize, GateResult)>,
     /// In the order of the ratios.
-    pub points: Vec<Look>,
+    pub points: Vec<GateResult>,
 }
 
 impl Gate {
     /// Judges ratios, of which `groups` holds the group of each; absent without any.
-    pub fn of(ratios: &[Ratio], groups: &[usize], test: Test) -> Option<Gate> {
+    pub fn judge(ratios: &[Ratio], groups: &[usize], test: Test) -> Option<Gate> {
         let mut known = groups.to_vec();
         known.sort_unstable();
         known.dedup();
@@ -104,11 +104,11 @@ impl Gate {
 }
 
 /// The ratios of one level of the gate.
-fn looks(ratios: &[Ratio], test: Test) -> Vec<Look> {
+fn looks(ratios: &[Ratio], test: Test) -> Vec<GateResult> {
     let p: Vec<f64> = ratios.iter().map(|ratio| ratio.variance().p_of_loss(ratio.log)).collect();
     let found = step_up(&p, test.level / LEVELS);
     let tail = test.tail(ratios.len());
-    let look = |((ratio, p), found): ((&Ratio, &f64), bool)| Look {
+    let look = |((ratio, p), found): ((&Ratio, &f64), bool)| GateResult {
         ratio: *ratio,
         p: *p,
         found,
@@ -134,7 +134,7 @@ mod tests {
         let groups = [0, 0, 0, 0, 1, 1, 1, 1, 2];
         let judged = |lost: &dyn Fn(usize) -> f64| {
             let ratios: Vec<Ratio> = (0..9).map(|point| ratio(lost(point))).collect();
-            Gate::of(&ratios, &groups, Test::of(0.05)).unwrap()
+            Gate::judge(&ratios, &groups, Test::with_limit(0.05)).unwrap()
         };
         let equal = judged(&|_| 0.0);
         assert!(!equal.fails() && equal.groups.len() == 2, "a lone point is no group: {equal:?}");
@@ -147,7 +147,7 @@ mod tests {
         // A loss that is certain and smaller than allowed fails nothing.
         assert!(!judged(&|_| -0.045).fails());
         assert!(equal.whole.excludes(0.05) && !equal.points[0].excludes(0.03));
-        assert_eq!(Gate::of(&[], &[], Test::of(0.05)), None);
+        assert_eq!(Gate::judge(&[], &[], Test::with_limit(0.05)), None);
     }
 
     #[test]

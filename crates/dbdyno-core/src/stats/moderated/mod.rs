@@ -26,7 +26,7 @@ mod vectors;
 pub use between::Between;
 pub use detectable::{Needed, Size, detectable, needed};
 pub use estimate::{Estimate, estimates};
-pub use gate::{Gate, Look, Test, step_up};
+pub use gate::{Gate, GateResult, Test, step_up};
 pub use location::{Location, locate};
 pub use ratios::{Ratio, Ratios, against_many, mean_of, one_run, pair};
 pub use squeeze::squeeze;

@@ -214,7 +214,7 @@ fn case(noise: &Noise, repetitions: usize) -> Case {
         let (a, b) = (next(), next());
         let earlier: Vec<Vec<Option<Location>>> =
             (0..EARLIER).map(|_| locate(&next()).into_iter().map(Some).collect()).collect();
-        let between = Between::of(&earlier).unwrap();
+        let between = Between::from_runs(&earlier).unwrap();
         let (base, other) = (locate(&a), locate(&b));
         let compared = |between: Option<&Between>, loss: f64| {
             p_values(&pair(&base, &losing(&other, loss), &groups, between))

@@ -99,7 +99,7 @@ fn history(vectors: &Value) -> Between {
     let located = |run: &Value| -> Vec<Option<Location>> {
         locate(&points(run)).into_iter().map(Some).collect()
     };
-    Between::of(&runs.iter().map(located).collect::<Vec<_>>()).unwrap()
+    Between::from_runs(&runs.iter().map(located).collect::<Vec<_>>()).unwrap()
 }
 
 #[test]

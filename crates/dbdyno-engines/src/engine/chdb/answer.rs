@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::fmt::Write;
 
 use super::api::{Api, Handle};
-use super::error::{from_clickhouse, said};
+use super::error::{copy_message, from_clickhouse};
 use crate::engine::EngineError;
 
 /// Named whole numbers of a statement: `{p1:Int64}`. The texts that they are handed over as are
@@ -77,7 +77,7 @@ impl Answer {
     ///
     /// # Errors
     /// What ClickHouse says about it.
-    pub(super) fn of(
+    pub(super) fn execute(
         api: &'static Api,
         connection: Handle,
         sql: &str,
@@ -90,7 +90,7 @@ impl Answer {
     /// Begins a query whose rows are fetched by [`Answer::fetch`].
     ///
     /// # Errors
-    /// As [`Answer::of`].
+    /// As [`Answer::execute`].
     #[inline]
     pub(super) fn stream(
         api: &'static Api,
@@ -152,7 +152,7 @@ impl Answer {
         }
         let answer = Answer { api, raw };
         // SAFETY: the answer is one that the library gave; the text is copied.
-        match unsafe { said((api.result_error)(raw)) } {
+        match unsafe { copy_message((api.result_error)(raw)) } {
             Some(error) => Err(from_clickhouse(&error, what)),
             None => Ok(answer),
         }

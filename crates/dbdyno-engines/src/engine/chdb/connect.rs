@@ -10,7 +10,7 @@ use rustix::fs::FlockOperation;
 
 use super::answer::{Answer, Parameters};
 use super::api::{Api, Handle};
-use super::signals::Kept;
+use super::signals::SavedHandlers;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Our tables' database.
@@ -146,7 +146,7 @@ impl Instance {
         if let Some(raw) = &*own {
             // What cannot be cancelled ends by itself, or is asked again.
             let sql = "kill query where query_id <> queryID() async";
-            drop(Answer::of(self.api, raw.handle(), sql, "Null", &mut Parameters::none()));
+            drop(Answer::execute(self.api, raw.handle(), sql, "Null", &mut Parameters::none()));
         }
     }
 
@@ -208,7 +208,7 @@ impl Raw {
         let arguments = arguments.collect::<Result<Vec<CString>, EngineError>>()?;
         let mut pointers: Vec<*mut c_char> =
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
-        let _kept = Kept::now();
+        let _kept = SavedHandlers::now();
         // SAFETY: every text ends in 0 and lives through the call, which copies them.
         let place = unsafe {
             (api.set_signal_handlers_enabled)(0);
@@ -278,6 +278,6 @@ impl Connection {
         format: &str,
         parameters: &mut Parameters,
     ) -> Result<Answer, EngineError> {
-        Answer::of(self.api(), self.handle(), sql, format, parameters)
+        Answer::execute(self.api(), self.handle(), sql, format, parameters)
     }
 }

@@ -20,7 +20,7 @@ mod codes {
 ///
 /// # Safety
 /// `text` is null or a text that ends in 0.
-pub(super) unsafe fn said(text: *const c_char) -> Option<String> {
+pub(super) unsafe fn copy_message(text: *const c_char) -> Option<String> {
     // SAFETY: the caller's.
     let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })?;
     Some(text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
@@ -31,8 +31,8 @@ pub(super) unsafe fn said(text: *const c_char) -> Option<String> {
 pub(super) fn from_clickhouse(message: &str, what: &str) -> EngineError {
     let code = code_of(message);
     let (class, advice) = class_of(code, message);
-    let said = message.split_once("DB::Exception: ").map_or(message, |(_, said)| said);
-    let message = format!("{} ({})", one_line(said, 300), one_line(what, 80));
+    let reason = message.split_once("DB::Exception: ").map_or(message, |(_, reason)| reason);
+    let message = format!("{} ({})", one_line(reason, 300), one_line(what, 80));
     let code = code.map(|code| code.to_string());
     EngineError { class, code, message, advice: advice.map(Into::into) }
 }

@@ -25,7 +25,7 @@ pub(super) static LIBRARY: Loader<Api> = Loader::new(Source {
     version_function: "chdb_version",
     supports,
     supported: "26.5 and newer",
-    functions: Api::of,
+    functions: Api::load,
     advice: "fetch it ('dbdyno binaries fetch chdb', which uses your npm), or name the directory \
              of another with --server-bin",
 });

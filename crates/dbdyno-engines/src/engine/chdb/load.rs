@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::api::{Api, Handle};
 use super::connect::Connection;
-use super::error::{from_clickhouse, said};
+use super::error::{copy_message, from_clickhouse};
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::rows::Row;
 
@@ -140,8 +140,8 @@ impl<'c> Stream<'c> {
             return Some(from_clickhouse("ClickHouse takes no rows", self.table));
         }
         // SAFETY: the stream is one that the library made; the text is copied.
-        let said = unsafe { said((self.api.stream_insert_error)(self.raw)) };
-        said.map(|said| from_clickhouse(&said, self.table))
+        let message = unsafe { copy_message((self.api.stream_insert_error)(self.raw)) };
+        message.map(|message| from_clickhouse(&message, self.table))
     }
 }
 

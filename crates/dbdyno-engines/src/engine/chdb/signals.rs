@@ -20,12 +20,12 @@ const TOUCHED: [c_int; 8] = [
 ];
 
 /// Handlers and blocked signals as they were; they are so again when it is dropped.
-pub(super) struct Kept {
+pub(super) struct SavedHandlers {
     handlers: Vec<(c_int, sigaction)>,
     blocked: Option<sigset_t>,
 }
 
-impl Kept {
+impl SavedHandlers {
     pub(super) fn now() -> Self {
         let handlers = TOUCHED.into_iter().filter_map(|signal| {
             let mut handler = MaybeUninit::uninit();
@@ -41,11 +41,11 @@ impl Kept {
                 == 0;
         // SAFETY: the call has succeeded.
         let blocked = known.then(|| unsafe { blocked.assume_init() });
-        Kept { handlers: handlers.collect(), blocked }
+        SavedHandlers { handlers: handlers.collect(), blocked }
     }
 }
 
-impl Drop for Kept {
+impl Drop for SavedHandlers {
     fn drop(&mut self) {
         for (signal, handler) in &self.handlers {
             // SAFETY: the handler is one that was installed before.

@@ -53,7 +53,7 @@ impl<'c> Statement<'c> {
         self.parameters.set(binds);
         let (api, connection) = (self.connection.api(), self.connection.handle());
         if !self.is_query {
-            let done = Answer::of(api, connection, &self.sql, BINARY, &mut self.parameters)?;
+            let done = Answer::execute(api, connection, &self.sql, BINARY, &mut self.parameters)?;
             return Ok(done.rows_written());
         }
         let stream = Answer::stream(api, connection, &self.sql, BINARY, &mut self.parameters)?;

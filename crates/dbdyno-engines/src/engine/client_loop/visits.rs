@@ -53,10 +53,10 @@ impl<S: ClientSession, F: FnMut() -> Result<S, EngineError>> ClientSession for V
         let began = Instant::now();
         let session = (self.open)()?;
         let ready_at = Instant::now();
-        let told = session.opened();
-        let known_s = told.reach_s + told.encrypt_s + told.login_s;
+        let connects = session.opened();
+        let known_s = connects.reach_s + connects.encrypt_s + connects.login_s;
         let start_s = ((ready_at - began).as_secs_f64() - known_s).max(0.0);
-        self.opened = Connects { opened: 1, start_s, ..told };
+        self.opened = Connects { opened: 1, start_s, ..connects };
         self.visit = Some((session, ready_at));
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
 use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};
-use super::error::{from_duckdb, said, unusable_file};
+use super::error::{copy_message, from_duckdb, unusable_file};
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, ErrorClass};
 
@@ -93,7 +93,7 @@ impl Instance {
         settings: &Settings,
         mode: Mode,
     ) -> Result<Arc<Self>, EngineError> {
-        let counts = Arc::new(Counts::of(file));
+        let counts = Arc::new(Counts::for_file(file));
         let database = open_in_memory(api, file, &settings.of_database)?;
         let (catalog_changes, committing) = (Mutex::new(()), Mutex::new(0));
         let (running, memory_mib) = (Running::new(), settings.memory_mib);
@@ -238,7 +238,7 @@ fn open_in_memory(
         if state == 0 {
             return Ok(database);
         }
-        let why = said(message);
+        let why = copy_message(message);
         (api.free)(message.cast());
         Err(from_duckdb(0, &why, "opening the database"))
     }
@@ -333,7 +333,7 @@ impl QueryResult<'_> {
         let api = self.connection.api();
         // SAFETY: the result is one that the library filled; the text is copied.
         unsafe {
-            let message = said((api.result_error)(&mut self.raw));
+            let message = copy_message((api.result_error)(&mut self.raw));
             from_duckdb((api.result_error_type)(&mut self.raw), &message, what)
         }
     }
@@ -354,7 +354,7 @@ impl QueryResult<'_> {
         // copied and freed.
         unsafe {
             let columns = (api.column_count)(&mut self.raw);
-            let name = |column, raw: &mut RawResult| said((api.column_name)(raw, column));
+            let name = |column, raw: &mut RawResult| copy_message((api.column_name)(raw, column));
             let names = (0..columns).map(|column| name(column, &mut self.raw)).collect();
             let mut rows = Vec::new();
             for row in 0..(api.row_count)(&mut self.raw) {

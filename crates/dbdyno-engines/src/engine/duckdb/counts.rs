@@ -62,7 +62,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(file: &Path) -> Self {
+    pub(super) fn for_file(file: &Path) -> Self {
         let zero = || AtomicU64::new(0);
         Counts {
             file: file.as_os_str().as_encoded_bytes().to_vec(),
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn counted(entries: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
-        let counts = Counts::of(Path::new("/d/x.db"));
+        let counts = Counts::for_file(Path::new("/d/x.db"));
         counts.log_transactions(true);
         let _job = JobOfThread::begin();
         entries.iter().for_each(|(kind, message)| counts.take(kind.as_bytes(), message.as_bytes()));
@@ -268,7 +268,7 @@ mod tests {
             ("QueryLog", "commit"),
         ];
         assert_eq!(counted(&entries), [("commits", 1), ("checkpoints", 1), ("statements", 1)]);
-        let counts = Counts::of(Path::new("/d/x.db"));
+        let counts = Counts::for_file(Path::new("/d/x.db"));
         counts.take(b"QueryLog", b"select 1");
         let known: Vec<u64> = counts.variables().iter().filter_map(|(_, sum)| *sum).collect();
         assert_eq!(

@@ -21,7 +21,7 @@ mod kinds {
 ///
 /// # Safety
 /// `text` is null or a text that ends in 0.
-pub(super) unsafe fn said(text: *const c_char) -> String {
+pub(super) unsafe fn copy_message(text: *const c_char) -> String {
     if text.is_null() {
         return "DuckDB gives no reason".into();
     }

@@ -30,7 +30,7 @@ pub(super) static LIBRARY: Loader<Api> = Loader::new(Source {
     version_function: "duckdb_library_version",
     supports,
     supported: "1.5 and newer 1.x",
-    functions: Api::of,
+    functions: Api::load,
     advice: "fetch it ('dbdyno binaries fetch duckdb', which uses your npm), or name the directory \
              of another with --server-bin",
 });

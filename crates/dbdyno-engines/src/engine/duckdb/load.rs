@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::api::{Api, Handle, types};
 use super::connect::{Connection, text};
-use super::error::{from_duckdb, said};
+use super::error::{copy_message, from_duckdb};
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::rows::Row;
 
@@ -39,14 +39,14 @@ fn append_all(
 ) -> Result<(), EngineError> {
     let mut appender = Appender::new(connection, load.table)?;
     let mut chunk = Chunk::new(connection.api(), &appender)?;
-    let (mut next, mut told) = (load.ids.start, load.ids.start);
+    let (mut next, mut reported) = (load.ids.start, load.ids.start);
     while next < load.ids.end {
         let end = load.ids.end.min(next + chunk.room);
         chunk.fill(load, next..end);
         appender.append(&chunk)?;
         next = end;
-        if next - told >= PROGRESS_ROWS || next == load.ids.end {
-            told = next;
+        if next - reported >= PROGRESS_ROWS || next == load.ids.end {
+            reported = next;
             if !progress(next - load.ids.start) {
                 appender.forget();
                 return Err(EngineError::new(
@@ -105,7 +105,7 @@ impl<'c> Appender<'c> {
     fn error(&mut self) -> EngineError {
         self.forget();
         // SAFETY: the handle is one that the library made; the text is copied.
-        let message = unsafe { said((self.api.appender_error)(self.raw)) };
+        let message = unsafe { copy_message((self.api.appender_error)(self.raw)) };
         // An appender has no error types: its messages begin with them.
         let kind = if message.starts_with("Out of Memory") { 33 } else { 0 };
         from_duckdb(kind, &message, &format!("loading {}", self.table))

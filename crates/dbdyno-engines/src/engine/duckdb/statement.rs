@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::api::{CATALOG, Handle, RawResult, RawText, SELECT, types};
 use super::connect::{Connection, QueryResult, text};
-use super::error::{from_duckdb, said};
+use super::error::{copy_message, from_duckdb};
 use crate::engine::client_loop::Counted;
 use crate::engine::{EngineError, ErrorClass};
 
@@ -53,7 +53,7 @@ impl<'c> Prepared<'c> {
         // SAFETY: the connection is open; the handle is destroyed by the drop, also after an error.
         unsafe {
             if (api.prepare)(connection.raw, statement.as_ptr(), &mut prepared.raw) != 0 {
-                let message = said((api.prepare_error)(prepared.raw));
+                let message = copy_message((api.prepare_error)(prepared.raw));
                 return Err(from_duckdb(0, &message, name));
             }
             prepared.binds = (api.nparams)(prepared.raw) as usize;

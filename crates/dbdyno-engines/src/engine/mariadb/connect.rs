@@ -80,9 +80,9 @@ fn connect_with(
     first_that_answers(&config.hosts, |host| {
         let mut connection = connect_host(config, host, password.as_ref())?;
         let (config, to, password) = (config.clone(), host.clone(), password.clone());
-        let patience = config.patience.clone();
+        let timeouts = config.timeouts.clone();
         let answers = move || answers(&config, &to, password.as_ref());
-        connection.wire.watch(host.watch(&patience, answers));
+        connection.wire.watch(host.watch(&timeouts, answers));
         Ok(connection)
     })
 }
@@ -92,7 +92,7 @@ fn connect_with(
 fn answers(config: &Config, host: &Host, password: Option<&SecretString>) -> bool {
     match connect_host(config, host, password) {
         Ok(mut connection) => {
-            connection.wire.quit(config.patience.connect_timeout());
+            connection.wire.quit(config.timeouts.connect_timeout());
             true
         }
         Err(error) => error.code.is_some(),
@@ -105,13 +105,13 @@ fn connect_host(
     password: Option<&SecretString>,
 ) -> Result<Connection, EngineError> {
     let (mut laps, mut opened) = (Laps::begin(), Connects { opened: 1, ..Connects::default() });
-    let (stream, local) = host.connect(&config.patience)?;
+    let (stream, local) = host.connect(&config.timeouts)?;
     opened.reach_s = laps.lap_s();
     if password.is_some() || config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
     let mut wire = Wire::new(stream);
-    wire.read_timeout(Some(config.patience.connect_timeout()));
+    wire.read_timeout(Some(config.timeouts.connect_timeout()));
     let greeting = greeting(&mut wire)?;
     wire.greeted();
     let flags =

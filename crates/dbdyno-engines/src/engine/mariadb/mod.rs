@@ -280,9 +280,9 @@ impl MariaDatabase {
     /// A road that the URL does not name: the server tells where it listens.
     fn other_road(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
-        let told = session.query(&self.product.sql("addresses", &[])?, &[])?;
+        let addresses = session.query(&self.product.sql("addresses", &[])?, &[])?;
         let column = |at: usize| {
-            told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
+            addresses.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
         };
         let given = self.roads.given.as_ref();
         let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
@@ -407,7 +407,7 @@ impl Database for MariaDatabase {
         }
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.roads.given.config.patience.heed(interrupt);
+        self.roads.given.config.timeouts.heed(interrupt);
     }
     fn unused_part_of_url(&self) -> Option<String> {
         let (name, ours) = (quote(self.unused_database.as_ref()?), provision::DATABASE);

@@ -101,12 +101,12 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
 /// would run with the rights of our user.
 fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineError> {
     let (proof, adopt) = (sql(session.product, "proof")?, sql(session.product, "adopt")?);
-    let told = session.query(&proof, &[])?;
-    let others = told.get(0, "others").filter(|others| !others.is_empty());
+    let proven = session.query(&proof, &[])?;
+    let others = proven.get(0, "others").filter(|others| !others.is_empty());
     let refused = |what: String, advice: String| {
         Err(EngineError::new(ErrorClass::Privilege, what).advised(advice))
     };
-    if exists && told.get(0, "made") != Some("1") {
+    if exists && proven.get(0, "made") != Some("1") {
         let of =
             others.map(|others| format!(", in which {others} may create,")).unwrap_or_default();
         return refused(
@@ -115,7 +115,7 @@ fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineErro
         );
     }
     if let Some(others) = others {
-        let revoked = match told.get(0, "everywhere") {
+        let revoked = match proven.get(0, "everywhere") {
             Some("1") => {
                 "revoke create, alter, create view, create routine, alter routine on *.*".into()
             }
@@ -126,7 +126,7 @@ fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineErro
             format!("connect as such a user; or, as administrator: {revoked} from {others}"),
         );
     }
-    match told.get(0, "attached") {
+    match proven.get(0, "attached") {
         None | Some("") => Ok(()),
         Some(attached) => refused(
             format!("table {DATABASE}.{attached}, which is not of dbdyno"),
@@ -139,7 +139,7 @@ fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineErro
 /// reason, if it refuses.
 fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
     let of_others = session.query(&sql(session.product, "tried-of-others")?, &[]);
-    if of_others.is_ok_and(|told| told.scalar() == Some("1")) {
+    if of_others.is_ok_and(|proven| proven.scalar() == Some("1")) {
         return Ok(None);
     }
     let (create, drop) =

@@ -8,8 +8,8 @@ use super::options::{ClientOptions, is_on};
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Patience, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, is_system,
-    not_empty, os_user, port_number, unknown_parameter,
+    ConnectTimeouts, Host, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env,
+    is_system, not_empty, os_user, port_number, unknown_parameter,
 };
 use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
@@ -62,7 +62,7 @@ pub(super) struct Config {
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
     /// Of all its connections.
-    pub patience: Patience,
+    pub timeouts: ConnectTimeouts,
 }
 
 /// Settings of a URL before defaults.
@@ -175,12 +175,12 @@ impl Parts {
         let is_remote = hosts.iter().any(|host| matches!(host, Host::Tcp { .. }));
         if let Some(name) = options.unheeded.filter(|_| is_remote && self.mode.is_none()) {
             return Err(bad(format!("{name} of ~/.my.cnf cannot be heeded"))
-                .advised("say in the URL what TLS is to be like: ssl-mode=..."));
+                .advised("set the TLS mode in the URL: ssl-mode=..."));
         }
         let (wants_password, server_key, is_cluster) =
             (!self.no_password, self.server_key, self.is_cluster);
         Ok(Config {
-            patience: Patience::default(),
+            timeouts: ConnectTimeouts::default(),
             product,
             hosts,
             is_cluster,

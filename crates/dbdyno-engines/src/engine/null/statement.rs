@@ -12,7 +12,7 @@
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use super::{as_told, class, wrong};
+use super::{class, ordered_failure, wrong};
 use crate::engine::{EngineError, ErrorClass};
 
 /// A statement, read once and run often.
@@ -72,12 +72,12 @@ impl Directives {
     pub fn run(&mut self) -> Result<u64, EngineError> {
         self.runs += 1;
         if self.runs > self.lost_after {
-            return Err(as_told(ErrorClass::Lost));
+            return Err(ordered_failure(ErrorClass::Lost));
         }
         if let Some((class, every)) = self.fail
             && self.runs.is_multiple_of(every)
         {
-            return Err(as_told(class));
+            return Err(ordered_failure(class));
         }
         if let Some((extra, every)) = self.slow
             && self.runs.is_multiple_of(every)

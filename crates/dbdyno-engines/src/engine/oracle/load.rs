@@ -80,7 +80,7 @@ fn insert(
             return Ok(false);
         }
         let end = load.ids.end.min(next + ARRAY_ROWS);
-        let rows: Vec<Values> = (next..end).map(|id| Values::of(load.rows, id)).collect();
+        let rows: Vec<Values> = (next..end).map(|id| Values::from_row(load.rows, id)).collect();
         let binds: Vec<_> = rows.iter().map(Values::binds).collect();
         let binds: Vec<&[&dyn ToDbValue]> = binds.iter().map(|row| row.as_slice()).collect();
         let done = statement.execute_batch(binds.as_slice().into());
@@ -100,7 +100,7 @@ struct Values {
 }
 
 impl Values {
-    fn of(function: RowFunction, id: u64) -> Self {
+    fn from_row(function: RowFunction, id: u64) -> Self {
         let row = function.row(id);
         let [mut booked_on, mut code, mut filler] = [const { String::new() }; 3];
         row.booked_on_iso(&mut booked_on);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_row_is_bound_in_the_order_of_the_insert() {
-        let values = Values::of(RowFunction { table_rows: 8000, seed: 42 }, 7);
+        let values = Values::from_row(RowFunction { table_rows: 8000, seed: 42 }, 7);
         let types: Vec<bool> = values
             .binds()
             .iter()

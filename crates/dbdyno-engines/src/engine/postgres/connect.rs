@@ -19,7 +19,7 @@ use super::provision::pooled;
 use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD, Pooling};
 use super::wire::Wire;
 use crate::engine::remote::{
-    Host, Laps, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
+    ConnectTimeouts, Host, Laps, Passwords, Stream, Tls, TlsMode, check_peer, first_that_answers,
 };
 use crate::engine::{EngineError, ErrorClass};
 use dbdyno_core::model::Connects;
@@ -89,8 +89,8 @@ pub(super) fn connect(
 ) -> Result<Connection, EngineError> {
     first_that_answers(&config.hosts, |host| {
         let mut connection = connect_host(config, host, passwords, settings)?;
-        let (to, patience) = (host.clone(), config.patience.clone());
-        connection.wire.watch(host.watch(&config.patience, move || answers(&to, &patience)));
+        let (to, timeouts) = (host.clone(), config.timeouts.clone());
+        connection.wire.watch(host.watch(&config.timeouts, move || answers(&to, &timeouts)));
         Ok(connection)
     })
 }
@@ -101,9 +101,9 @@ pub(super) fn application() -> String {
 }
 
 /// True if the server answers a question that needs no login, on a connection of its own.
-fn answers(host: &Host, patience: &Patience) -> bool {
-    host.connect(patience).is_ok_and(|(mut stream, _)| {
-        stream.set_read_timeout(Some(patience.connect_timeout()));
+fn answers(host: &Host, timeouts: &ConnectTimeouts) -> bool {
+    host.connect(timeouts).is_ok_and(|(mut stream, _)| {
+        stream.set_read_timeout(Some(timeouts.connect_timeout()));
         asked(&mut stream).is_ok()
     })
 }
@@ -115,13 +115,13 @@ fn connect_host(
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
     let mut opened = Connects { opened: 1, ..Connects::default() };
-    let (stream, local) = open(host, &config.tls, &config.patience, &mut opened)?;
+    let (stream, local) = open(host, &config.tls, &config.timeouts, &mut opened)?;
     let mut laps = Laps::begin();
     if config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
     let mut wire = Wire::new(stream);
-    wire.read_timeout(Some(config.patience.connect_timeout()));
+    wire.read_timeout(Some(config.timeouts.connect_timeout()));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
     // With our process id: a session tells those of this process from those of another.
     let application = application();
@@ -137,7 +137,7 @@ fn connect_host(
     let cancel_key = CancelKey {
         host: host.clone(),
         tls: config.tls.clone(),
-        patience: config.patience.clone(),
+        timeouts: config.timeouts.clone(),
         pid: 0,
         secret: 0,
     };
@@ -166,24 +166,24 @@ const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 fn open(
     host: &Host,
     tls: &Tls,
-    patience: &Patience,
+    timeouts: &ConnectTimeouts,
     opened: &mut Connects,
 ) -> Result<(Stream, bool), EngineError> {
     let mut laps = Laps::begin();
-    let (mut stream, local) = host.connect(patience)?;
+    let (mut stream, local) = host.connect(timeouts)?;
     opened.reach_s = laps.lap_s();
     let name = match host {
         Host::Tcp { name, .. } if tls.mode != TlsMode::Disable => name,
         _ => return Ok((stream, local)),
     };
-    stream.set_read_timeout(Some(patience.connect_timeout()));
+    stream.set_read_timeout(Some(timeouts.connect_timeout()));
     let outcome = encrypted(stream, name, tls);
     opened.encrypt_s = laps.lap_s();
     match outcome {
         Ok(stream) => Ok((stream, local)),
         // As good as the server can. A new connection: what was said on this one is not what a
         // login begins with.
-        Err(_) if tls.mode == TlsMode::Prefer => host.connect(patience),
+        Err(_) if tls.mode == TlsMode::Prefer => host.connect(timeouts),
         Err(error) => Err(error),
     }
 }
@@ -415,7 +415,7 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
 pub(super) struct CancelKey {
     pub host: Host,
     pub tls: Tls,
-    pub patience: Patience,
+    pub timeouts: ConnectTimeouts,
     /// 0 = the server gave none.
     pub pid: i32,
     pub secret: i32,
@@ -426,7 +426,7 @@ impl CancelKey {
     /// cancel the statement that runs; nothing happens if none runs. False if nobody answers.
     pub(super) fn cancel(&self) -> bool {
         let mut opened = Connects::default();
-        let Ok((stream, _)) = open(&self.host, &self.tls, &self.patience, &mut opened) else {
+        let Ok((stream, _)) = open(&self.host, &self.tls, &self.timeouts, &mut opened) else {
             return false;
         };
         if self.pid == 0 {
@@ -434,7 +434,7 @@ impl CancelKey {
         }
         let mut request = BytesMut::new();
         frontend::cancel_request(self.pid, self.secret, &mut request);
-        let (mut wire, limit) = (Wire::new(stream), self.patience.connect_timeout());
+        let (mut wire, limit) = (Wire::new(stream), self.timeouts.connect_timeout());
         wire.read_timeout(Some(limit));
         let asked_at = Instant::now();
         if wire.send(&request).is_ok() {

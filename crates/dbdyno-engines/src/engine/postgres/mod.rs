@@ -9,7 +9,7 @@
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
 //! processes, `pooler` finds out what a pooler does, `again` keeps those ready that are asked again
 //! and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
-//! drive, `copy` loads, `keeper` keeps results.
+//! drive, `copy` loads, `results_backend` stores results.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -251,7 +251,7 @@ impl PgDatabase {
         kept.retain(|session| !ours.contains(session));
         let can_force = self.version >= Version(vec![FORCES_FROM]);
         let tell = if can_force { "tell-counts" } else { "tell-counts-later" };
-        let tell = provision::told_sql(tell, since)?;
+        let tell = provision::progress_sql(tell, since)?;
         let mut held = Vec::new();
         while !kept.is_empty() {
             let mut session = self.session_on(&road, &[])?;
@@ -441,7 +441,7 @@ impl Database for PgDatabase {
         cancel_all(&self.running.all(), &CancelKey::cancel);
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.roads.given.config.patience.heed(interrupt);
+        self.roads.given.config.timeouts.heed(interrupt);
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
@@ -458,14 +458,14 @@ impl Database for PgDatabase {
             let what = "nodes=all names a cluster, and a pooler is one place";
             return Err(EngineError::new(ErrorClass::Usage, what).advised("leave nodes out"));
         }
-        let patience = self.roads.given.config.patience.clone();
-        let config = Config { pooling: Pooling::Transactions, patience, ..config };
+        let timeouts = self.roads.given.config.timeouts.clone();
+        let config = Config { pooling: Pooling::Transactions, timeouts, ..config };
         let passwords = Arc::new(Passwords::new(url::SOURCES, password));
         let road = Route { config, passwords };
         let [mut one, mut other] = [self.session_on(&road, &[])?, self.session_on(&road, &[])?];
         for session in [&mut one, &mut other] {
             // Where one session is all that it has, the second would wait for minutes.
-            session.wire.read_timeout(Some(road.config.patience.connect_timeout()));
+            session.wire.read_timeout(Some(road.config.timeouts.connect_timeout()));
         }
         let mut found = pooler::explore(&mut self.open_session(&[])?, [&mut one, &mut other])?;
         drop((one, other));

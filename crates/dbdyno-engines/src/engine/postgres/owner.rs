@@ -25,8 +25,8 @@ impl Schema {
     /// It belongs to somebody else, was not made by us, others may create in it, or something is
     /// attached to a table that would run with it; the line says whose it is.
     pub(super) fn is_there(self, session: &mut PgSession) -> Result<bool, EngineError> {
-        let told = session.query(&self.sql("schema")?, &[])?;
-        let Some(row) = told.rows.first() else { return Ok(false) };
+        let schema = session.query(&self.sql("schema")?, &[])?;
+        let Some(row) = schema.rows.first() else { return Ok(false) };
         let column = |at: usize| row.get(at).and_then(|cell| cell.as_deref()).unwrap_or_default();
         let (name, user, owner) = (self.name, column(0), column(1));
         if column(2) != "1" {

@@ -65,8 +65,8 @@ fn alone(error: EngineError) -> EngineError {
 
 /// Product and version, as its console tells whoever may ask it.
 pub(super) fn named(mut console: PgSession) -> Option<String> {
-    let told = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
-    told.scalar().filter(|name| !name.is_empty()).map(String::from)
+    let version = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
+    version.scalar().filter(|name| !name.is_empty()).map(String::from)
 }
 
 fn cell(rows: &Rows, at: usize) -> &str {

@@ -43,7 +43,7 @@ pub(super) fn named_sql(application: &str, backends: &[u32]) -> Result<String, E
 }
 
 /// Makes a session tell its counts; true of one that began after this moment of the server's clock.
-pub(super) fn told_sql(block: &str, since: &str) -> Result<String, EngineError> {
+pub(super) fn progress_sql(block: &str, since: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("since", since)])
 }
 

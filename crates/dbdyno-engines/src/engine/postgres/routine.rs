@@ -20,12 +20,12 @@ pub(super) fn run(
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let columns = prepare(wire, &routine.call)?;
-    let told = SliceResult::default();
+    let progress = SliceResult::default();
     slices::run(
         order,
         &routine.call,
         pacer,
-        RoutineSession { wire, call: &routine.call, columns, told },
+        RoutineSession { wire, call: &routine.call, columns, progress },
     )
 }
 
@@ -36,41 +36,41 @@ struct RoutineSession<'a> {
     /// Of the row that it returns.
     columns: Vec<String>,
     /// The counts that the call under way has told so far.
-    told: SliceResult,
+    progress: SliceResult,
 }
 
 impl slices::Routines for RoutineSession<'_> {
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
-        self.told = SliceResult::default();
-        let mut result = call(self.wire, self.call, &self.columns, values, &mut self.told)?;
+        self.progress = SliceResult::default();
+        let mut result = call(self.wire, self.call, &self.columns, values, &mut self.progress)?;
         // Samples are those since the last message.
         let last = std::mem::take(&mut result.samples_us);
-        result.samples_us = std::mem::take(&mut self.told.samples_us);
+        result.samples_us = std::mem::take(&mut self.progress.samples_us);
         result.samples_us.extend(last);
         Ok(result)
     }
-    fn told(&mut self) -> SliceResult {
-        std::mem::take(&mut self.told)
+    fn last_progress(&mut self) -> SliceResult {
+        std::mem::take(&mut self.progress)
     }
 }
 
 /// The beginning of the messages by which a routine tells what it has committed; see
 /// `catalog/harness/postgres.sql`.
-const TELLS: &[u8] = b"dbdyno: ";
+const PROGRESS: &[u8] = b"dbdyno: ";
 
 /// Takes what a routine tells; other messages tell nothing.
-fn take_told(body: &[u8], told: &mut SliceResult) -> Result<(), EngineError> {
+fn take_progress(body: &[u8], progress: &mut SliceResult) -> Result<(), EngineError> {
     let fields = body.split(|byte| *byte == 0).filter_map(|field| field.split_first());
     let mut texts = fields.filter(|(kind, _)| **kind == b'M').map(|(_, text)| text);
-    let Some(words) = texts.next().and_then(|text| text.strip_prefix(TELLS)) else {
+    let Some(words) = texts.next().and_then(|text| text.strip_prefix(PROGRESS)) else {
         return Ok(());
     };
-    let earlier = std::mem::take(&mut told.samples_us);
+    let earlier = std::mem::take(&mut progress.samples_us);
     for word in String::from_utf8_lossy(words).split(' ') {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        told.set(name, value)?;
+        progress.set(name, value)?;
     }
-    told.samples_us.splice(0..0, earlier);
+    progress.samples_us.splice(0..0, earlier);
     Ok(())
 }
 
@@ -99,7 +99,7 @@ fn call(
     call: &BoundStatement,
     columns: &[String],
     values: &[i64],
-    told: &mut SliceResult,
+    progress: &mut SliceResult,
 ) -> Result<SliceResult, EngineError> {
     send_call(wire, values).map_err(|error| {
         EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name))
@@ -109,7 +109,7 @@ fn call(
     wire.until_ready(&call.sql, |tag, body| {
         match tag {
             b'D' => result = Some(read_result(body, columns)?),
-            b'N' => take_told(body, told)?,
+            b'N' => take_progress(body, progress)?,
             _ => {}
         }
         Ok(())
@@ -183,16 +183,22 @@ mod tests {
 
     #[test]
     fn what_a_routine_tells_is_the_sum_so_far_and_samples_follow_one_another() {
-        let mut told = SliceResult::default();
-        let tell = |told: &mut SliceResult, text: &str| {
+        let mut progress = SliceResult::default();
+        let tell = |progress: &mut SliceResult, text: &str| {
             let body = format!("SINFO\0VINFO\0C00000\0Mdbdyno: {text}\0WPL/pgSQL\0\0");
-            take_told(body.as_bytes(), told).unwrap();
+            take_progress(body.as_bytes(), progress).unwrap();
         };
-        tell(&mut told, "ops=7 rows=9 commits=7 seed=11 elapsed_us=50000.5 samples_us={1.5,2}");
-        tell(&mut told, "ops=12 rows=14 commits=12 seed=13 elapsed_us=100000 samples_us={3}");
-        assert_eq!((told.ops, told.rows, told.commits, told.seed), (12, 14, 12, 13));
-        assert_eq!((told.elapsed_us, &told.samples_us[..]), (100_000.0, &[1.5, 2.0, 3.0][..]));
-        take_told(b"SNOTICE\0Mops=99\0\0", &mut told).unwrap();
-        assert_eq!(told.ops, 12, "others say something else");
+        tell(&mut progress, "ops=7 rows=9 commits=7 seed=11 elapsed_us=50000.5 samples_us={1.5,2}");
+        tell(&mut progress, "ops=12 rows=14 commits=12 seed=13 elapsed_us=100000 samples_us={3}");
+        assert_eq!(
+            (progress.ops, progress.rows, progress.commits, progress.seed),
+            (12, 14, 12, 13)
+        );
+        assert_eq!(
+            (progress.elapsed_us, &progress.samples_us[..]),
+            (100_000.0, &[1.5, 2.0, 3.0][..])
+        );
+        take_progress(b"SNOTICE\0Mops=99\0\0", &mut progress).unwrap();
+        assert_eq!(progress.ops, 12, "others say something else");
     }
 }

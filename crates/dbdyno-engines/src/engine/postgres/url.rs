@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::remote::{
-    Host, Patience, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home,
-    is_system, os_user, port_number, unknown_parameter,
+    ConnectTimeouts, Host, Routable, Tls, TlsMode, Url, bad_url as bad, every_host, from_env,
+    in_home, is_system, os_user, port_number, unknown_parameter,
 };
 use crate::engine::{EngineError, ErrorClass};
 use dbdyno_core::error::quote;
@@ -38,7 +38,7 @@ pub(super) struct Config {
     pub binding: Binding,
     pub methods: Methods,
     /// Of all its connections.
-    pub patience: Patience,
+    pub timeouts: ConnectTimeouts,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
     /// Pooler at the other end.
@@ -230,7 +230,7 @@ impl Parts {
             (None, None) => Binding::default(),
         };
         Ok(Config {
-            patience: Patience::default(),
+            timeouts: ConnectTimeouts::default(),
             hosts,
             is_cluster: self.is_cluster,
             user,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Patience, Stream, Watch};
+use super::{ConnectTimeouts, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Time that a server has to close a connection before we do.
@@ -46,11 +46,11 @@ impl Host {
     /// If nobody answers.
     pub(in crate::engine) fn connect(
         &self,
-        patience: &Patience,
+        timeouts: &ConnectTimeouts,
     ) -> Result<(Stream, bool), EngineError> {
         let connected = match self {
-            Host::Socket(path) => Stream::to_socket(path, patience).map(|stream| (stream, true)),
-            Host::Tcp { name, port } => Stream::to_port(name, *port, patience),
+            Host::Socket(path) => Stream::to_socket(path, timeouts).map(|stream| (stream, true)),
+            Host::Tcp { name, port } => Stream::to_port(name, *port, timeouts),
         };
         connected.map_err(|error| {
             EngineError::new(
@@ -79,12 +79,12 @@ impl Host {
     /// asks at a time.
     pub(in crate::engine) fn watch(
         &self,
-        patience: &Patience,
+        timeouts: &ConnectTimeouts,
         answers: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Watch {
-        let (address, patience) = (self.address(), patience.clone());
+        let (address, timeouts) = (self.address(), timeouts.clone());
         Arc::new(move || {
-            let answered = patience.answers(&address, &answers);
+            let answered = timeouts.answers(&address, &answers);
             answered.then_some(()).ok_or("it does not answer any more")
         })
     }

@@ -7,9 +7,9 @@ use dbdyno_core::sql::{Values, parse_blocks, statement, substitute};
 
 mod channel;
 mod connect;
+mod connect_timeouts;
 mod files;
 mod password;
-mod patience;
 mod peer;
 mod polling_session;
 mod process;
@@ -24,9 +24,9 @@ pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{FIRST_TO_CLOSE, Host, Laps, broken, first_that_answers, lost};
+pub(in crate::engine) use connect_timeouts::{CONNECT_TIMEOUT, ConnectTimeouts};
 pub(in crate::engine) use files::{check_private_key, in_home, private_text};
 pub(in crate::engine) use password::Passwords;
-pub(in crate::engine) use patience::{CONNECT_TIMEOUT, Patience};
 pub(in crate::engine) use peer::check_peer;
 pub(in crate::engine) use polling_session::PollingSession;
 pub(in crate::engine) use process::{Claimed, directory};

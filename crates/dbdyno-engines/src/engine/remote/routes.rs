@@ -178,7 +178,7 @@ pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
 mod tests {
     use std::net::TcpListener;
 
-    use super::super::{Patience, first_that_answers};
+    use super::super::{ConnectTimeouts, first_that_answers};
     use super::*;
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
             // A machine without IPv6 has nothing to try there.
             let Ok(listener) = TcpListener::bind((address, 0)) else { return true };
             let port = listener.local_addr().unwrap().port().to_string();
-            let connect = |host: &Host| host.connect(&Patience::default());
+            let connect = |host: &Host| host.connect(&ConnectTimeouts::default());
             first_that_answers(&on_loopback(&port).unwrap(), connect)
                 .is_ok_and(|(_, is_local)| is_local)
         };

@@ -19,7 +19,7 @@ use rustix::net::{
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use super::patience::{LOOK, Patience, Wait};
+use super::connect_timeouts::{ConnectTimeouts, POLL_INTERVAL, Wait};
 use super::tls::end_point;
 
 /// An idle connection tells after so long that it still is.
@@ -39,7 +39,7 @@ struct Plain {
     read_timeout: Option<Duration>,
     /// Watches for waits without a limit: asked in order whenever the server has been silent.
     watches: Vec<Watch>,
-    patience: Patience,
+    timeouts: ConnectTimeouts,
 }
 
 /// Check whether a silent server may still answer; if not, the reason.
@@ -52,41 +52,44 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream::over(Socket::Unix(socket), Patience::default())
+        Stream::over(Socket::Unix(socket), ConnectTimeouts::default())
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream::over(Socket::Tcp(socket), Patience::default())
+        Stream::over(Socket::Tcp(socket), ConnectTimeouts::default())
     }
 }
 
 impl Stream {
-    fn over(socket: Socket, patience: Patience) -> Stream {
-        let plain = Plain { socket, read_timeout: None, watches: Vec::new(), patience };
+    fn over(socket: Socket, timeouts: ConnectTimeouts) -> Stream {
+        let plain = Plain { socket, read_timeout: None, watches: Vec::new(), timeouts };
         // A wait until there is room to write ends now and then, as one to read does. Best effort:
         // without it such a wait ends with the connection.
-        let _ = sockopt::set_socket_timeout(plain.descriptor(), Timeout::Send, Some(LOOK));
+        let _ = sockopt::set_socket_timeout(plain.descriptor(), Timeout::Send, Some(POLL_INTERVAL));
         Stream { plain, tls: None }
     }
 
     /// Connects to a Unix socket.
-    pub(in crate::engine) fn to_socket(path: &Path, patience: &Patience) -> io::Result<Stream> {
-        let socket = connected(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, patience)?;
-        Ok(Stream::over(Socket::Unix(socket.into()), patience.clone()))
+    pub(in crate::engine) fn to_socket(
+        path: &Path,
+        timeouts: &ConnectTimeouts,
+    ) -> io::Result<Stream> {
+        let socket = connected(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, timeouts)?;
+        Ok(Stream::over(Socket::Unix(socket.into()), timeouts.clone()))
     }
 
     /// Connects to the first address of a host that answers; true if that is a loopback address.
     pub(in crate::engine) fn to_port(
         name: &str,
         port: u16,
-        patience: &Patience,
+        timeouts: &ConnectTimeouts,
     ) -> io::Result<(Stream, bool)> {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
         for address in (name, port).to_socket_addrs()? {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            match connected(family, &address, patience) {
+            match connected(family, &address, timeouts) {
                 Ok(socket) => {
                     let stream = TcpStream::from(socket);
                     stream.set_nodelay(true)?;
@@ -94,7 +97,7 @@ impl Stream {
                     // for the end of a long test.
                     let _ = sockopt::set_socket_keepalive(&stream, true);
                     let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
-                    let stream = Stream::over(Socket::Tcp(stream), patience.clone());
+                    let stream = Stream::over(Socket::Tcp(stream), timeouts.clone());
                     return Ok((stream, address.ip().is_loopback()));
                 }
                 Err(error) => failure = error,
@@ -273,7 +276,7 @@ fn invalid(error: rustls::Error) -> io::Error {
 impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
-        let mut wait = Wait::new(&self.patience, self.read_timeout);
+        let mut wait = Wait::new(&self.timeouts, self.read_timeout);
         while !is_ready(self.descriptor(), PollFlags::IN, wait.step())? {
             self.look(&mut wait)?;
         }
@@ -308,11 +311,11 @@ fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::
 fn connected(
     family: AddressFamily,
     address: &impl SocketAddrArg,
-    patience: &Patience,
+    timeouts: &ConnectTimeouts,
 ) -> io::Result<OwnedFd> {
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, Timeout::Send, Some(LOOK))?;
-    let mut wait = Wait::new(patience, Some(patience.connect_timeout()));
+    sockopt::set_socket_timeout(&socket, Timeout::Send, Some(POLL_INTERVAL))?;
+    let mut wait = Wait::new(timeouts, Some(timeouts.connect_timeout()));
     loop {
         match connect(&socket, address) {
             Ok(()) | Err(Errno::ISCONN) => return Ok(socket),
@@ -342,7 +345,7 @@ impl Read for Plain {
 impl Write for Plain {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut wait = Wait::new(&self.patience, self.read_timeout);
+        let mut wait = Wait::new(&self.timeouts, self.read_timeout);
         loop {
             let written = match &self.socket {
                 Socket::Unix(socket) => (&*socket).write(bytes),

@@ -76,7 +76,7 @@ impl<'c> Prepared<'c> {
         Ok(Counted { rows, hits: u64::try_from(sum).unwrap_or(0) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_each(
         &mut self,
         binds: &[i64],

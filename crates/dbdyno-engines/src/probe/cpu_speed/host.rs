@@ -71,7 +71,7 @@ impl Host {
         let chosen = self.chosen(&working.unwrap_or_default());
         let look =
             |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
-        let looks: Vec<Look> = chosen.iter().filter_map(look).collect();
+        let looks: Vec<CpuSample> = chosen.iter().filter_map(look).collect();
         let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
         CpuSpeedSample { late_s, runnable, cpu_s: own_cpu_s(), ..together(&looks) }
     }
@@ -91,7 +91,7 @@ impl Host {
 }
 
 /// Sample of one CPU.
-struct Look {
+struct CpuSample {
     pace: Option<CpuSpeed>,
     walk_s: Option<f64>,
     /// 1 = as when the run began.
@@ -100,17 +100,17 @@ struct Look {
 }
 
 /// None if the processor may not be used any more.
-fn look(processor: &Processor, works: bool, walk: &mut Walk) -> Option<Look> {
+fn look(processor: &Processor, works: bool, walk: &mut Walk) -> Option<CpuSample> {
     stay_on(processor.number)?;
     let work_s = integers_s().filter(|_| works);
     let pace = work_s.map(|work_s| CpuSpeed { work_s, speed: processor.first_s / work_s });
     let walk_s = walk_s(walk);
     let walk_speed = processor.first_walk_s.zip(walk_s).map(|(first_s, walk_s)| first_s / walk_s);
-    Some(Look { pace, walk_s, walk_speed, mhz: mhz(processor.number) })
+    Some(CpuSample { pace, walk_s, walk_speed, mhz: mhz(processor.number) })
 }
 
-fn together(looks: &[Look]) -> CpuSpeedSample {
-    let mean = |of: &dyn Fn(&Look) -> Option<f64>| {
+fn together(looks: &[CpuSample]) -> CpuSpeedSample {
+    let mean = |of: &dyn Fn(&CpuSample) -> Option<f64>| {
         let known: Vec<f64> = looks.iter().filter_map(of).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_pace_is_the_mean_of_the_processors_that_worked_without_a_break() {
-        let look = |speed: Option<f64>| Look {
+        let look = |speed: Option<f64>| CpuSample {
             pace: speed.map(|speed| CpuSpeed { work_s: 1e-4 / speed, speed }),
             walk_s: Some(2e-4),
             walk_speed: speed,

@@ -51,7 +51,7 @@ pub(super) fn figure(chart: &Chart) -> Markup {
 pub(super) fn drawing(chart: &Chart) -> Markup {
     let drawn = drawn(chart);
     let is_named = is_named(&drawn);
-    let plot = Plot::of(chart, &drawn, is_named);
+    let plot = Plot::new(chart, &drawn, is_named);
     html! {
         @if !is_named && drawn.len() > 1 { (legend(&drawn)) }
         svg.plot width="100%" height=(short(HEIGHT)) role="img" aria-label=(spoken(chart)) { "\n"
@@ -129,7 +129,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn of(chart: &Chart, drawn: &[&Series], is_named: bool) -> Plot {
+    fn new(chart: &Chart, drawn: &[&Series], is_named: bool) -> Plot {
         let points = || drawn.iter().flat_map(|series| &series.points);
         let x_ticks = ticks(&chart.x, points().map(|point| point.x));
         let y_ticks = match chart.y.unit.as_deref() {
@@ -357,7 +357,7 @@ mod tests {
         let mut chart = chart();
         chart.y.scale = Scale::Log10;
         chart.series[0].points[0] = Point { x: 1.0, y: 0.9, high: Some(1.1), ..Point::default() };
-        let plot = Plot::of(&chart, &[&chart.series[0]], false);
+        let plot = Plot::new(&chart, &[&chart.series[0]], false);
         assert_eq!(plot.y_ticks, [0.1, 1.0, 10.0]);
     }
 
@@ -412,7 +412,7 @@ mod tests {
         for part in ["cache &lt;1&gt;</text>", "16.0 MB</text>", "device</text>"] {
             assert!(html.contains(part), "no {part} in {html}");
         }
-        let plot = Plot::of(&drawn, &[&drawn.series[0]], false);
+        let plot = Plot::new(&drawn, &[&drawn.series[0]], false);
         assert_eq!(plot.y_ticks.last(), Some(&100.0), "a level above all points is in sight");
         assert!(!drawing(&chart()).into_string().contains("level"));
     }

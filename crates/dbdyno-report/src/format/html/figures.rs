@@ -160,7 +160,7 @@ const MAX_LABELS: usize = 5;
 
 /// A row per group, three drawings on the same axes.
 pub(super) fn panels(panels: &Panels, language: Language) -> Markup {
-    let axes = Axes::of(panels);
+    let axes = Axes::from_panels(panels);
     html! {
         div.panels { "\n"
             div.row.heads { div {} @for (title, about) in &panels.heads { div { strong { (title) } " " span { (about) } } } } "\n"
@@ -190,7 +190,7 @@ struct Axes {
 }
 
 impl Axes {
-    fn of(panels: &Panels) -> Axes {
+    fn from_panels(panels: &Panels) -> Axes {
         let points =
             || panels.rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points);
         let (least, most) = points().fold((1.0_f64, 1.0_f64), |(least, most), point| {

@@ -7,7 +7,7 @@ use super::svg::{self, Shape, Span, mark, rule, sign, stretched, text};
 use super::{block, chart, figures, table};
 use crate::Language;
 use crate::picture::{
-    Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Said, Spark, Tick, Times,
+    Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Spark, StyledText, Tick, Times,
 };
 
 /// The content of the body.
@@ -31,7 +31,7 @@ pub(super) fn foot(language: Language) -> Markup {
     }
 }
 
-fn said(parts: &[Said]) -> Markup {
+fn styled(parts: &[StyledText]) -> Markup {
     html! { @for part in parts { @if part.is_strong { strong { (part.text) } } @else { (part.text) } } }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn head(head: &Head, title: &str, language: Language) -> Markup {
         header.head { "\n"
             p.bar { span { strong { "dbdyno" } " " (head.kind) } span { (head.stamp) } } "\n"
             div.lead { "\n"
-                div { h1 { (title) } "\n" @if !head.answer.is_empty() { p.answer { (said(&head.answer)) } "\n" } } "\n"
+                div { h1 { (title) } "\n" @if !head.answer.is_empty() { p.answer { (styled(&head.answer)) } "\n" } } "\n"
                 (trust(head, language))
             } "\n"
             (shares(head))
@@ -153,7 +153,7 @@ fn card(card: &Card, language: Language) -> Markup {
             div.top { h3 { (card.group) @if !card.title.is_empty() { " " span { (card.title) } } } (verdict(card.mark, &card.verdict)) } "\n"
             p.what { strong { (card.label) } " " (card.about) } "\n"
             p.big { strong { (card.value) @if !card.suffix.is_empty() { i { "\u{202f}" (card.suffix) } } } " " span { (card.unit) } } "\n"
-            p.pair { (said(&card.pair)) } "\n"
+            p.pair { (styled(&card.pair)) } "\n"
             @if let Some(found) = &card.spark { (spark(found, language)) }
             @if !card.times.is_empty() { (times(card)) }
             @if !card.chips.is_empty() { p.chips { @for chip in &card.chips { (self::chip(chip)) " " } } "\n" }

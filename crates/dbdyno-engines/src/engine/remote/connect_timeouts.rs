@@ -1,0 +1,185 @@
+//! Limits for connections that wait for a server, and the reasons to give up: a server that is
+//! known not to answer, and a request to stop.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Interval at which a waiting thread checks whether to go on.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Longest silence of a server before it is asked by another connection; an answer is good for as
+/// long.
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for one address, and for each answer until the login is done.
+pub(in crate::engine) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same after an interrupt.
+const HURRIED_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest wait after an interrupt for what is under way, which is being cancelled meanwhile.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Timeouts of connections, and the request to stop, which shortens them. Shared by all connections
+/// of a database.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct ConnectTimeouts(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Set when somebody wants the end.
+    interrupt: OnceLock<Arc<AtomicBool>>,
+    /// After an interrupt a server did not answer any more: nobody waits for anything.
+    is_over: AtomicBool,
+    /// Last answers of servers, by address.
+    asked: Mutex<BTreeMap<String, Arc<Mutex<Option<LastAnswer>>>>>,
+}
+
+/// Time of the last question to a server, and whether it answered.
+type LastAnswer = (Instant, bool);
+
+/// All are equal: they are no part of where a connection leads.
+impl PartialEq for ConnectTimeouts {
+    fn eq(&self, _: &ConnectTimeouts) -> bool {
+        true
+    }
+}
+
+impl Eq for ConnectTimeouts {}
+
+impl ConnectTimeouts {
+    /// From now on connections hurry once this flag is set. The first flag counts.
+    pub(in crate::engine) fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.0.interrupt.get_or_init(|| interrupt);
+    }
+
+    /// True once somebody wants the end.
+    pub(super) fn is_hurried(&self) -> bool {
+        self.0.interrupt.get().is_some_and(|interrupt| interrupt.load(Relaxed))
+    }
+
+    /// Longest wait for one address, and for each answer until the login is done.
+    pub(in crate::engine) fn connect_timeout(&self) -> Duration {
+        if self.is_hurried() { HURRIED_TIMEOUT } else { CONNECT_TIMEOUT }
+    }
+
+    /// True if the server at an address answers: asks, unless that was done just now. Of many that
+    /// wait one asks for all.
+    pub(super) fn answers(&self, address: &str, ask: impl FnOnce() -> bool) -> bool {
+        let all = self.0.asked.lock();
+        let asked = all
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(address.to_owned())
+            .or_default()
+            .clone();
+        let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        match *asked {
+            Some((at, answered)) if at.elapsed() < SILENCE_TIMEOUT => answered,
+            _ => {
+                let answered = ask();
+                *asked = Some((Instant::now(), answered));
+                answered
+            }
+        }
+    }
+}
+
+/// One wait for a server.
+pub(super) struct Wait<'a> {
+    timeouts: &'a ConnectTimeouts,
+    /// The longest; none = for ever.
+    limit: Option<Duration>,
+    began: Option<Instant>,
+    /// Time at which a request to stop was first seen.
+    hurried: Option<Instant>,
+    asked: Duration,
+}
+
+impl<'a> Wait<'a> {
+    pub(super) fn new(timeouts: &'a ConnectTimeouts, limit: Option<Duration>) -> Self {
+        Wait { timeouts, limit, began: None, hurried: None, asked: Duration::ZERO }
+    }
+
+    /// Time to wait before the next [`Wait::look`].
+    pub(super) fn step(&self) -> Duration {
+        let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        self.limit.map_or(POLL_INTERVAL, |limit| limit.saturating_sub(passed).min(POLL_INTERVAL))
+    }
+
+    /// Called whenever nothing has come for a [`Wait::step`]; `ask` asks the server otherwise.
+    ///
+    /// # Errors
+    /// `TimedOut`, with the reason: nobody waits any longer.
+    pub(super) fn look(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
+        let given_up = |why: &'static str| Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        // The first look comes a step after the start: the clock need not be read before.
+        let step = self.step();
+        let began = *self.began.get_or_insert_with(|| Instant::now() - step);
+        let passed = began.elapsed();
+        if self.timeouts.0.is_over.load(Relaxed) {
+            return given_up("it was silent when the end was wanted");
+        }
+        if self.limit.is_some_and(|limit| passed >= limit) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if self.timeouts.is_hurried()
+            && self.hurried.get_or_insert_with(Instant::now).elapsed() >= CANCEL_TIMEOUT
+        {
+            // A session alone may hang: the others go on.
+            if ask().is_err() {
+                self.timeouts.0.is_over.store(true, Relaxed);
+            }
+            return given_up("it was silent when the end was wanted");
+        }
+        if self.limit.is_none() && passed >= self.asked + SILENCE_TIMEOUT {
+            self.asked = passed;
+            return ask().or_else(given_up);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_that_wait_one_asks() {
+        let timeouts = ConnectTimeouts::default();
+        assert!(!timeouts.answers("a", || false));
+        assert!(!timeouts.answers("a", || panic!("it was asked just now")));
+        assert!(timeouts.answers("b", || true));
+    }
+
+    #[test]
+    fn who_wants_the_end_waits_for_no_server_that_is_silent() {
+        let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(false)));
+        timeouts.heed(Arc::clone(&interrupt));
+        let mut wait = Wait::new(&timeouts, None);
+        wait.look(&|| Err("no")).unwrap();
+        assert_eq!(timeouts.connect_timeout(), CONNECT_TIMEOUT);
+        interrupt.store(true, Relaxed);
+        wait.look(&|| Err("no")).unwrap(); // what is under way is being cancelled
+        wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
+        // The server answers others: only this one is given up.
+        assert!(wait.look(&|| Ok(())).is_err() && !timeouts.0.is_over.load(Relaxed));
+        assert!(wait.look(&|| Err("no")).is_err());
+        let mut other = Wait::new(&timeouts, None);
+        assert!(other.look(&|| panic!("it is known to be silent")).is_err());
+        assert!(timeouts.connect_timeout() < CANCEL_TIMEOUT);
+    }
+
+    #[test]
+    fn a_server_that_is_silent_for_long_is_asked_and_given_up_if_it_does_not_answer() {
+        let timeouts = ConnectTimeouts::default();
+        let mut wait = Wait::new(&timeouts, None);
+        wait.look(&|| panic!("too early")).unwrap();
+        wait.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
+        wait.look(&|| Ok(())).unwrap();
+        wait.look(&|| panic!("it has answered")).unwrap();
+        wait.began = Instant::now().checked_sub(3 * SILENCE_TIMEOUT); // long after it was asked last
+        assert_eq!(wait.look(&|| Err("no")).unwrap_err().to_string(), "no");
+        let mut limited = Wait::new(&timeouts, Some(SILENCE_TIMEOUT));
+        limited.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
+        assert!(limited.look(&|| panic!("a wait with a limit ends by itself")).is_err());
+    }
+}

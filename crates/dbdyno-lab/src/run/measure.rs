@@ -1,0 +1,614 @@
+//! The tests of a plan, in order: each ramp step is measured, judged and stored before the next
+//! begins.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::deferred_work::CatchUp;
+use super::evict::Evictor;
+use super::instrument::SampleCost;
+use super::numbers::{Number, Numbers};
+use super::probing::Probing;
+use super::schedule::{self, Answers, ScheduledRamp, ServerStart};
+use super::server_evidence::ServerEvidence;
+use super::sync::SyncProbe;
+use super::test_execution::{TestExecution, UnjudgedTest};
+use super::{Event, Sink};
+use crate::store::Store;
+use crate::test_runner::{Interrupt, Outcome, Workers};
+use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
+use dbdyno_core::analysis::{self, JudgeContext, durability, sustained};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{
+    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
+    Status, TestResult, TestSpec, Verdict, Window,
+};
+use dbdyno_engines::engine::{Database, ErrorClass};
+use dbdyno_engines::host::processors;
+
+/// Seconds in which a mix is found, at most.
+const MIX_S: f64 = 2.0;
+
+/// Longest time for which a server may report that it starts or recovers from a crash.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+/// Interval at which that is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Context of measuring.
+pub struct MeasureContext<'a> {
+    /// Open database that the tests run against.
+    pub database: &'a dyn Database,
+    /// Plan of the run, with every statement.
+    pub plan: &'a Plan,
+    /// Facts of the loaded data set as a selection sees them.
+    pub facts: &'a dyn Fn(&Selection) -> Facts,
+    /// Row function of the data set, for bulk loads.
+    pub rows: RowFunction,
+    /// Number of the run in the results file.
+    pub run_id: i64,
+    /// Server start and data load that the tests belong to.
+    pub server_start: &'a ServerStart,
+    /// Flag by which the user ends the run.
+    pub interrupt: &'a Interrupt,
+    /// True if the database runs inside our process.
+    pub in_process: bool,
+    /// Before the tests of a workload, each time: checks its answers, if that is asked for, and
+    /// reads its tables into the cache. Gives what keeps its other tables out of the operating
+    /// system's cache.
+    pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
+    /// The database's device, if it is known and the plan has commits.
+    pub sync: Option<&'a SyncProbe>,
+    /// Catch-up after a test, if the database can be made to do it and the plan has commits.
+    pub catch_up: Option<&'a CatchUp<'a>>,
+    /// Sources of server-side evidence.
+    pub evidence: ServerEvidence,
+    /// Longest absence of the database after a test in which it was lost.
+    pub back_within: Duration,
+    /// The other side of an A/B test is measured at the same time.
+    pub is_duet: bool,
+    /// Said against every figure of an engine's version that nobody has confirmed.
+    pub unconfirmed: Option<Reason>,
+    /// To a server elsewhere; see [`JudgeContext`].
+    pub round_trip_s: Option<f64>,
+    /// Cost of timing an op.
+    pub sample_cost: SampleCost,
+    /// Receiver of events.
+    pub events: &'a Sink<'a>,
+    /// Load generators that run the jobs; none = we do.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
+}
+
+/// Everything that the tests of a server start share: their numbers, the probes that they read, and the
+/// results file.
+struct Bench<'b, 'p> {
+    numbers: &'b mut Numbers,
+    probing: &'b mut Probing<'p>,
+    store: &'b mut Store,
+}
+
+/// Next step of one selection's ramp.
+pub(super) enum Step {
+    GoOn,
+    Stop(RunStatus),
+}
+
+/// A test that was measured and stored.
+pub(super) struct StoredTest {
+    pub trial: Trial,
+    pub kpm_value: Option<f64>,
+    pub total_s: f64,
+    pub verdict: Verdict,
+}
+
+/// Way in which a ramp ended.
+enum RampEnd {
+    /// The numbers of jobs that were measured, in order, with the ops per second of each.
+    Done(Vec<(u32, f64)>),
+    /// It could not be prepared: no repetition will do better.
+    Hopeless,
+    Stop(RunStatus),
+}
+
+/// Progress of a run.
+pub struct RunProgress {
+    /// Of the tests so far.
+    numbers: Numbers,
+    /// Rest of the ramp of each selection; none where it could not be prepared.
+    ramps: Vec<Option<Ramp>>,
+    /// All turns that have not begun.
+    ahead: VecDeque<ScheduledRamp>,
+    /// Best ops per second of every selection so far of each series of rising values.
+    climbs: BTreeMap<String, Vec<f64>>,
+}
+
+impl RunProgress {
+    /// Progress before the first of these server starts.
+    pub fn new(plan: &Plan, server_starts: &[ServerStart]) -> RunProgress {
+        let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
+        RunProgress {
+            numbers: Numbers::default(),
+            ramps,
+            ahead: server_starts
+                .iter()
+                .flat_map(|server_start| server_start.turns.clone())
+                .collect(),
+            climbs: BTreeMap::new(),
+        }
+    }
+
+    /// Takes down the best ops per second of a selection in the first turn of its series of rising
+    /// values. Once the series is saturated the rest of it is left out: which that is, for people.
+    fn climb(&mut self, selections: &[Selection], at: usize, best: f64) -> Option<String> {
+        let series = selections[at].rising.as_ref()?;
+        let steps = self.climbs.entry(series.clone()).or_default();
+        steps.push(best);
+        if !analysis::is_saturated(steps.iter().copied()) {
+            return None;
+        }
+        let is_left = |later: &usize| selections[*later].rising.as_ref() == Some(series);
+        let left: Vec<usize> = (at + 1..selections.len()).filter(is_left).collect();
+        let names: Vec<String> =
+            left.iter().map(|&later| selections[later].name_with_parameters()).collect();
+        for later in left {
+            self.ramps[later] = None;
+        }
+        let why = "throughput gained less than 5 % twice in a row";
+        (!names.is_empty()).then(|| format!("left out: {}: {why}", names.join(", ")))
+    }
+}
+
+/// Judges the repetitions of a run.
+///
+/// # Errors
+/// If a verdict cannot be stored.
+pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
+    for (seq, verdict) in analysis::repetitions::judge(&store.figures(run_id)?) {
+        store.judge_again(run_id, seq, &verdict)?;
+    }
+    Ok(())
+}
+
+impl MeasureContext<'_> {
+    /// Measures every ramp of the server start; returns how it ended.
+    ///
+    /// # Errors
+    /// If a result cannot be stored.
+    pub fn all(
+        &self,
+        progress: &mut RunProgress,
+        probing: &mut Probing<'_>,
+        store: &mut Store,
+    ) -> Result<RunStatus> {
+        for turn in &self.server_start.turns {
+            progress.ahead.pop_front();
+            let selection = &self.plan.selections[turn.selection];
+            let Some(ramp) = progress.ramps[turn.selection].as_ref() else { continue };
+            let ramp = schedule::shuffled(ramp, self.plan, turn);
+            progress.numbers.begin(turn.block, turn.round);
+            let after_s =
+                schedule::turns_s(&self.plan.selections, &progress.ramps, progress.ahead.iter());
+            let mut bench = Bench { numbers: &mut progress.numbers, probing, store };
+            match self.ramp(selection, &ramp, turn.answers(), after_s, &mut bench)? {
+                RampEnd::Stop(status) => return Ok(status),
+                RampEnd::Hopeless => progress.ramps[turn.selection] = None,
+                RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
+                    let jobs = steps.iter().map(|step| step.0).collect();
+                    progress.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
+                    let best = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+                    if let Some(note) = progress.climb(&self.plan.selections, turn.selection, best)
+                    {
+                        (self.events)(Event::Note(&note));
+                    }
+                }
+                RampEnd::Done(_) => {}
+            }
+        }
+        Ok(RunStatus::Finished)
+    }
+
+    fn ramp(
+        &self,
+        selection: &Selection,
+        ramp: &Ramp,
+        answers: Answers,
+        after_s: f64,
+        bench: &mut Bench<'_, '_>,
+    ) -> Result<RampEnd> {
+        let mut done: Vec<(u32, f64)> = Vec::new();
+        let prepared = (self.prepare)(selection, answers);
+        if self.interrupt.is_set() {
+            return Ok(RampEnd::Stop(RunStatus::Interrupted));
+        }
+        while let Some(jobs) = analysis::next_jobs(ramp, &done) {
+            let left = schedule::tests(ramp).saturating_sub(done.len() as u32 + 1);
+            let after_s = after_s + f64::from(left) * schedule::jobs_s(selection);
+            let evictor = match &prepared {
+                Ok(evictor) => evictor,
+                Err(error) => {
+                    let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                    let now = jiff::Timestamp::now().to_string();
+                    return Ok(match self.failed(&spec, now, error, bench.store)? {
+                        Step::GoOn => RampEnd::Hopeless,
+                        Step::Stop(status) => RampEnd::Stop(status),
+                    });
+                }
+            };
+            match self.at_jobs(selection, jobs, after_s, evictor, bench)? {
+                (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
+                (None, Step::GoOn) => break,
+                (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
+            }
+        }
+        Ok(RampEnd::Done(done))
+    }
+
+    /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the
+    /// highest throughput in ops per second, unless none was measured.
+    fn at_jobs(
+        &self,
+        selection: &Selection,
+        jobs: u32,
+        after_s: f64,
+        evictor: &Evictor,
+        bench: &mut Bench<'_, '_>,
+    ) -> Result<(Option<f64>, Step)> {
+        let tell = |left| {
+            (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
+        };
+        let mut trials: Vec<Trial> = Vec::new();
+        let mix = match self.mix(selection, jobs, evictor, bench) {
+            Ok(mix) => mix,
+            Err(error) => {
+                let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                let now = jiff::Timestamp::now().to_string();
+                return Ok((None, self.failed(&spec, now, &error, bench.store)?));
+            }
+        };
+        while let Some(offer) = next_offer(&selection.looping, &trials) {
+            let own = judgeable(selection, offer);
+            let selection = own.as_ref().unwrap_or(selection);
+            if let Some(why) = hopeless(selection, &trials) {
+                (self.events)(Event::Note(&why));
+                break;
+            }
+            let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
+            let after_s = after_s + f64::from(left) * schedule::test_s(selection);
+            let mut test = || {
+                let spec = TestSpec {
+                    mix: mix.clone(),
+                    ..self.announced(selection, jobs, offer, bench.numbers, after_s)
+                };
+                self.one(&spec, evictor, after_s, bench.probing, bench.store)
+            };
+            match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
+                (Some(trial), Step::GoOn) => trials.push(trial),
+                (None, Step::GoOn) => break,
+                (_, Step::Stop(status)) => return Ok((None, Step::Stop(status))),
+            }
+        }
+        Ok((trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max), Step::GoOn))
+    }
+
+    /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short
+    /// test that is not stored. Nothing for a workload of one part, and if it is interrupted.
+    fn mix(
+        &self,
+        selection: &Selection,
+        jobs: u32,
+        evictor: &Evictor,
+        bench: &mut Bench<'_, '_>,
+    ) -> Result<Vec<f64>> {
+        if selection.parts.len() < 2
+            || matches!(selection.looping, Loop::Closed | Loop::Thinking(_))
+        {
+            return Ok(Vec::new());
+        }
+        let window = Window::time(
+            selection.window.warmup_s.min(MIX_S),
+            selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
+        );
+        let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
+        let Number { seq, draw } = bench.numbers.unstored(selection, jobs);
+        let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
+        match self.trial(&spec, evictor, bench.probing) {
+            // Of a part that did none in so short a time there are few.
+            Outcome::Done(result) => Ok(result
+                .parts
+                .iter()
+                .map(|part| if part.jobs > 0 { part.tally.ops.max(1) as f64 } else { 0.0 })
+                .collect()),
+            Outcome::Interrupted(_) => Ok(Vec::new()),
+            Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
+        }
+    }
+
+    /// The next test, of which the watchers know.
+    pub(super) fn announced<'s>(
+        &self,
+        selection: &'s Selection,
+        jobs: u32,
+        offer: Option<OfferedLoad>,
+        numbers: &mut Numbers,
+        after_s: f64,
+    ) -> TestSpec<'s> {
+        let Number { seq, draw } = numbers.next(selection, jobs);
+        let run_left_s = after_s + schedule::test_s(selection);
+        (self.events)(Event::TestStarted { seq, selection, jobs, run_left_s });
+        TestSpec { offer, draw, ..TestSpec::closed(selection, jobs, seq) }
+    }
+
+    /// One test, unless it failed.
+    pub(super) fn one(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        after_s: f64,
+        probing: &mut Probing<'_>,
+        store: &mut Store,
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, probing);
+        self.stored(taken, spec, store)
+    }
+
+    /// Context for executing a test of the selection.
+    pub(super) fn taking(&self, selection: &Selection) -> TestExecution<'_> {
+        TestExecution {
+            database: self.database,
+            facts: (self.facts)(selection),
+            rows: self.rows,
+            seed: self.plan.key_seed,
+            interrupt: self.interrupt,
+            catch_up: self.catch_up,
+            evidence: &self.evidence,
+            events: self.events,
+            at_gate: &|| (),
+            workers: self.workers,
+        }
+    }
+
+    /// Judges and stores a test that was taken.
+    pub(super) fn stored(
+        &self,
+        taken: UnjudgedTest,
+        spec: &TestSpec<'_>,
+        store: &mut Store,
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
+        match outcome {
+            Outcome::Done(result) => {
+                Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
+            }
+            Outcome::Interrupted(partial) => {
+                if let Some(result) = partial {
+                    self.keep_partial(*result, spec.selection, clock_step_s, store)?;
+                }
+                Ok((None, Step::Stop(RunStatus::Interrupted)))
+            }
+            Outcome::Failed(error) => {
+                let code = match error.class {
+                    ErrorClass::WorkerLost => ReasonCode::WorkerLost,
+                    ErrorClass::Lost | ErrorClass::Unreachable
+                        if !self.database.nodes().is_empty() =>
+                    {
+                        ReasonCode::NodeLost
+                    }
+                    _ => ReasonCode::Failed,
+                };
+                let error = error.at(spec.selection.workload.id.clone());
+                Ok((None, self.ended(spec, started_at, &error, code, store)?))
+            }
+        }
+    }
+
+    /// One test that is judged and not stored, without a pay-back.
+    pub(super) fn trial(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        probing: &mut Probing<'_>,
+    ) -> Outcome {
+        let taken = TestExecution { catch_up: None, ..self.taking(spec.selection) }
+            .execute(spec, evictor, 0.0, probing);
+        match taken.outcome {
+            Outcome::Done(result) => {
+                Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
+            }
+            other => other,
+        }
+    }
+
+    fn judged(
+        &self,
+        mut result: TestResult,
+        selection: &Selection,
+        clock_step_s: f64,
+    ) -> TestResult {
+        (result.server_start, result.load) =
+            (self.server_start.server_start, self.server_start.load);
+        analysis::fill(&mut result);
+        analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+        analysis::keep_volume(&mut result, &selection.workload);
+        result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
+        let context = JudgeContext {
+            engine: &self.plan.engine,
+            in_process: self.in_process,
+            host_cpus: processors(),
+            clock_step_s,
+            round_trip_s: self.round_trip_s,
+        };
+        let mut reasons = match &selection.background {
+            None => {
+                let workload = &selection.workload;
+                analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons
+            }
+            Some(background) => {
+                analysis::parts::judge_beside(&result, selection, background, &context)
+            }
+        };
+        reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
+        reasons.extend(self.is_duet.then(analysis::ab_test::of_duet));
+        reasons.extend(self.unconfirmed.clone());
+        reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
+        let device_per_s = self.device_per_s(&result);
+        reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
+        result.verdict = Verdict::from_reasons(reasons);
+        // What committed beside it counts in the same counters.
+        let is_alone = result.beside.is_none();
+        result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
+        let commits = is_alone && selection.parts.iter().any(|part| part.commits);
+        result.lasting = commits.then(|| sustained::lasting(&result)).flatten();
+        result
+    }
+
+    /// Durable writes per second of the device beside a test that committed.
+    fn device_per_s(&self, result: &TestResult) -> Option<f64> {
+        Some(self.sync?.best_per_s(durability::commits_per_job_s(result)?))
+    }
+
+    fn keep(
+        &self,
+        result: TestResult,
+        selection: &Selection,
+        clock_step_s: f64,
+        store: &mut Store,
+    ) -> Result<StoredTest> {
+        let result = self.judged(result, selection, clock_step_s);
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestDone(&result));
+        let TestResult { kpm_value, total_s, ref verdict, .. } = result;
+        Ok(StoredTest {
+            trial: Trial::from_result(&result),
+            kpm_value,
+            total_s,
+            verdict: verdict.clone(),
+        })
+    }
+
+    fn keep_partial(
+        &self,
+        result: TestResult,
+        selection: &Selection,
+        step_s: f64,
+        store: &mut Store,
+    ) -> Result<()> {
+        let mut result = self.judged(result, selection, step_s);
+        let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
+        let sentence = sentence.with("after", result.window_s);
+        let mut reasons = result.verdict.reasons;
+        reasons.push(Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence));
+        result.verdict = Verdict::from_reasons(reasons);
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestDone(&result));
+        Ok(())
+    }
+
+    /// Stores the failure; the run goes on if the database still answers.
+    pub(super) fn failed(
+        &self,
+        spec: &TestSpec<'_>,
+        started_at: String,
+        error: &Error,
+        store: &mut Store,
+    ) -> Result<Step> {
+        self.ended(spec, started_at, error, ReasonCode::Failed, store)
+    }
+
+    /// The same, for this reason.
+    fn ended(
+        &self,
+        spec: &TestSpec<'_>,
+        started_at: String,
+        error: &Error,
+        code: ReasonCode,
+        store: &mut Store,
+    ) -> Result<Step> {
+        let (server_start, load) = (self.server_start.server_start, self.server_start.load);
+        let result =
+            TestResult { server_start, load, ..failed_test(spec, started_at, error, code) };
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
+        Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
+    }
+
+    /// True once the database can be used, at once or after it was started anew: one crash costs
+    /// one test.
+    fn answers_again(&self) -> bool {
+        let began = Instant::now();
+        while let Err(error) = self.database.session() {
+            let gone = matches!(error.class, ErrorClass::Unreachable | ErrorClass::Lost);
+            // A server that starts says so.
+            let timeout = if error.code.is_some() { STARTS_WITHIN } else { self.back_within };
+            if !gone || self.interrupt.is_set() || began.elapsed() >= timeout {
+                return false;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        true
+    }
+}
+
+/// The selection with a window in which the SLO can be judged at the offered rate; none if its
+/// own is long enough.
+fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Selection> {
+    let (own_s, offer) = (selection.window.duration_s()?, offer?);
+    let window_s = slo_search::window_s(offer.promise?, offer.per_s, own_s);
+    let window = Window { end: End::Time(window_s), ..selection.window };
+    (window_s > own_s).then(|| Selection { window, ..selection.clone() })
+}
+
+/// Reason why a search for the highest rate cannot end with an answer, once the closed loop is
+/// known.
+fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
+    let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
+    let own_s = selection.window.duration_s()?;
+    slo_search::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+        format!(
+            "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
+             percentile; take a lower one, or a longer --duration",
+            selection.label(),
+            dbdyno_core::model::sentence::number(closed.ops_per_s)
+        )
+    })
+}
+
+/// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times
+/// that are left. All are stored; gives the first of those of the best verdict, unless none was
+/// measured.
+fn until_undisturbed(
+    most: u32,
+    test: &mut dyn FnMut() -> Result<(Option<StoredTest>, Step)>,
+    tell: &dyn Fn(u32),
+) -> Result<(Option<Trial>, Step)> {
+    let mut best: Option<StoredTest> = None;
+    let mut left = most;
+    loop {
+        let (kept, step) = test()?;
+        let is_disturbed = kept.as_ref().is_some_and(|kept| kept.verdict.is_disturbed());
+        best = best.into_iter().chain(kept).min_by_key(|kept| kept.verdict.status);
+        if left == 0 || !is_disturbed || matches!(step, Step::Stop(_)) {
+            return Ok((best.map(|kept| kept.trial), step));
+        }
+        tell(left);
+        left -= 1;
+    }
+}
+
+/// The record of a test that failed with `error`.
+fn failed_test(
+    spec: &TestSpec<'_>,
+    started_at: String,
+    error: &Error,
+    code: ReasonCode,
+) -> TestResult {
+    let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
+    TestResult {
+        verdict: Verdict::from_reasons(vec![reason]),
+        first_error: Some(error.to_string()),
+        ..TestResult::unmeasured(spec, started_at)
+    }
+}
+
+#[cfg(test)]
+mod tests;
