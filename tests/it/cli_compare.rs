@@ -471,6 +471,31 @@ fn a_blind_gate_passes_and_its_line_says_so() {
 }
 
 #[test]
+fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
+    let desk = repeated(6, 1.0);
+    // The cases that passed, and those that were skipped by a word of their reason.
+    let cases = |runs: &str, word: &str| {
+        let file = desk.path("gate.xml");
+        desk.run(&format!("compare {runs} --junit {}", file.display())).ok();
+        let xml = std::fs::read_to_string(&file).unwrap();
+        let skipped = xml.matches(&format!("<skipped message=\"{word}")).count();
+        (xml.matches("<testcase").count() - xml.matches("<skipped").count(), skipped)
+    };
+    let (passed, blind) = cases("r1 r2 --fail-below 1%", "blind: a loss of 2 %");
+    assert!(blind > 5 && passed == 0, "{passed} passed, {blind} blind");
+    let (passed, blind) = cases("r5 r6 --fail-below 10%", "blind");
+    assert!(passed > 5 && blind < passed, "{passed} passed, {blind} blind");
+
+    // Conditional figures decide nothing: the gate has no answer.
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    connection
+        .execute("update test set verdict = 'conditional' where verdict = 'valid'", [])
+        .unwrap();
+    let (passed, unanswered) = cases("r5 r6 --fail-below 10%", "No answer");
+    assert!(unanswered > 5 && passed == 0, "{passed} passed, {unanswered} without an answer");
+}
+
+#[test]
 fn a_base_of_many_finds_a_loss_of_all_figures() {
     let desk = repeated(7, 0.88);
     for base in ["last:10", "branch=main"] {

@@ -14,10 +14,11 @@ use super::{Input, Language, Report, RunTests, beside, lowered, page, price};
 use data::Data;
 use dbdyno_core::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Judgement, Kind, Level,
-    NOT_STATED, Row, Side, Terms, compare, earlier,
+    NOT_STATED, Outcome as GateOutcome, Row, Side, Terms, compare, earlier,
 };
 use dbdyno_core::analysis::interval::{Unknown, supports};
-use dbdyno_core::model::{RunRecord, Sentence, Status, Test};
+
+use dbdyno_core::model::{RunRecord, Sentence, Status, Test, sentence};
 
 pub use data::SCHEMA_VERSION;
 
@@ -511,9 +512,9 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
             Status::Invalid => Outcome::Skipped("the base is invalid".into()),
             _ if row.is_failure(below) => Outcome::Failed("worse than allowed", failure(row)),
             _ if row.is_undecided() => Outcome::Skipped(undecided(row)),
-            _ => Outcome::Passed,
+            _ => unjudged(comparison, row).map_or(Outcome::Passed, Outcome::Skipped),
         };
-        (format!("{} {}", row.subject.label(), row.kind.name()), outcome)
+        (row_name(row), outcome)
     });
     let lost = comparison.not_compared.iter().map(|lost| {
         let kind = lost.kind.map(Kind::name).unwrap_or_default();
@@ -537,18 +538,39 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
 
 /// The whole and the groups of a gate as cases.
 fn levels(gate: &Judgement) -> impl Iterator<Item = (String, Outcome)> {
-    let case = |level: &Level| {
+    let case = move |level: &Level| {
         let name = match &level.group {
             Some(group) => format!("group {group}"),
             None => "all figures".into(),
         };
         let text = format!("x{:.3} (x{:.3} to x{:.3})", level.ratio, level.low, level.high);
-        (
-            name,
-            if level.fails { Outcome::Failed("worse than allowed", text) } else { Outcome::Passed },
-        )
+        let outcome = match level.fails {
+            true => Outcome::Failed("worse than allowed", text),
+            false if level.detectable_loss > 2.0 * gate.limit => Outcome::Skipped(blind(gate)),
+            false => Outcome::Passed,
+        };
+        (name, outcome)
     };
     gate.whole.iter().chain(&gate.groups).map(case)
+}
+
+/// As the gate names the figure of a row.
+fn row_name(row: &Row) -> String {
+    format!("{} {}", row.subject.label(), row.kind.name())
+}
+
+/// Reason for which a figure that has not failed has not passed either: the gate has no answer, or
+/// would not have seen a loss in it.
+fn unjudged(compared: &Comparison, row: &Row) -> Option<String> {
+    let gate = compared.gate.as_ref()?;
+    if gate.outcome == GateOutcome::NoAnswer {
+        return comparison::answer(compared).first().map(ToString::to_string);
+    }
+    gate.blind.contains(&row_name(row)).then(|| blind(gate))
+}
+
+fn blind(gate: &Judgement) -> String {
+    format!("blind: a loss of {} % would not have been found", sentence::number(200.0 * gate.limit))
 }
 
 fn failure(row: &Row) -> String {
