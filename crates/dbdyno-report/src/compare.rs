@@ -514,7 +514,7 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
             _ if row.is_undecided() => Outcome::Skipped(undecided(row)),
             _ => unjudged(comparison, row).map_or(Outcome::Passed, Outcome::Skipped),
         };
-        (row_name(row), outcome)
+        (format!("{} {}", row.subject.label(), row.kind.name()), outcome)
     });
     let lost = comparison.not_compared.iter().map(|lost| {
         let kind = lost.kind.map(Kind::name).unwrap_or_default();
@@ -554,11 +554,6 @@ fn levels(gate: &Judgement) -> impl Iterator<Item = (String, Outcome)> {
     gate.whole.iter().chain(&gate.groups).map(case)
 }
 
-/// As the gate names the figure of a row.
-fn row_name(row: &Row) -> String {
-    format!("{} {}", row.subject.label(), row.kind.name())
-}
-
 /// Reason for which a figure that has not failed has not passed either: the gate has no answer, or
 /// would not have seen a loss in it.
 fn unjudged(compared: &Comparison, row: &Row) -> Option<String> {
@@ -566,15 +561,26 @@ fn unjudged(compared: &Comparison, row: &Row) -> Option<String> {
     if gate.outcome == GateOutcome::NoAnswer {
         return comparison::answer(compared).first().map(ToString::to_string);
     }
-    gate.blind.contains(&row_name(row)).then(|| blind(gate))
+    // Not by the names of blind figures: rows of one figure share what the gate says, and one name
+    // stands for them.
+    match row.detectable_loss {
+        Some(loss) if loss > 2.0 * gate.limit => Some(blind(gate)),
+        Some(_) => None,
+        None => Some(format!("not judged: {}{}", row.status, first_reason(row))),
+    }
 }
 
 fn blind(gate: &Judgement) -> String {
     format!("blind: a loss of {} % would not have been found", sentence::number(200.0 * gate.limit))
 }
 
+/// ` (other processes: 71 % of the CPU)`
+fn first_reason(row: &Row) -> String {
+    row.reasons.first().map(|reason| format!(" ({reason})")).unwrap_or_default()
+}
+
 fn failure(row: &Row) -> String {
-    let why = row.reasons.first().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let why = first_reason(row);
     let (other, base, unit) = (row.other, row.base, &row.unit);
     format!("{}: {other} {unit} against {base} {unit}: {}{why}", row.status, row.ratio)
 }
