@@ -83,11 +83,24 @@ impl Catalog {
             Some(Asked { entry, alias: Some(&alias.code), params: alias.params.clone() })
         });
         aliased.ok_or_else(|| {
+            if let Some(error) = self.several(name) {
+                return error;
+            }
             let ids = self.workloads().map(|workload| workload.id.as_str());
             let codes = self
                 .workloads()
                 .flat_map(|workload| workload.aliases.iter().map(|alias| alias.code.as_str()));
             unknown("workload", name, ids.chain(codes), "dbdyno list workloads")
+        })
+    }
+
+    /// The error for workloads that are listed with commas, which stand between parameters.
+    fn several(&self, names: &str) -> Option<Error> {
+        let (first, _) = names.split_once(',')?;
+        self.find(first).is_ok().then(|| {
+            let each = names.replace(',', " --workload ");
+            let advice = format!("give each its own: --workload {each}");
+            Error::usage("--workload", format!("{} is more than one", quote(names))).advise(advice)
         })
     }
 

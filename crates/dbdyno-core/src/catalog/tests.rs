@@ -54,6 +54,11 @@ fn finds_by_id_and_alias_whatever_the_case() {
     assert_eq!((asked.alias, asked.entry.workload.group.as_str()), (Some("X1"), "T"));
     let unknown = catalog.find("T-ON").unwrap_err().to_string();
     assert_eq!(unknown, "--workload: unknown workload 'T-ON'; did you mean T-ONE?");
+    let several = catalog.find("T-ONE,X1").unwrap_err().to_string();
+    assert_eq!(
+        several,
+        "--workload: 'T-ONE,X1' is more than one; give each its own: --workload T-ONE --workload X1"
+    );
 }
 
 #[test]

@@ -195,6 +195,9 @@ fn open_one(
     access: Access,
 ) -> Result<Box<dyn Database>, EngineError> {
     let product = config.product;
+    // Tables are made in a database of ours: whether the user may use that of the URL, or whether
+    // there is one, does not matter.
+    let unused_database = config.database.take().filter(|name| name != provision::DATABASE);
     let mut connection = connect(&config, &options, &passwords)?;
     let version = product.version(&connection.server_version)?;
     set_up(&mut connection)?;
@@ -204,7 +207,6 @@ fn open_one(
     if is_ours && access == Access::Provision {
         provision::drop_tcp_account(&mut session)?;
     }
-    let unused_database = config.database.clone().filter(|name| name != provision::DATABASE);
     if ours.exists {
         config.database = Some(provision::DATABASE.into());
     }
