@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Passwords, PollingSession, Roads, Route, TCP_ACCOUNT, directory, no_account, no_road,
+    Host, Passwords, PollingSession, Route, Routes, TCP_ACCOUNT, directory, no_account, no_route,
     on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
@@ -216,7 +216,7 @@ fn open_one(
     let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
     Ok(Box::new(MariaDatabase {
         product,
-        roads: Roads::new(Route { config, passwords }),
+        routes: Routes::new(Route { config, passwords }),
         options,
         is_local,
         is_ours,
@@ -233,11 +233,11 @@ fn open_one(
 }
 
 fn session_by(
-    road: &Route<Config>,
+    route: &Route<Config>,
     options: &ClientOptions,
     running: &Arc<Running<u32>>,
 ) -> Result<MariaSession, EngineError> {
-    let mut connection = connect(&road.config, options, &road.passwords)?;
+    let mut connection = connect(&route.config, options, &route.passwords)?;
     set_up(&mut connection)?;
     Ok(MariaSession::new(connection, running))
 }
@@ -245,7 +245,7 @@ fn session_by(
 /// An open server.
 struct MariaDatabase {
     product: &'static Product,
-    roads: Roads<Config>,
+    routes: Routes<Config>,
     options: ClientOptions,
     /// It runs on this host.
     is_local: bool,
@@ -271,32 +271,32 @@ struct MariaDatabase {
 
 impl MariaDatabase {
     fn open_session(&self) -> Result<MariaSession, EngineError> {
-        self.session_on(&self.roads.given)
+        self.session_on(&self.routes.given)
     }
 
-    fn road(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
-        let try_out = |road: &Route<Config>| self.session_on(road).map(drop);
-        self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
+    fn route(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
+        let try_out = |route: &Route<Config>| self.session_on(route).map(drop);
+        self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A road that the URL does not name: the server tells where it listens.
-    fn other_road(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
+    /// A route that the URL does not name: the server tells where it listens.
+    fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
         let addresses = session.query(&self.product.sql("addresses", &[])?, &[])?;
         let column = |at: usize| {
             addresses.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
         };
-        let given = self.roads.given.as_ref();
+        let given = self.routes.given.as_ref();
         let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
             let socket =
                 Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
             let socket = socket
-                .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+                .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
             return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1) != "0" {
-            return Err(no_road("the server listens on no TCP port"));
+            return Err(no_route("the server listens on no TCP port"));
         }
         let config = with(on_loopback(column(0))?);
         if !self.is_ours {
@@ -311,20 +311,20 @@ impl MariaDatabase {
         Ok(Route { config, passwords: own_account(url::SOURCES, password) })
     }
 
-    fn session_on(&self, road: &Route<Config>) -> Result<MariaSession, EngineError> {
-        session_by(road, &self.options, &self.running)
+    fn session_on(&self, route: &Route<Config>) -> Result<MariaSession, EngineError> {
+        session_by(route, &self.options, &self.running)
     }
 
     fn job_session(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
-        let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
+        let mut session = self.session_on(self.route(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
         self.prepare_for(job, session)
     }
 
     /// The connection of one op, without settings of ours.
     fn visitor(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
-        let road = self.road(job.wire.transport)?;
-        let connection = connect(&road.config, &self.options, &road.passwords)?;
+        let route = self.route(job.wire.transport)?;
+        let connection = connect(&route.config, &self.options, &route.passwords)?;
         let mut session = MariaSession::new(connection, &self.running);
         session.be_of_job(&self.jobs, None);
         self.prepare_for(job, session)
@@ -345,7 +345,7 @@ impl MariaDatabase {
 impl Drop for MariaDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
-        if self.is_ours && self.roads.has(Transport::Tcp) {
+        if self.is_ours && self.routes.has(Transport::Tcp) {
             let dropped = provision::account_sql(self.product, "drop-account", "")
                 .map(|sql| (sql, self.open_session()));
             if let Ok((sql, Ok(mut session))) = dropped {
@@ -363,9 +363,9 @@ impl Database for MariaDatabase {
         Ok(Box::new(self.open_session()?))
     }
     fn polling_session(&self) -> Result<Box<dyn Session>, EngineError> {
-        let (road, options, running) =
-            (Arc::clone(&self.roads.given), self.options.clone(), Arc::clone(&self.running));
-        let open = move || session_by(&road, &options, &running);
+        let (route, options, running) =
+            (Arc::clone(&self.routes.given), self.options.clone(), Arc::clone(&self.running));
+        let open = move || session_by(&route, &options, &running);
         Ok(Box::new(PollingSession::new(open)?))
     }
     fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -409,7 +409,7 @@ impl Database for MariaDatabase {
         }
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.roads.given.config.timeouts.heed(interrupt);
+        self.routes.given.config.timeouts.heed(interrupt);
     }
     fn unused_part_of_url(&self) -> Option<String> {
         let (name, ours) = (quote(self.unused_database.as_ref()?), provision::DATABASE);
@@ -434,7 +434,7 @@ impl Database for MariaDatabase {
         sessions_left(&mut self.open_session()?, &self.product.sql("statements", &[])?)
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
-        self.road(transport).map(drop)
+        self.route(transport).map(drop)
     }
     fn load_method(&self) -> &'static str {
         if self.product.bulk { "bulk-insert" } else { "multi-row-insert" }

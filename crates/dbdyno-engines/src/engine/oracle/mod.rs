@@ -9,7 +9,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
-use crate::engine::remote::{Passwords, no_road, sessions_left};
+use crate::engine::remote::{Passwords, no_route, sessions_left};
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
     SessionsLeft, Version, client_loop,
@@ -216,7 +216,7 @@ impl Database for OraDatabase {
         match transport {
             Transport::Given => Ok(()),
             asked if asked == given => Ok(()),
-            _ => Err(no_road("the URL names another protocol (protocol=tcp or protocol=tcps)")),
+            _ => Err(no_route("the URL names another protocol (protocol=tcp or protocol=tcps)")),
         }
     }
     fn load_method(&self) -> &'static str {

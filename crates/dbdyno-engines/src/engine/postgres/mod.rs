@@ -21,8 +21,8 @@ use secrecy::SecretString;
 use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Passwords, PollingSession, Roads, Route, TCP_ACCOUNT, Watch, directory, no_account,
-    no_road, on_loopback, own_account, own_password, sessions_left,
+    Host, Passwords, PollingSession, Route, Routes, TCP_ACCOUNT, Watch, directory, no_account,
+    no_route, on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::results_backend::ResultsBackend;
 use crate::engine::{
@@ -175,10 +175,10 @@ fn open(
         .and_then(|pid| session::postmaster_of(session.wire.stream(), pid, &config.database));
     let named = provision::sql("directory")?;
     let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
-    let roads = Roads::new(Route { config, passwords });
+    let routes = Routes::new(Route { config, passwords });
     let jobs = Running::new();
     Ok(Box::new(PgDatabase {
-        roads,
+        routes,
         is_local,
         is_ours,
         version,
@@ -216,7 +216,7 @@ const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous_commit", "off")];
 
 /// An open PostgreSQL database.
 struct PgDatabase {
-    roads: Roads<Config>,
+    routes: Routes<Config>,
     /// It runs on this host.
     is_local: bool,
     /// It is a private server.
@@ -239,7 +239,7 @@ impl PgDatabase {
     /// do so by themselves, these only now and then. Ours hold one after the other until all are
     /// held.
     fn settle(&self) -> Result<(), EngineError> {
-        let road = self.road(Transport::Pooler)?;
+        let route = self.route(Transport::Pooler)?;
         let mut direct = self.open_session(&[])?;
         let lent: Vec<u32> = self.lent().iter().copied().collect();
         let named = direct.query(&provision::named_sql(&application(), &lent)?, &[])?;
@@ -254,7 +254,7 @@ impl PgDatabase {
         let tell = provision::progress_sql(tell, since)?;
         let mut held = Vec::new();
         while !kept.is_empty() {
-            let mut session = self.session_on(&road, &[])?;
+            let mut session = self.session_on(&route, &[])?;
             session.execute("begin")?;
             let told = session.query(&tell, &[])?;
             held.push(session);
@@ -270,7 +270,8 @@ impl PgDatabase {
         // Dropping a session waits for the backend's end: its statistics are complete when this
         // returns.
         let session = |settings: &[(&str, &str)]| {
-            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
+            let mut session =
+                self.session_on(self.route(job.wire.transport)?.as_ref(), settings)?;
             // A pooler's numbers of sessions are its own.
             if job.wire.transport != Transport::Pooler {
                 session.be_of_job(&self.jobs);
@@ -293,7 +294,7 @@ impl PgDatabase {
                 let wire = job.wire;
                 client_loop::drive(job, pacer, |statements| {
                     let mut session = session(JOB_SETTINGS)?;
-                    if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
+                    if self.route(wire.transport)?.config.pooling == Pooling::Sessions {
                         let settings = [JOB_SETTINGS, self.settings()].concat();
                         session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
                         let backend = session.query(&provision::sql("backend")?, &[])?;
@@ -311,7 +312,7 @@ impl PgDatabase {
     }
 
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
-        self.session_on(&self.roads.given, settings)
+        self.session_on(&self.routes.given, settings)
     }
 
     /// Settings that every session has.
@@ -321,42 +322,42 @@ impl PgDatabase {
 
     fn session_on(
         &self,
-        road: &Route<Config>,
+        route: &Route<Config>,
         settings: &[(&str, &str)],
     ) -> Result<PgSession, EngineError> {
         let settings: Vec<_> = settings.iter().chain(self.settings()).copied().collect();
-        let mut connection = connect(&road.config, &road.passwords, &settings)?;
-        if let (true, Some(pid)) = (road.config.is_cluster, connection.backend_pid) {
-            connection.wire.watch(commits_in_vain(road.clone(), pid));
+        let mut connection = connect(&route.config, &route.passwords, &settings)?;
+        if let (true, Some(pid)) = (route.config.is_cluster, connection.backend_pid) {
+            connection.wire.watch(commits_in_vain(route.clone(), pid));
         }
         Ok(PgSession::new(connection, &self.running))
     }
 
-    fn road(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
-        if transport == Transport::Pooler && !self.roads.has(transport) {
-            return Err(no_road("no pooler is named").advised("name it with --via URL"));
+    fn route(&self, transport: Transport) -> Result<Arc<Route<Config>>, EngineError> {
+        if transport == Transport::Pooler && !self.routes.has(transport) {
+            return Err(no_route("no pooler is named").advised("name it with --via URL"));
         }
-        let try_out = |road: &Route<Config>| self.session_on(road, &[]).map(drop);
-        self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
+        let try_out = |route: &Route<Config>| self.session_on(route, &[]).map(drop);
+        self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A road that the URL does not name: the server tells where it listens.
-    fn other_road(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
+    /// A route that the URL does not name: the server tells where it listens.
+    fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let told = session.query(&provision::sql("addresses")?, &[])?;
         let column = |at: usize| {
             told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
         };
-        let given = self.roads.given.as_ref();
+        let given = self.routes.given.as_ref();
         let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
             let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
             let socket = socket
-                .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+                .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
             return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1).is_empty() {
-            return Err(no_road("the server listens on no TCP port"));
+            return Err(no_route("the server listens on no TCP port"));
         }
         let config = with(on_loopback(column(0))?);
         if !self.is_ours {
@@ -372,9 +373,9 @@ impl PgDatabase {
 
 /// Watch for a silent session that waits for standbys of which none is left: it would wait forever.
 /// The server ends it then, so that it holds up nobody else.
-fn commits_in_vain(road: Route<Config>, pid: u32) -> Watch {
+fn commits_in_vain(route: Route<Config>, pid: u32) -> Watch {
     let ended = move || {
-        let connection = connect(&road.config, &road.passwords, &[])?;
+        let connection = connect(&route.config, &route.passwords, &[])?;
         let sql = provision::node_sql("end-in-vain", &[("pid", &pid.to_string())])?;
         PgSession::new(connection, &Running::new()).query(&sql, &[])
     };
@@ -389,7 +390,7 @@ fn commits_in_vain(road: Route<Config>, pid: u32) -> Watch {
 impl Drop for PgDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
-        if self.is_ours && self.roads.has(Transport::Tcp) {
+        if self.is_ours && self.routes.has(Transport::Tcp) {
             let dropped =
                 provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session(&[])));
             if let Ok((sql, Ok(mut session))) = dropped {
@@ -407,10 +408,11 @@ impl Database for PgDatabase {
         Ok(Box::new(self.open_session(&[])?))
     }
     fn polling_session(&self) -> Result<Box<dyn Session>, EngineError> {
-        let (road, running, settings) =
-            (Arc::clone(&self.roads.given), Arc::clone(&self.running), self.settings());
-        let open =
-            move || Ok(PgSession::new(connect(&road.config, &road.passwords, settings)?, &running));
+        let (route, running, settings) =
+            (Arc::clone(&self.routes.given), Arc::clone(&self.running), self.settings());
+        let open = move || {
+            Ok(PgSession::new(connect(&route.config, &route.passwords, settings)?, &running))
+        };
         Ok(Box::new(PollingSession::new(open)?))
     }
     fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -441,7 +443,7 @@ impl Database for PgDatabase {
         cancel_all(&self.running.all(), &CancelKey::cancel);
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.roads.given.config.timeouts.heed(interrupt);
+        self.routes.given.config.timeouts.heed(interrupt);
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
@@ -450,7 +452,7 @@ impl Database for PgDatabase {
         sessions_left(&mut self.open_session(&[])?, &provision::sql("sessions")?)
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
-        self.road(transport).map(drop)
+        self.route(transport).map(drop)
     }
     fn go_through(&self, url: &str, password: Option<SecretString>) -> Result<Pooler, EngineError> {
         let config = Config::parse(url)?;
@@ -458,23 +460,23 @@ impl Database for PgDatabase {
             let what = "nodes=all names a cluster, and a pooler is one place";
             return Err(EngineError::new(ErrorClass::Usage, what).advised("leave nodes out"));
         }
-        let timeouts = self.roads.given.config.timeouts.clone();
+        let timeouts = self.routes.given.config.timeouts.clone();
         let config = Config { pooling: Pooling::Transactions, timeouts, ..config };
         let passwords = Arc::new(Passwords::new(url::SOURCES, password));
-        let road = Route { config, passwords };
-        let [mut one, mut other] = [self.session_on(&road, &[])?, self.session_on(&road, &[])?];
+        let route = Route { config, passwords };
+        let [mut one, mut other] = [self.session_on(&route, &[])?, self.session_on(&route, &[])?];
         for session in [&mut one, &mut other] {
             // Where one session is all that it has, the second would wait for minutes.
-            session.wire.read_timeout(Some(road.config.timeouts.connect_timeout()));
+            session.wire.read_timeout(Some(route.config.timeouts.connect_timeout()));
         }
         let mut found = pooler::explore(&mut self.open_session(&[])?, [&mut one, &mut other])?;
         drop((one, other));
-        let console = Config { database: pooler::CONSOLE.into(), ..road.config.clone() };
-        let console = Route { config: console, ..road.clone() };
+        let console = Config { database: pooler::CONSOLE.into(), ..route.config.clone() };
+        let console = Route { config: console, ..route.clone() };
         found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
         let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
-        let config = Config { pooling, ..road.config };
-        self.roads.add(Transport::Pooler, Arc::new(Route { config, ..road }));
+        let config = Config { pooling, ..route.config };
+        self.routes.add(Transport::Pooler, Arc::new(Route { config, ..route }));
         self.settle()?;
         Ok(found)
     }

@@ -31,7 +31,7 @@ pub(in crate::engine) use peer::check_peer;
 pub(in crate::engine) use polling_session::PollingSession;
 pub(in crate::engine) use process::{Claimed, directory};
 pub(in crate::engine) use routes::{
-    Roads, Routable, Route, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account,
+    Routable, Route, Routes, TCP_ACCOUNT, no_account, no_route, on_loopback, own_account,
     own_password,
 };
 pub(in crate::engine) use sessions::sessions_left;

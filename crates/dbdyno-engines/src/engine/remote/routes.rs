@@ -36,18 +36,18 @@ pub(in crate::engine) trait Routable: Clone {
     fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
 }
 
-/// The road that a database was opened by, and others, each found when it is asked for first.
-pub(in crate::engine) struct Roads<C> {
+/// The route that a database was opened by, and others, each found when it is asked for first.
+pub(in crate::engine) struct Routes<C> {
     pub given: Arc<Route<C>>,
     others: Mutex<BTreeMap<Transport, Arc<Route<C>>>>,
 }
 
-impl<C> Roads<C> {
+impl<C> Routes<C> {
     pub(in crate::engine) fn new(given: Route<C>) -> Self {
-        Roads { given: Arc::new(given), others: Mutex::default() }
+        Routes { given: Arc::new(given), others: Mutex::default() }
     }
 
-    /// The road of a transport, from `find` if it is not known.
+    /// The route of a transport, from `find` if it is not known.
     ///
     /// # Errors
     /// Those of `find`: there is none.
@@ -68,20 +68,20 @@ impl<C> Roads<C> {
         Ok(found)
     }
 
-    /// Remembers the road of a transport that nobody finds by himself.
-    pub(in crate::engine) fn add(&self, transport: Transport, road: Arc<Route<C>>) {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, road);
+    /// Remembers the route of a transport that nobody finds by himself.
+    pub(in crate::engine) fn add(&self, transport: Transport, route: Arc<Route<C>>) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, route);
     }
 
-    /// True if this road was found.
+    /// True if this route was found.
     pub(in crate::engine) fn has(&self, transport: Transport) -> bool {
         self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&transport)
     }
 }
 
-impl<C: Routable> Roads<C> {
-    /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets
-    /// `try_out` through. On a private server of ours (`is_ours`) the encrypted road is the plain
+impl<C: Routable> Routes<C> {
+    /// The route of a transport: by the URL's hosts, else the one that `other` finds, if it lets
+    /// `try_out` through. On a private server of ours (`is_ours`) the encrypted route is the plain
     /// one, encrypted: the account is one for both.
     ///
     /// # Errors
@@ -99,18 +99,20 @@ impl<C: Routable> Roads<C> {
         self.get(transport, || {
             let given = self.given.as_ref();
             let hosts = hosts_by(given.config.hosts(), transport);
-            let road = match (plain.as_deref(), hosts.is_empty()) {
+            let route = match (plain.as_deref(), hosts.is_empty()) {
                 (Some(plain), _) => plain.clone(),
                 (None, false) => {
                     Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
                 }
                 (None, true) => other(transport)?,
             };
-            // From the URL: the plain road has none.
+            // From the URL: the plain route has none.
             let tls = tls_by(given.config.tls(), transport);
-            let road =
-                Route { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
-            try_out(&road).map(|()| road)
+            let route = Route {
+                config: route.config.reaching(route.config.hosts().to_vec(), tls),
+                ..route
+            };
+            try_out(&route).map(|()| route)
         })
     }
 }
@@ -137,12 +139,12 @@ fn tls_by(given: &Tls, transport: Transport) -> Tls {
 /// # Errors
 /// If it is no port.
 pub(in crate::engine) fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
-    let port = port.parse().map_err(|_| no_road("the server does not report its TCP port"))?;
+    let port = port.parse().map_err(|_| no_route("the server does not report its TCP port"))?;
     Ok(LOOPBACKS.map(|name| Host::Tcp { name: name.into(), port }).to_vec())
 }
 
-/// There is no road by a transport.
-pub(in crate::engine) fn no_road(why: &str) -> EngineError {
+/// There is no route by a transport.
+pub(in crate::engine) fn no_route(why: &str) -> EngineError {
     EngineError::new(ErrorClass::Unreachable, why)
 }
 
@@ -153,7 +155,7 @@ pub(in crate::engine) fn no_road(why: &str) -> EngineError {
 pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
     let mut bytes = [0_u8; PASSWORD_BYTES];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|error| no_road(&format!("no password can be made ({error})")))?;
+    read.map_err(|error| no_route(&format!("no password can be made ({error})")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -183,15 +185,15 @@ mod tests {
 
     #[test]
     fn a_road_is_looked_for_once_and_a_missing_one_again() {
-        let road = |config: u32| {
+        let route = |config: u32| {
             let sources = dbdyno_core::model::PasswordSources { variable: "NONE", file: "none" };
             Route { config, passwords: own_account(sources, String::new()) }
         };
-        let roads = Roads::new(road(1));
+        let routes = Routes::new(route(1));
         let get = |transport, found: Option<u32>| {
-            roads
-                .get(transport, || found.map(road).ok_or_else(|| no_road("closed")))
-                .map(|road| road.config)
+            routes
+                .get(transport, || found.map(route).ok_or_else(|| no_route("closed")))
+                .map(|route| route.config)
         };
         assert_eq!(get(Transport::Given, None).unwrap(), 1);
         assert_eq!(get(Transport::Tcp, None).unwrap_err().message, "closed");
@@ -199,7 +201,7 @@ mod tests {
             (get(Transport::Tcp, Some(2)).unwrap(), get(Transport::Tcp, None).unwrap()),
             (2, 2)
         );
-        assert!(roads.has(Transport::Tcp) && !roads.has(Transport::Socket));
+        assert!(routes.has(Transport::Tcp) && !routes.has(Transport::Socket));
     }
 
     #[test]
