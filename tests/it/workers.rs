@@ -311,8 +311,8 @@ fn five_thousand_sessions_that_wait_are_shared_by_four_machines() {
     let url = &lease.url;
     let _machines = Machines::started(&desk, url, 4);
     let line = format!(
-        "run null --workload SESSION --results {url} --workers 4 --worker-timeout 2m --jobs 5000 \
-         --warmup 1s --duration 3s"
+        "run null --workload SESSION --results {url} --workers 4 --worker-timeout 2m \
+         --worker-join-timeout 10m --jobs 5000 --warmup 1s --duration 3s"
     );
     desk.run(&line).ok();
     let test = shared_test(url, 4);
