@@ -492,8 +492,8 @@ pub struct CapacityArgs {
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
-    /// token, in the environment variable DBDYNO_TOKEN or a file
+    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs
+    /// a token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8433")]
     pub listen: Listen,
     /// File with the token that readers must know
@@ -510,9 +510,9 @@ pub struct WorkerArgs {
     /// The database of results of the run, postgres://user@host/database
     #[arg(value_name = "RESULTS")]
     pub results_url: PathBuf,
-    /// Targets that this machine may open: each TARGET as 'run' has it. Users who may write the results
-    /// can run SQL of their own on these targets, and reach nothing else through it. The password of
-    /// a target is looked up on this host, as 'run' does
+    /// Targets that this machine may open: each TARGET as 'run' has it. Users who may write the
+    /// results can run SQL of their own on these targets, and reach nothing else through it. The
+    /// password of a target is looked up on this host, as 'run' does
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
     /// End after this time without work
@@ -523,8 +523,8 @@ pub struct WorkerArgs {
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
-    /// token, in the environment variable DBDYNO_TOKEN or a file
+    /// Address to listen on: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs
+    /// a token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Listen,
     /// File with the token that readers must know

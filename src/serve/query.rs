@@ -33,7 +33,7 @@ impl Query {
     /// The number that a name has, if it has one.
     ///
     /// # Errors
-    /// What was given in its place.
+    /// The text that was given in its place.
     pub fn number(&self, name: &str) -> Result<Option<u32>, String> {
         let number = |text: &str| text.parse().map_err(|_| text.to_string());
         self.get(name).map(number).transpose()

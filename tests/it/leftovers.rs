@@ -72,9 +72,10 @@ fn root() -> &'static Path {
 }
 
 /// Lets ext4 place each directory of a test in a part of the disk of its own (FS_TOPDIR_FL). In the
-/// same part it would search all numbers of files that were removed in the last minutes for each file
-/// that it makes (`recently_deleted()` in fs/ext4/ialloc.c), and the data of a server are a thousand
-/// files: that took a sixth of the processor time of all tests. Other file systems know no such flag.
+/// same part it would search all numbers of files that were removed in the last minutes for each
+/// file that it makes (`recently_deleted()` in fs/ext4/ialloc.c), and the data of a server are a
+/// thousand files: that took a sixth of the processor time of all tests. Other file systems know no
+/// such flag.
 fn spread(dir: &Path) {
     let opened = std::fs::File::open(dir).unwrap();
     if let Ok(flags) = rustix::fs::ioctl_getflags(&opened) {

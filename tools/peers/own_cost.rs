@@ -1,11 +1,10 @@
 //! Cost of measuring: the lookup with all probes, both samplers (counters, sessions) and the watch
-//! of the platform, against the lookup alone: by the processor time that client and server spend per
-//! op, and by the kernel's account of the threads that measure; and the lookup beside a monitor
+//! of the platform, against the lookup alone: by the processor time that client and server spend
+//! per op, and by the kernel's account of the threads that measure; and the lookup beside a monitor
 //! against the lookup alone.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -14,12 +13,11 @@ use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
 use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
-use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
+use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe, scheduled_s, thread_cpu_s};
 use dbdyno::run::sampler::Sampler;
 use dbdyno::run::{Fresh, Keep, Request};
 use dbdyno::sql::statement;
 use dbdyno::test_runner::SessionSource;
-use rustix::thread::ClockId;
 
 use crate::drive;
 use crate::failed;
@@ -130,19 +128,6 @@ fn by_account(name: &str, left: Vec<f64>) -> Option<Outcome> {
         is_estimated: true,
         is_two_sided: false,
     })
-}
-
-/// Processor time of this thread.
-fn thread_cpu_s() -> f64 {
-    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-/// Processor time of a thread or process so far (`/proc/pid/schedstat`: ns on a processor, ns
-/// waiting, slices).
-fn scheduled_s(thread: u32) -> Option<f64> {
-    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
 /// The lookup in the client drive beside a monitor of the server at its usual interval.

@@ -210,7 +210,7 @@ fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
     HeatCell::bare(map.unknown(no_figure(tests)))
 }
 
-/// Why a run has no figure in a row.
+/// The reason for which a run has no figure in a row.
 fn no_figure(tests: &[&Test]) -> &'static str {
     if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" }
 }

@@ -452,7 +452,7 @@ pub(super) struct SloAnswer<'a> {
     unknown_because: Vec<Counted>,
     status: Status,
     conditions: Vec<Counted>,
-    /// Where disturbed trials keep the others from settling two rates.
+    /// The bracket where disturbed trials keep the others from settling two rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
 }
@@ -466,7 +466,7 @@ struct Measured {
     settled_by: Option<String>,
 }
 
-/// What disturbed so many trials.
+/// A cause that disturbed so many trials.
 #[derive(Serialize)]
 struct Disturbed {
     code: ReasonCode,

@@ -173,8 +173,8 @@ fn verdict_of(curve: &Curve) -> Status {
     curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid)
 }
 
-/// The plateaus of curves that are not invalid, each from where the cache before it ends to where its own ends.
-/// Curves share caches: what is drawn of one is not drawn again.
+/// The plateaus of curves that are not invalid, each from where the cache before it ends to where
+/// its own ends. Curves share caches: what is drawn of one is not drawn again.
 fn levels(language: Language, curves: &[Curve]) -> Vec<Level> {
     let mut drawn: Vec<Level> = Vec::new();
     for curve in curves {

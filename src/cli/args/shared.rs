@@ -69,7 +69,8 @@ pub struct SelectionArgs {
     /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
     #[arg(long, value_name = "ID", help_heading = WHAT)]
     pub workload: Vec<String>,
-    /// Drive: the loop runs inside the database or in this process [default: in the database, if the engine has stored routines]
+    /// Drive: the loop runs inside the database or in this process [default: in the database, if
+    /// the engine has stored routines]
     #[arg(long, value_enum, help_heading = WHAT)]
     pub drive: Option<DriveArg>,
 }

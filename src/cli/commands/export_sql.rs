@@ -66,8 +66,8 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     ))
 }
 
-/// The command line with the name of the output directory alone: a pack is given to others, whom the
-/// directories of this host do not concern.
+/// The command line with the name of the output directory alone: a pack is given to others, whom
+/// the directories of this host do not concern.
 fn without_its_directory(command: &str, output: &Path) -> String {
     let name = output.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "DIR".into());

@@ -272,7 +272,7 @@ fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -
 /// A workload's plan for an engine at one job.
 ///
 /// # Errors
-/// What the engine or the drive cannot do, bad parameters.
+/// A workload that the engine or the drive cannot run, bad parameters.
 pub fn selection(
     catalog: &Catalog,
     id: &str,

@@ -122,7 +122,7 @@ impl Component {
     /// Share of it that a test used.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason for which that is not known.
     fn used_by(self, test: &Test, run: &RunRecord) -> Result<f64, Sentence> {
         match (self, test.measured()) {
             (Component::Cpu, None) => printed(test, "cpu_busy_pct").map(|percent| percent / 100.0),

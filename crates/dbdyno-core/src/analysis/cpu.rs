@@ -19,7 +19,7 @@ pub fn is_elsewhere(result: &TestResult) -> bool {
 /// Share of the counter `name` in all CPU time of the period.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn share_pct(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
     let known = |name: &str| counters.get(name).ok_or_else(|| not_known(name));
     let (part_s, total_s) = (known(name)?, known("os_cpu_total_s")?);
@@ -29,7 +29,7 @@ pub fn share_pct(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
 /// Neither idle, nor waiting for I/O, nor taken by the host of a virtual machine.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn busy_pct(counters: &impl Named) -> Result<f64, Sentence> {
     // Systems without virtual machines below them have no steal figure, some none of waiting.
     let or_none = |name| share_pct(counters, name).unwrap_or(0.0);
@@ -71,7 +71,7 @@ pub fn foreign(result: &TestResult) -> Option<Foreign> {
 /// Share of other programs in all CPU time of the period.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn foreign_pct(counters: &impl Named) -> Result<f64, Sentence> {
     // Two accounts of the same time differ by a tick here and there.
     share_pct(counters, "os_cpu_foreign_s").map(|percent| percent.max(0.0))

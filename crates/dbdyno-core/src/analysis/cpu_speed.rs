@@ -19,7 +19,7 @@ const FEWEST: usize = 2;
 /// at work.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn speed(counters: &impl Named) -> Result<f64, Sentence> {
     per_look(counters, "watch_speed")
 }
@@ -27,7 +27,7 @@ pub fn speed(counters: &impl Named) -> Result<f64, Sentence> {
 /// Seconds of the watch's integer work over a period.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn work_s(counters: &impl Named) -> Result<f64, Sentence> {
     per_look(counters, "watch_work_s")
 }
@@ -54,7 +54,7 @@ fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
 /// Speed of a walk through memory over a period; 1 = as when the run began.
 ///
 /// # Errors
-/// Why it cannot be had, for a footnote.
+/// The reason for which it cannot be had, for a footnote.
 pub fn memory_speed(counters: &impl Named) -> Result<f64, Sentence> {
     mean_of(counters, "watch_walk_speed", "watch_walked")
 }

@@ -43,7 +43,7 @@ impl Asked<'_> {
 /// Splits `ID[:param=value,...]` into the name and its parameters.
 ///
 /// # Errors
-/// What is not of the form `param=value`, or given twice; the place is the text itself.
+/// A pair that is not of the form `param=value`, or given twice; the place is the text itself.
 pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
     let Some((name, list)) = text.split_once(':') else {
         return Ok((text.trim().to_string(), BTreeMap::new()));

@@ -104,7 +104,7 @@ impl StatableFact {
     /// The value as a disclosure holds it.
     ///
     /// # Errors
-    /// What is wrong with it, to go behind its name.
+    /// The mistake in it, to go behind its name.
     pub fn value(&self, text: &str) -> Result<String, String> {
         let text = text.trim();
         if text.is_empty() {

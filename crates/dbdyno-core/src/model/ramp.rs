@@ -119,7 +119,7 @@ impl AskedRamp {
     /// The ramp on a target of so many processors and nodes.
     ///
     /// # Errors
-    /// What only these numbers make impossible: a range that runs backwards, too many jobs.
+    /// Numbers that are impossible: a range that runs backwards, too many jobs.
     pub fn on(&self, scale: Scale) -> Result<Ramp, String> {
         match self {
             AskedRamp::Auto(from) => Ok(auto(from.on(scale)?, scale.cores)),

@@ -2,15 +2,15 @@
 //! and again.
 //!
 //! An observer who looks every second and stops at the first narrow interval is too often wrong
-//! with intervals that hold 95 % each. A confidence sequence holds all of its intervals at once with 95 % (S. R.
-//! Howard et al., "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of
-//! Statistics 49 (2021), doi 10.1214/20-AOS1991). This one is the t test with a normal mixture over
-//! the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian
-//! means with unknown variance", Sequential Analysis 44 (2025), after T. L. Lai, 1976). Its points
-//! are means of batches of a quarter of a second. Those that resemble their neighbours count for
-//! fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi) independent ones, with a
-//! phi that is corrected for its bias and at the upper end of its error. A significant trend widens
-//! the interval by what it moved.
+//! with intervals that hold 95 % each. A confidence sequence holds all of its intervals at once
+//! with 95 % (S. R. Howard et al., "Time-uniform, nonparametric, nonasymptotic confidence
+//! sequences", Annals of Statistics 49 (2021), doi 10.1214/20-AOS1991). This one is the t test with
+//! a normal mixture over the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence
+//! sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025), after T. L.
+//! Lai, 1976). Its points are means of batches of a quarter of a second. Those that resemble their
+//! neighbours count for fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi)
+//! independent ones, with a phi that is corrected for its bias and at the upper end of its error. A
+//! significant trend widens the interval by what it moved.
 
 use super::mean_interval::Interval;
 

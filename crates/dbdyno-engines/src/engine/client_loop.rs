@@ -142,8 +142,8 @@ pub struct Transaction {
 /// always ends the job. What the broken slice did before is reported.
 ///
 /// # Errors
-/// What ended the job early; class `Statement` if the job's code is not client code or a bind
-/// cannot be evaluated.
+/// The error that ended the job early; class `Statement` if the job's code is not client code or a
+/// bind cannot be evaluated.
 pub fn drive<S: ClientSession>(
     order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,

@@ -205,8 +205,8 @@ pub trait Database: Send + Sync {
     /// gives none.
     ///
     /// # Errors
-    /// What ended the job early; failed ops that can be retried are counted through the pacer
-    /// instead.
+    /// The error that ended the job early; failed ops that can be retried are counted through the
+    /// pacer instead.
     fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError>;
     /// Loads the rows `ids` into `table` by the engine's fastest path, in one stream and one
     /// transaction. `progress` is called with rows sent so far, about every 10,000 rows; when it
@@ -312,7 +312,7 @@ pub trait Database: Send + Sync {
     /// Checks that jobs can connect over `transport`.
     ///
     /// # Errors
-    /// Why they cannot.
+    /// The reason for which they cannot.
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         match transport {
             Transport::Given | Transport::Process => Ok(()),

@@ -100,7 +100,7 @@ impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
 /// Calls slices until the pacer gives no more, and tells what the session counted meanwhile.
 ///
 /// # Errors
-/// What ended the job early.
+/// The error that ended the job early.
 pub(super) fn run(
     order: &JobSpec<'_>,
     harness_call: &BoundStatement,

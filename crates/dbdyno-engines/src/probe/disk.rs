@@ -23,7 +23,7 @@ impl DeviceTimes {
     /// Of the device behind the database's files.
     ///
     /// # Errors
-    /// Why there is none that the kernel counts.
+    /// The reason for which there is none that the kernel counts.
     pub fn open(storage: Option<&Path>) -> Result<DeviceTimes, String> {
         let storage = storage
             .ok_or("I/O of the device is not known: the database's files are not on this host")?;

@@ -53,7 +53,7 @@ const NETWORK: [(&str, &str); 2] = [
 /// Checks the address of an exporter: `http://db1:9100/metrics`.
 ///
 /// # Errors
-/// What it must be.
+/// The form that it must have.
 pub fn exporter_url(text: &str) -> Result<String, String> {
     let told = "is not the address of a node_exporter; write http://db1:9100/metrics";
     let uri: Uri = text.parse().map_err(|_| told.to_string())?;

@@ -13,7 +13,7 @@ use super::{Probe, ProbeContext};
 /// Name of the counter.
 const COUNTER: &str = "self_instructions";
 
-/// What the kernel is to count.
+/// An event that the kernel is to count.
 #[derive(Clone, Copy)]
 enum Event {
     /// `PERF_COUNT_HW_INSTRUCTIONS`, of the processor.
@@ -118,7 +118,7 @@ pub(super) fn open(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     Some(Box::new(Instructions(count)))
 }
 
-/// Whether instructions of the client are counted here, for the disclosure: `counted`, or why not.
+/// State of counting the client's instructions here, for the disclosure: `counted`, or why not.
 pub fn client_instructions() -> String {
     match Count::open(Event::Instructions) {
         Ok(_) => "counted".into(),
@@ -139,6 +139,7 @@ impl Probe for Instructions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::thread_cpu_s;
 
     /// So many steps that no compiler leaves out.
     fn work(steps: u64) -> u64 {
@@ -161,13 +162,9 @@ mod tests {
             }
         };
         let before = count.read().unwrap();
-        let clock = || {
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-            now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
-        };
-        let spent = std::thread::spawn(move || {
+        let spent = std::thread::spawn(|| {
             work(5_000_000);
-            clock()
+            thread_cpu_s() * 1e9
         });
         let spent = spent.join().unwrap();
         let grown = count.read().unwrap() - before;

@@ -35,6 +35,7 @@ pub use server_statistics::{
 };
 pub use sessions::{SessionScope, Sessions};
 pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
+pub use thread_times::{scheduled_s, thread_cpu_s};
 
 /// A source of counters.
 pub trait Probe: Send {
@@ -64,7 +65,8 @@ pub struct ProbeContext<'a> {
 
 type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
 
-/// Every probe of the operating system but the [`CpuSpeedProbe`]; each opens only where its source exists.
+/// Every probe of the operating system but the [`CpuSpeedProbe`]; each opens only where its source
+/// exists.
 pub const PROBES: &[Open] = &[
     system::open_cpu,
     disk::open,

@@ -6,7 +6,7 @@ use std::fs;
 
 use super::server_statistics::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, OwnCounts, take};
-use super::thread_times::{Serving, ThreadTimes};
+use super::thread_times::{Serving, ThreadTimes, scheduled_s};
 use crate::engine::{Rows, Session};
 use dbdyno_core::model::{Activity, Counters, Event, SessionState, ThreadTime};
 use dbdyno_core::sql::{Block, statement};
@@ -22,8 +22,8 @@ use dbdyno_core::sql::{Block, statement};
 /// - `process`: the process that serves it, where it has one of its own: only its times are asked
 ///   for
 ///
-/// `-- period: 0.105` are the seconds between two looks, `-- log-file: ib_log` what the names of the
-/// log's files begin with.
+/// `-- period: 0.105` are the seconds between two looks, `-- log-file: ib_log` what the names of
+/// the log's files begin with.
 const SESSIONS: &str = "sessions";
 /// The same as far as users see it who may not ask for that; it counts if the other fails.
 const LESS: &str = "sessions.less";
@@ -157,11 +157,10 @@ impl Sessions {
         self.missing.clone()
     }
 
-    /// Processor time of the sampler's session in the server, in seconds, where the kernel tells it
-    /// (`/proc/pid/schedstat`: ns on a processor, ns waiting, slices).
+    /// Processor time of the sampler's session in the server, in seconds, where the kernel tells
+    /// it.
     pub fn server_cpu_s(&self) -> Option<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/schedstat", self.own_thread?)).ok()?;
-        Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
+        scheduled_s(self.own_thread?)
     }
 
     /// State of each session now, of `jobs` if they are given, and of each server process at work.

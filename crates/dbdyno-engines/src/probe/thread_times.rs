@@ -4,6 +4,7 @@ use std::fs;
 
 use procfs::FromRead;
 use procfs::process::Stat;
+use rustix::time::{ClockId, clock_gettime};
 
 use dbdyno_core::model::ThreadTime;
 
@@ -59,6 +60,18 @@ impl ThreadTimes {
             kernel_ticks: stat.stime,
         })
     }
+}
+
+/// Processor time of this thread so far, in s.
+pub fn thread_cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Processor time of a thread or process so far, in s; none where the kernel does not tell.
+pub fn scheduled_s(thread: u32) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    scheduled(&text).map(|(on_ns, _)| on_ns as f64 / 1e9)
 }
 
 /// `/proc/pid/schedstat`: ns on a processor, ns waiting for one, slices.

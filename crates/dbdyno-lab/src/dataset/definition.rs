@@ -31,7 +31,7 @@ impl Definition {
     /// Reads the text of a `dataset.toml`; `place` names it in errors.
     ///
     /// # Errors
-    /// What is wrong in it, with the line.
+    /// A mistake in it, with the line.
     pub fn parse(toml: &str, place: &str) -> Result<Self> {
         toml::from_str(toml).map_err(|error: toml::de::Error| {
             let offset = error.span().map_or(0, |span| span.start).min(toml.len());

@@ -1,9 +1,9 @@
 //! `--test-bottleneck`: after the tests of a run, the experiment of what limits each workload, to
 //! see whether its forecast holds.
 //!
-//! As in an A/B test, a block is a trial of each side in random order. On a private server that gets
-//! other settings each trial is on a new start of it. Trials are not tests of the run: what they
-//! measured is stored with the test that they explain.
+//! As in an A/B test, a block is a trial of each side in random order. On a private server that
+//! gets other settings each trial is on a new start of it. Trials are not tests of the run: what
+//! they measured is stored with the test that they explain.
 
 use std::collections::BTreeMap;
 

@@ -80,8 +80,8 @@ pub struct MeasureContext<'a> {
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
-/// Everything that the tests of a server start share: their numbers, the probes that they read, and the
-/// results file.
+/// Everything that the tests of a server start share: their numbers, the probes that they read, and
+/// the results file.
 struct Bench<'b, 'p> {
     numbers: &'b mut Numbers,
     probing: &'b mut Probing<'p>,

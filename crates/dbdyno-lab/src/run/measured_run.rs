@@ -54,8 +54,8 @@ pub struct Ended {
     pub last_words: Option<String>,
 }
 
-/// Measures a whole run to its end. Whatever happens after the platform is open, the run is recorded
-/// with what was measured, and the platform is closed.
+/// Measures a whole run to its end. Whatever happens after the platform is open, the run is
+/// recorded with what was measured, and the platform is closed.
 ///
 /// # Errors
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the

@@ -216,7 +216,7 @@ impl Platform {
     /// this many bytes, and nobody keeps the data.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for which it is not.
     pub fn check_log_in_memory(&self, room_bytes: u64) -> std::result::Result<(), Sentence> {
         if self.lasting() {
             return Err("a database that is kept could lose its log".into());
@@ -229,7 +229,8 @@ impl Platform {
         &self.concurrent_pids
     }
 
-    /// Notes that the server of `other` works for us at the same time, as long as neither is started anew.
+    /// Notes that the server of `other` works for us at the same time, as long as neither is
+    /// started anew.
     pub fn note_concurrent(&mut self, other: &Platform) {
         self.concurrent_pids = other.database.server_pids();
     }

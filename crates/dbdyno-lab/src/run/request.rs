@@ -66,7 +66,8 @@ pub struct Request {
     pub host_metrics: HostUrls,
     /// Stated facts about the platform, by the names of the catalog's facts.
     pub facts: BTreeMap<String, String>,
-    /// Of a side of an A/B test: both are measured at the same time, each on half of the processors.
+    /// Of a side of an A/B test: both are measured at the same time, each on half of the
+    /// processors.
     pub duet: bool,
     /// Pooler before the server, through which tests by `transport=pooler` go.
     pub via: Option<Via>,

@@ -140,7 +140,8 @@ pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
     (most > 1).then(|| format!("{most} blocks: {order} {seed}{anew}"))
 }
 
-/// All scheduled ramps in order, by the starts of the server and the loads of the data between them.
+/// All scheduled ramps in order, by the starts of the server and the loads of the data between
+/// them.
 pub fn server_starts(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<ServerStart> {
     if fresh == Fresh::Nothing {
         return vec![ServerStart { load: 1, server_start: 1, turns: turns(plan) }];

@@ -296,7 +296,8 @@ fn first_error(text: &str) -> String {
         .to_string()
 }
 
-/// The artifact that Maven could not find, without the names of its own plugins before it and behind it.
+/// The artifact that Maven could not find, without the names of its own plugins before it and
+/// behind it.
 fn without_stack(line: &str) -> &str {
     let said = line.split_once(NOT_FOUND).map_or(line, |(_, said)| said);
     let ends = [" -> [Help", " during a previous attempt"];

@@ -16,7 +16,7 @@ use dbdyno_engines::host::{Account, free_bytes, is_in_memory};
 /// Place for a log in memory: a file system that exists, with this much room.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason for which there is none.
 pub fn memory_place(room_bytes: u64) -> std::result::Result<&'static Path, Sentence> {
     let place = Path::new(MEMORY_PARENT);
     let said = |text: &'static str| Sentence::new(text).with("place", MEMORY_PARENT);

@@ -170,9 +170,9 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Switches to WAL, again and again while others have the file open: for this SQLite does not wait as
-/// it does for a lock (SQLite manual, "Write-Ahead Logging": the change needs the file for itself). `wait` returns false when there
-/// is no time left.
+/// Switches to WAL, again and again while others have the file open: for this SQLite does not wait
+/// as it does for a lock (SQLite manual, "Write-Ahead Logging": the change needs the file for
+/// itself). `wait` returns false when there is no time left.
 fn switch_to_wal(connection: &Connection, mut wait: impl FnMut() -> bool) -> rusqlite::Result<()> {
     loop {
         match connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())) {

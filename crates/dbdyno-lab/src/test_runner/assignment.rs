@@ -1,5 +1,5 @@
-//! Assignment of a worker: the jobs of a test that a load generator runs, how it runs them, and what
-//! it reports to the coordinator.
+//! Assignment of a worker: the jobs of a test that a load generator runs, how it runs them, and
+//! what it reports to the coordinator.
 //!
 //! Jobs keep the numbers that they would have in one driver (worker w of n has jobs w, w + n, ...),
 //! and so their keys. Slices count from the moment at which all begin together.

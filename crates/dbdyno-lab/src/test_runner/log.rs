@@ -41,7 +41,7 @@ pub struct SliceLog {
 }
 
 /// Everything one job did: sums, so that it takes no more memory after a day than after a second.
-/// What all jobs did over time is in the [`Timeline`].
+/// The work of all jobs over time is in the [`Timeline`].
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct JobLog {
     /// Number of slices.

@@ -36,7 +36,7 @@ pub trait SessionSource: Send {
     /// State of each session of `jobs` now, and of each server process that is not idle.
     ///
     /// # Errors
-    /// Why nothing can be seen any more, as one line.
+    /// The reason for which nothing can be seen any more, as one line.
     fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
     /// Kernel's account so far of the sessions of the last sample; empty where it is unknown.
     fn times(&mut self) -> Vec<ThreadTime>;
@@ -47,7 +47,7 @@ pub trait SessionSource: Send {
     /// I/O of the database's device so far, by kind.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason for which that is not known.
     fn device(&self) -> Result<IoCounts, String>;
 }
 

@@ -48,8 +48,8 @@ fn word_printed(word: &str, is_behind_number: bool) -> String {
     [opening, &core, closing].concat()
 }
 
-/// True for `1.96` and `1,960`. Digits alone are a name's, as in `x3650`: a user may call a run `x2`,
-/// and no name is changed.
+/// True for `1.96` and `1,960`. Digits alone are a name's, as in `x3650`: a user may call a run
+/// `x2`, and no name is changed.
 fn is_factor(text: &str) -> bool {
     let whole = text.split(['.', ',']).next().unwrap_or_default();
     let is_digits = text.chars().all(|one| one.is_ascii_digit() || matches!(one, '.' | ','));

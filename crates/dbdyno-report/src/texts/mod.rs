@@ -140,8 +140,8 @@ impl Language {
         self.translated(sentence, &with_groups).unwrap_or_else(|| sentence.to_string())
     }
 
-    /// The sentence in this language, its numbers changed by `number`; none if the language does not
-    /// know it. Texts of others are quoted.
+    /// The sentence in this language, its numbers changed by `number`; none if the language does
+    /// not know it. Texts of others are quoted.
     fn translated(self, sentence: &Sentence, number: &dyn Fn(&str) -> String) -> Option<String> {
         let show = |value: &Value, style: Style| match value {
             Value::Text(text) => text.clone(),

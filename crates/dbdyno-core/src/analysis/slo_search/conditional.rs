@@ -1,4 +1,4 @@
-//! What the trials of a search measured where disturbed ones keep them from settling two rates: an
+//! Answer of the trials of a search where disturbed ones keep them from settling two rates: an
 //! answer with its doubt, and the command that would settle it. Pure.
 
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct Bracket<'a> {
     pub met: Option<Tried>,
     /// The lowest rate above it; none if none was tried.
     pub missed: Option<Tried>,
-    /// What disturbed the trials from outside, a reason for each trial and cause.
+    /// Disturbances of the trials from outside, a reason for each trial and cause.
     pub disturbances: Vec<&'a Reason>,
     /// Reasons for which further trials are not in it, each with their number.
     pub left_out: Vec<Counted>,

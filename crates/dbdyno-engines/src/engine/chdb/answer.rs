@@ -76,7 +76,7 @@ impl Answer {
     /// Runs a statement to its end.
     ///
     /// # Errors
-    /// What ClickHouse says about it.
+    /// ClickHouse's error.
     pub(super) fn execute(
         api: &'static Api,
         connection: Handle,
@@ -133,7 +133,7 @@ impl Answer {
     /// The next part of a stream; it is empty at the end.
     ///
     /// # Errors
-    /// What ended the query before its end.
+    /// The error that ended the query before its end.
     #[inline]
     pub(super) fn fetch(&self, connection: Handle, what: &str) -> Result<Self, EngineError> {
         // SAFETY: the stream is one of this connection.

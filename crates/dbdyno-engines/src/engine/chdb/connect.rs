@@ -263,7 +263,7 @@ impl Connection {
     /// Runs a statement; the rows that it wrote.
     ///
     /// # Errors
-    /// What ClickHouse says about it.
+    /// ClickHouse's error.
     pub(super) fn execute(&self, sql: &str) -> Result<u64, EngineError> {
         self.ask(sql, "Null", &mut Parameters::none()).map(|answer| answer.rows_written())
     }

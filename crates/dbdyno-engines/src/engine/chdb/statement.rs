@@ -24,7 +24,7 @@ impl<'c> Statement<'c> {
     /// Checks the statement, which is understood anew at each execution; `name` is said in errors.
     ///
     /// # Errors
-    /// What ClickHouse says about it.
+    /// ClickHouse's error.
     pub(super) fn new(
         connection: &'c Connection,
         sql: &str,

@@ -35,7 +35,7 @@ impl<'c> Prepared<'c> {
     /// Prepares the one statement in `sql`; `name` is said in errors.
     ///
     /// # Errors
-    /// What the library says about it.
+    /// The library's error.
     pub(super) fn new(
         connection: &'c Connection,
         sql: &str,

@@ -67,7 +67,7 @@ impl Directives {
     /// Runs the statement once and returns its rows.
     ///
     /// # Errors
-    /// What `fail` and `lost` say.
+    /// The errors of `fail` and `lost`.
     #[inline]
     pub fn run(&mut self) -> Result<u64, EngineError> {
         self.runs += 1;

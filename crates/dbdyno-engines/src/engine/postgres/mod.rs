@@ -230,7 +230,8 @@ struct PgDatabase {
     jobs: Arc<Running<u32>>,
     /// Jobs that go through a pooler.
     pooled: Arc<Running<()>>,
-    /// Backends that a pooler has lent to whole sessions of jobs: at their end it resets their names.
+    /// Backends that a pooler has lent to whole sessions of jobs: at their end it resets their
+    /// names.
     lent: Mutex<BTreeSet<u32>>,
 }
 

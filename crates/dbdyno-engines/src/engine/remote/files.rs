@@ -16,7 +16,7 @@ pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
 /// The text of a file that may hold passwords; none if the file does not exist.
 ///
 /// # Errors
-/// Why a file that is there is not used: others may read it, or it cannot be read.
+/// The reason for which a file that is there is not used: others may read it, or it cannot be read.
 pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString>, String> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
     if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
@@ -34,7 +34,7 @@ pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString
 /// its group. A file that is not there is for its reader to tell.
 ///
 /// # Errors
-/// Why it is not used.
+/// The reason for which it is not used.
 pub(in crate::engine) fn check_private_key(path: &Path) -> Result<(), String> {
     if others_read(path) {
         return Err(format!("the private key {} may be read by others", path.display()));

@@ -184,7 +184,7 @@ impl Stream {
     /// Reads what is there; waits only if nothing is.
     ///
     /// # Errors
-    /// What the system says; `TimedOut` if nothing came in time.
+    /// The system's error; `TimedOut` if nothing came in time.
     #[inline]
     pub(in crate::engine) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.tls {

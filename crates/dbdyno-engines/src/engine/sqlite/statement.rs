@@ -36,7 +36,7 @@ impl<'c> Prepared<'c> {
     /// Prepares the one statement in `sql`.
     ///
     /// # Errors
-    /// What the library says about it; there is more than the one statement, of which the library
+    /// The library's error; there is more than the one statement, of which the library
     /// would run the first only.
     pub(super) fn new(connection: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
         let (raw, rest) = first(connection, sql)?;

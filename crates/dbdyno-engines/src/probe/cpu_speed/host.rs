@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::work::{Walk, integers, integers_s, own_cpu_s, walk_s};
+use super::super::thread_times::thread_cpu_s;
+use super::work::{Walk, integers, integers_s, walk_s};
 use super::{CpuSpeed, CpuSpeedSample};
 use crate::engine::threads;
 
@@ -73,7 +74,7 @@ impl Host {
             |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
         let looks: Vec<CpuSample> = chosen.iter().filter_map(look).collect();
         let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
-        CpuSpeedSample { late_s, runnable, cpu_s: own_cpu_s(), ..together(&looks) }
+        CpuSpeedSample { late_s, runnable, cpu_s: thread_cpu_s(), ..together(&looks) }
     }
 
     /// The processors whose turn it is, and whether they work: those that do; if none does, the

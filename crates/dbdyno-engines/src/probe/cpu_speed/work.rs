@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::time::{ClockId, clock_gettime};
+use super::super::thread_times::thread_cpu_s;
 
 /// Rounds of the integer work: about 60 us on a processor of 2023. Without optimisation as long
 /// with fewer.
@@ -17,12 +17,6 @@ const LINES: usize = 1 << 18;
 const TRIES: usize = 5;
 /// By how much wall clock and the thread's own clock may differ, as a fraction.
 const CLOCKS_AGREE: f64 = 0.1;
-
-/// Seconds of processor time of this thread.
-pub(super) fn own_cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
 
 /// Seconds of the integer work; none if it was interrupted.
 pub(super) fn integers_s() -> Option<f64> {
@@ -104,9 +98,9 @@ impl Walk {
 pub(super) fn fastest_s<T>(on: &mut T, prepare: fn(&mut T), work: fn(&mut T)) -> Option<f64> {
     let mut timed = || {
         prepare(on);
-        let (wall, cpu_s) = (Instant::now(), own_cpu_s());
+        let (wall, cpu_s) = (Instant::now(), thread_cpu_s());
         work(on);
-        let cpu_s = own_cpu_s() - cpu_s;
+        let cpu_s = thread_cpu_s() - cpu_s;
         (wall.elapsed().as_secs_f64(), cpu_s)
     };
     let tries = (0..TRIES).map(|_| timed()).min_by(|a, b| a.0.total_cmp(&b.0));

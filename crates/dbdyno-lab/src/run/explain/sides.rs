@@ -40,7 +40,7 @@ pub(super) type Changes = (BTreeMap<String, String>, [Side; 2]);
 /// Determines the changes of an experiment on this platform.
 ///
 /// # Errors
-/// Why it cannot be carried out.
+/// The reason for which it cannot be carried out.
 pub(super) fn changes(
     context: &RunContext<'_>,
     platform: &Platform,
