@@ -74,19 +74,30 @@ fn size(bytes: f64) -> String {
 pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
     let url = target.url()?;
     let bytes: u64 = run.loads.iter().map(|load| load.table_bytes).sum();
-    (bytes > 0).then(|| {
-        format!(
-            "the tables ({}) and routines stay on the server for the next run; 'dbdyno clean {}' \
-             removes them",
-            size(bytes as f64),
-            shell_word(url)
-        )
-    })
+    (bytes > 0).then(|| stays(bytes as f64, url))
+}
+
+/// The command comes last and without quotation marks of ours: a URL may need those of a shell.
+fn stays(bytes: f64, url: &str) -> String {
+    format!(
+        "the tables ({}) and routines stay on the server for the next run; to remove them: dbdyno \
+         clean {}",
+        size(bytes),
+        shell_word(url)
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_that_removes_what_stays_can_be_pasted() {
+        let url = "server://me@/app?host=/run/x&port=5432";
+        let said = stays(158e6, url);
+        assert!(said.starts_with("the tables (158 MB)"), "{said}");
+        assert!(said.ends_with(&format!(" dbdyno clean '{url}'")), "{said}");
+    }
 
     #[test]
     fn durations_and_sizes_are_said_as_people_do() {
