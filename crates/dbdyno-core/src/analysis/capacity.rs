@@ -295,6 +295,7 @@ impl Platform<'_> {
         if points.iter().all(|point| point.figure.test.drive() == Drive::Client) {
             words.extend(["--drive", "client"].map(String::from));
         }
+        words.extend(command::size(self.run));
         words.extend(["--repeat", "5"].map(String::from));
         if points.iter().any(|point| point.figure.is_disturbed()) {
             words.push("--retry-disturbed".into());

@@ -14,6 +14,12 @@ pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
     is_target.then(|| ["dbdyno", "run", target].map(String::from).into())
 }
 
+/// The size of the data that the run measured on; nothing if its plan does not tell.
+pub(super) fn size(run: &RunRecord) -> Vec<String> {
+    let size_gb = run.plan["size_gb"].as_f64();
+    size_gb.map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
+}
+
 /// A workload with its parameters, as `--workload` takes it.
 pub(super) fn workload(id: &str, chosen: &BTreeMap<String, String>) -> String {
     let chosen = params::assignments(chosen, ",");

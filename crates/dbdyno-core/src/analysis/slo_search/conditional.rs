@@ -110,6 +110,7 @@ impl<'a> Bracket<'a> {
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
+        words.extend(command::size(run));
         words.push("--retry-disturbed".into());
         Some(command::line(&words))
     }
@@ -200,13 +201,13 @@ mod tests {
         let selection = json!({ "workload": workload, "window": { "duration_s": 0.2 } });
         let run = RunRecord {
             target: "other (private server)".into(),
-            plan: json!({ "selections": [selection] }),
+            plan: json!({ "size_gb": 0.25, "selections": [selection] }),
             ..crate::analysis::compare::fixture::run("a")
         };
         let command = bracket.settling_command(&run).unwrap();
         let start = format!("dbdyno run other --workload {workload}");
         assert!(command.starts_with(&start), "{command}");
-        let end = "--rate auto --slo 'p99<5ms' --duration 0.2s --retry-disturbed";
+        let end = "--rate auto --slo 'p99<5ms' --duration 0.2s --size 0.25 --retry-disturbed";
         assert!(command.ends_with(end), "{command}");
         let nobody = RunRecord { target: "--all".into(), ..run.clone() };
         assert_eq!(bracket.settling_command(&nobody), None);
