@@ -40,15 +40,29 @@ fn slices(engine: &str) -> &'static str {
     }
 }
 
-/// Waits until one of a run's jobs is within a slice: what is needed of a test of seconds, which
-/// would have ended before a busy machine saw several.
-fn until_a_job_works(engine: &str, session: &mut dyn Session, run: &mut Child) -> String {
-    let mut now = Vec::new();
-    until("a slice is under way", || {
-        now = column(session, slices(engine));
-        !now.is_empty() || run.try_wait().unwrap().is_some()
-    });
-    now.into_iter().next().expect("the run ended before a slice of it was seen")
+/// A run of two tests, its command line, and a slice of its first test that is under way. A test of
+/// seconds may end before a busy machine sees one of its slices: then longer ones follow.
+fn run_at_work(desk: &Desk, engine: &str, url: &str, session: &mut dyn Session) -> AtWork {
+    for duration in ["5s", "20s", "80s"] {
+        let line = format!("run {url} {TWO_TESTS} --duration {duration}");
+        let mut run = desk.spawn(&line);
+        let mut now = Vec::new();
+        until("a slice is under way", || {
+            now = column(session, slices(engine));
+            !now.is_empty() || run.try_wait().unwrap().is_some()
+        });
+        if let Some(slice) = now.into_iter().next() {
+            return AtWork { run, line, slice };
+        }
+    }
+    panic!("three runs ended before a slice of one was seen")
+}
+
+/// Result of [`run_at_work`].
+struct AtWork {
+    run: Child,
+    line: String,
+    slice: String,
 }
 
 /// Waits until a run's jobs have done some slices.
@@ -188,8 +202,8 @@ fn a_network_that_is_cut_while_loading_does_not_keep_an_interrupted_run() {
     assert_eq!(run["tests"], serde_json::json!([]));
 }
 
-const TWO_TESTS: &str = "--size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 \
-     --warmup 0 --duration 5s --quiet";
+const TWO_TESTS: &str =
+    "--size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 --warmup 0 --quiet";
 
 /// The first of two tests is spoiled, the second as good as any.
 fn assert_one_test_is_lost(desk: &Desk) {
@@ -203,10 +217,9 @@ fn assert_one_test_is_lost(desk: &Desk) {
 #[test]
 fn a_backend_that_crashes_costs_its_test_and_the_next_one_runs() {
     let (desk, server) = (Desk::new(), Server::start());
-    let line = format!("run {} {TWO_TESTS}", server.admin_url("postgres"));
-    let mut run = desk.spawn(&line);
     let mut admin = server.admin("postgres");
-    let slice = until_a_job_works("postgres", admin.as_mut(), &mut run);
+    let url = server.admin_url("postgres");
+    let AtWork { run, line, slice } = run_at_work(&desk, "postgres", &url, admin.as_mut());
     // As a crash would; the server ends all sessions and recovers.
     signal(slice.split(' ').next().unwrap().parse().unwrap(), Signal::KILL);
     ended(run, &line).ok();
@@ -217,9 +230,8 @@ fn a_backend_that_crashes_costs_its_test_and_the_next_one_runs() {
 fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
     let desk = Desk::new();
     let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1")]);
-    let line = format!("run {} {TWO_TESTS}", server.admin_url());
-    let mut run = desk.spawn(&line);
-    until_a_job_works("mariadb", server.admin.as_mut(), &mut run);
+    let url = server.admin_url();
+    let AtWork { run, line, .. } = run_at_work(&desk, "mariadb", &url, server.admin.as_mut());
     server.kill();
     server.start_again();
     ended(run, &line).ok();
