@@ -151,7 +151,11 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
             div.page { section #comparisons { "\n"
                 h2 { (pages.phrase("Comparisons")) } "\n"
                 ul.comparisons { @for runs in shown.compared {
-                    li { a href=[links.to(&Address::Compared(runs))] { (runs.iter().map(named).collect::<Vec<_>>().join(" / ")) } } "\n"
+                    li {
+                        a href=[links.to(&Address::Compared(runs))] {
+                            (runs.iter().map(named).collect::<Vec<_>>().join(" / "))
+                        }
+                    } "\n"
                 } }
             } }
         }

@@ -119,7 +119,10 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let links = html! {
         p.page.links { @for Entry { run, test, .. } in history.entries() {
             a href=[site.look.links.to(&Address::Test(run.id, test.seq()))] {
-                (site.language().say("run {run} test {test}", &[("run", &run.id.to_string()), ("test", &test.seq().to_string())]))
+                (site.language().say(
+                    "run {run} test {test}",
+                    &[("run", &run.id.to_string()), ("test", &test.seq().to_string())],
+                ))
             } " "
         } }
     };
@@ -132,7 +135,10 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
             &[("runs", &MAX_RUNS.to_string())],
         )
     });
-    let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
+    let content = html! {
+        div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } }
+        (links)
+    };
     Ok(site.html(&document.title, &content))
 }
 
@@ -256,7 +262,9 @@ fn index(site: &Pages<'_>) -> Answer {
                 div.wide tabindex="0" role="region" aria-label=(site.phrase("Histories")) {
                     table.sortable { "\n"
                         thead { tr { @for (head, place) in heads.iter().zip(0..) {
-                            th scope="col" class=[[4, 6].contains(&place).then_some("number")] { (site.phrase(head)) }
+                            th scope="col" class=[[4, 6].contains(&place).then_some("number")] {
+                                (site.phrase(head))
+                            }
                         } } } "\n"
                         tbody { @for point in &measured { (line(site, point)) "\n" } }
                     }
@@ -319,9 +327,11 @@ fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
         ],
     );
     html! {
-        svg.course width=(width) height=(height) viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(spoken) {
+        svg.course width=(width) height=(height) viewBox=(format!("0 0 {width} {height}"))
+            role="img" aria-label=(spoken) {
             title { (spoken) }
-            polyline points=(points.join(" ")) fill="none" stroke="currentColor" stroke-width="1.5" {}
+            polyline points=(points.join(" "))
+                fill="none" stroke="currentColor" stroke-width="1.5" {}
         }
     }
 }

@@ -109,16 +109,22 @@ fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
     ];
     html! {
         form.filters method="get" action="/" role="search" { "\n"
-            label { span { (site.phrase("Text")) } input type="search" name="q" value=[query.get("q")]; } "\n"
+            label {
+                span { (site.phrase("Text")) }
+                input type="search" name="q" value=[query.get("q")];
+            } "\n"
             @for (name, english, options, any) in choices {
                 label { span { (site.phrase(english)) }
                     select name=(name) {
                         @if let Some(any) = any { option value="" { (any) } }
-                        @for (value, word) in options { option value=(value) selected[query.get(name) == Some(value)] { (word) } }
+                        @for (value, word) in options {
+                            option value=(value) selected[query.get(name) == Some(value)] { (word) }
+                        }
                     }
                 } "\n"
             }
-            button type="submit" { (site.phrase("Show")) } " " a href="/" { (site.phrase("All runs")) } "\n"
+            button type="submit" { (site.phrase("Show")) } " "
+            a href="/" { (site.phrase("All runs")) } "\n"
         }
     }
 }
@@ -134,7 +140,9 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
             div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {
                 table.sortable { "\n"
                     thead { tr { @for head in heads {
-                        th scope="col" class=[["Run", "Tests"].contains(head).then_some("number")] { (language.phrase(head)) }
+                        th scope="col" class=[["Run", "Tests"].contains(head).then_some("number")] {
+                            (language.phrase(head))
+                        }
                     } } } "\n"
                     tbody { "\n" @for listed in runs { (row(language, links, listed)) "\n" } }
                 }
@@ -146,7 +154,10 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
     html! {
         form.runs method="get" action="/compare" { "\n"
             input type="hidden" name="base" value="oldest";
-            p.act { button type="submit" { (language.phrase("Compare ticked runs")) } " " span.soft { (language.phrase("The oldest is the base.")) } } "\n"
+            p.act {
+                button type="submit" { (language.phrase("Compare ticked runs")) } " "
+                span.soft { (language.phrase("The oldest is the base.")) }
+            } "\n"
             (table)
         }
     }
@@ -161,7 +172,9 @@ fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
         .replace('T', " ");
     html! {
         tr {
-            @if links.are_served() { td { input type="checkbox" name="run" value=(id) aria-label=(tick); } }
+            @if links.are_served() {
+                td { input type="checkbox" name="run" value=(id) aria-label=(tick); }
+            }
             td.number { a href=[links.to(&Address::Run(run.id))] { (id) } }
             td.text { (visible(run.name.as_deref().unwrap_or_default())) }
             td.text { (visible(listed.platform.as_deref().unwrap_or("-"))) }
@@ -170,7 +183,8 @@ fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
             td { (started) }
             td { (language.phrase(run.status.name())) }
             td.number { (language.number(run.tests as f64, Digits::Decimals(0))) }
-            td { @for (count, word) in listed.verdicts.iter().zip(["valid", "conditional", "invalid"]) {
+            @let words = ["valid", "conditional", "invalid"];
+            td { @for (count, word) in listed.verdicts.iter().zip(words) {
                 @if *count > 0 { span class=(word) { (count) " " (language.phrase(word)) } " " }
             } }
         }

@@ -33,7 +33,13 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
                                     Viewing this page uses a little CPU on the machine under \
                                     test.")) } "\n"
             (table(&site.look, run, &tests)) "\n"
-            @if !tests.is_empty() { p { a href={ "/run/" (run.id) "?now=1" } { (site.phrase("The page of what is stored so far")) } } }
+            @if !tests.is_empty() {
+                p {
+                    a href={ "/run/" (run.id) "?now=1" } {
+                        (site.phrase("The page of what is stored so far"))
+                    }
+                }
+            }
         } }
     };
     Ok(site.look.framed(&title, Some(REFRESH_S), &content))
@@ -112,7 +118,9 @@ mod tests {
 
     #[test]
     fn a_plan_of_fixed_ramps_is_counted_with_its_repetitions() {
-        let plan = json!({"selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]});
+        let plan = json!({
+            "selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]
+        });
         assert_eq!(planned(&plan), Some(7));
         let open = json!({"selections": [{"ramp": {"auto": {"from": 1, "max": 8}}, "repeat": 1}]});
         assert_eq!(

@@ -122,7 +122,9 @@ impl Look<'_> {
 
     /// The page that says why there is none.
     pub fn refusal(&self, refused: &Refused) -> Response<Body> {
-        let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } } };
+        let content = html! {
+            div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } }
+        };
         response(refused.status, HTML, self.html(&refused.status.to_string(), &content))
     }
 }
@@ -205,7 +207,12 @@ impl Pages<'_> {
         )?;
         let tests = input.runs.first().map(|data| data.tests.as_slice()).unwrap_or_default();
         let links = html! {
-            div.page { section #tests { h2 { (self.phrase("Tests of this run")) } (table(&self.look, &record, tests)) } }
+            div.page {
+                section #tests {
+                    h2 { (self.phrase("Tests of this run")) }
+                    (table(&self.look, &record, tests))
+                }
+            }
         };
         let document = Page.build(&input);
         let content = html! {
@@ -226,7 +233,9 @@ impl Pages<'_> {
         let history = tested.and_then(|test| history::link(&self.look.links, &record, test));
         let links = html! {
             p.page.links {
-                a href=[self.look.links.to(&Address::Run(run))] { (self.language().say("run_unnamed", &[("id", &run.to_string())])) }
+                a href=[self.look.links.to(&Address::Run(run))] {
+                    (self.language().say("run_unnamed", &[("id", &run.to_string())]))
+                }
                 @if let Some(link) = history { " " a href=(link) { (self.phrase("History")) } }
             }
         };
@@ -262,7 +271,9 @@ impl Pages<'_> {
         let links = html! { p.page.links {
             @if let Some(link) = others { a href=(link) { (self.phrase("The other way round")) } }
             @for run in &ids { " "
-                a href=[self.look.links.to(&Address::Run(*run))] { (self.language().say("run_unnamed", &[("id", &run.to_string())])) }
+                a href=[self.look.links.to(&Address::Run(*run))] {
+                    (self.language().say("run_unnamed", &[("id", &run.to_string())]))
+                }
             }
         } };
         Ok(self.document(&CompareReport.build(&input), &links))
@@ -299,7 +310,9 @@ pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup 
         div.wide tabindex="0" role="region" aria-label=(language.phrase("Tests of this run")) {
             table.sortable.tests {
                 thead { tr { @for (head, place) in heads.iter().zip(0..) {
-                    th scope="col" class=[[0, 3, 4].contains(&place).then_some("number")] { (language.phrase(head)) }
+                    th scope="col" class=[[0, 3, 4].contains(&place).then_some("number")] {
+                        (language.phrase(head))
+                    }
                 } } }
                 tbody { @for test in tests.iter().take(MAX_LINES) { (row(look, run, test)) "\n" } }
             }
@@ -317,10 +330,17 @@ fn row(look: &Look<'_>, run: &RunRecord, test: &Test) -> Markup {
         tr id={ "t" (test.seq()) } {
             td.number { a href=[links.to(&Address::Test(run.id, test.seq()))] { (test.seq()) } }
             @for (cell, class) in cells.iter().zip(CLASSES) {
-                @let class = if class == "verdict" { test.status().to_string() } else { class.into() };
+                @let class = match class {
+                    "verdict" => test.status().to_string(),
+                    _ => class.into(),
+                };
                 td class=[(!class.is_empty()).then_some(class)] { (cell) }
             }
-            td { @if let Some(link) = history::link(links, run, test) { a href=(link) { (language.phrase("History")) } } }
+            td {
+                @if let Some(link) = history::link(links, run, test) {
+                    a href=(link) { (language.phrase("History")) }
+                }
+            }
         }
     }
 }

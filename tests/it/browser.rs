@@ -135,7 +135,15 @@ fn a_table_is_sorted_by_the_head_of_a_column_also_by_the_keyboard() {
         format!("[...{head}.tBodies[0].rows].map(row => Number(row.cells[{column}].textContent))");
     browser
         .evaluate(&format!("{head}.tHead.rows[0].cells[{column}].querySelector('button').focus()"));
-    let key = |kind: &str| json!({"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"});
+    let key = |kind: &str| {
+        json!({
+            "type": kind,
+            "key": "Enter",
+            "code": "Enter",
+            "windowsVirtualKeyCode": 13,
+            "text": "\r",
+        })
+    };
     for (way, is_sorted) in [("ascending", "a <= b"), ("descending", "a >= b")] {
         browser.call("Input.dispatchKeyEvent", key("keyDown"));
         browser.call("Input.dispatchKeyEvent", key("keyUp"));

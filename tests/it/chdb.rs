@@ -122,8 +122,8 @@ fn a_scan_that_no_row_meets_reads_every_column_each_time() {
     let mut session = database.session().unwrap();
     session
         .execute(
-            "create table dbdyno.t (id Int64 codec(NONE), quantity Int32 codec(NONE), status Int32 codec(NONE),
-             filler String codec(NONE)) engine = MergeTree order by id",
+            "create table dbdyno.t (id Int64 codec(NONE), quantity Int32 codec(NONE),
+             status Int32 codec(NONE), filler String codec(NONE)) engine = MergeTree order by id",
         )
         .unwrap();
     session.execute(FILL).unwrap();

@@ -62,7 +62,12 @@ impl Browser {
     /// Without any network.
     pub fn start() -> Browser {
         let mut browser = Browser::online();
-        let offline = json!({"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        let offline = json!({
+            "offline": true,
+            "latency": 0,
+            "downloadThroughput": -1,
+            "uploadThroughput": -1,
+        });
         browser.call("Network.emulateNetworkConditions", offline);
         browser
     }
@@ -147,7 +152,12 @@ impl Browser {
 
     /// Opens a page and waits until it is loaded.
     pub fn open_url(&mut self, url: &str, view: View) {
-        let metrics = json!({"width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.is_mobile});
+        let metrics = json!({
+            "width": view.width,
+            "height": view.height,
+            "deviceScaleFactor": 1,
+            "mobile": view.is_mobile,
+        });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = json!([{"name": "prefers-color-scheme", "value": view.scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));

@@ -205,8 +205,7 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
 }
 
 #[test]
-fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_must_be_licensed_is_told()
- {
+fn snapshots_of_a_servers_repository_are_around_each_test_and_what_must_be_licensed_is_told() {
     let desk = Desk::new();
     let own = catalogue(&desk, GROUP, SQL);
     let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + \

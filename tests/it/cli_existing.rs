@@ -64,8 +64,8 @@ pub fn stub(
 const CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
 /// MariaDB's greeting of protocol 10, then its wish for another method: mysql_clear_password.
 const GREETING: &[u8] =
-    b"\x53\0\0\0\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0\
-    ijklmnopqrst\0mysql_native_password\0";
+    b"\x53\0\0\0\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x21\x02\0\xff\x81\x15\
+    \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0";
 const SWITCH: &[u8] = b"\x16\0\0\x02\xfemysql_clear_password\0";
 
 #[test]

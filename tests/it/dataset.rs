@@ -664,7 +664,10 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
         assert!(left.is_some_and(|left_s| left_s > 0.0 && left_s < 1000.0), "{left:?}");
         // In every phase after the rows, too: what is there is not built again.
         for phase in ["indexes", "statistics", "verify"] {
-            let so = |event: &LoadEvent| matches!(event, LoadEvent::Phase { phase: now, .. } if *now == phase);
+            let so = |event: &LoadEvent| match event {
+                LoadEvent::Phase { phase: now, .. } => *now == phase,
+                _ => false,
+            };
             let (_, events) = interrupted_load(&site, &so);
             let resumed = events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. }));
             assert!(resumed, "{}, {phase}", fixture.engine);

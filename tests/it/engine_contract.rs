@@ -91,8 +91,9 @@ const MARIADB: Subject = Subject {
     org: None,
     settings: &[],
     // Our sessions are in our own database.
-    create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
-               booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
+    create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int,
+               region int, booked_on date, amount numeric(12,2), quantity int, status int,
+               code text, filler text)"],
     count: "select count(*) as count, sum(id) as sum from t",
     echo: "select ?, ?",
     lookup: "select * from t where id = ?",
@@ -110,20 +111,28 @@ const MARIADB: Subject = Subject {
                  where user = 'dbdyno' and id <> connection_id()) do kill s.id; end for; end",
     ),
     impatience: &[("innodb_lock_wait_timeout", "1")],
-    schema: Some("select schema_name from information_schema.schemata where schema_name = 'dbdyno'"),
+    schema: Some(
+        "select schema_name from information_schema.schemata where schema_name = 'dbdyno'",
+    ),
     prefix: "",
 };
 
 const SUBJECTS: &[Subject] = &[
     Subject { engine: "null", count: "count t", lookup: "spin 100", ..PLAIN },
-    Subject { engine: "skeleton", create: &["create t"], count: "count t", lookup: "lookup t ?1", ..PLAIN },
+    Subject {
+        engine: "skeleton",
+        create: &["create t"],
+        count: "count t",
+        lookup: "lookup t ?1",
+        ..PLAIN
+    },
     Subject {
         engine: "sqlite",
         org: None,
         settings: &[("journal_mode", "wal")],
-        create: &["create table t (id integer not null primary key, key25 integer, key125 integer, key320 integer,
-                   region integer, booked_on text, amount integer, quantity integer, status integer, code text,
-                   filler text)"],
+        create: &["create table t (id integer not null primary key, key25 integer,
+                   key125 integer, key320 integer, region integer, booked_on text,
+                   amount integer, quantity integer, status integer, code text, filler text)"],
         count: "select count(*) as count, sum(id) as sum from t",
         echo: "select ?1, ?2",
         lookup: "select * from t where id = ?1",
@@ -131,7 +140,8 @@ const SUBJECTS: &[Subject] = &[
         update: Some("update t set status = status + 1 where id = ?1"),
         held: ErrorClass::Busy,
         endless: Some(
-            "with recursive c(i) as (select 1 union all select i + 1 from c where i < 1000000000000 + ?1)
+            "with recursive c(i) as
+                       (select 1 union all select i + 1 from c where i < 1000000000000 + ?1)
                        select count(*) from c",
         ),
         lookups: None,
@@ -142,9 +152,9 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject {
         engine: "duckdb",
-        create: &["create table t (id bigint not null primary key, key25 integer, key125 integer, key320 integer,
-                   region integer, booked_on date, amount numeric(12,2), quantity integer, status integer, code varchar,
-                   filler varchar)"],
+        create: &["create table t (id bigint not null primary key, key25 integer, key125 integer,
+                   key320 integer, region integer, booked_on date, amount numeric(12,2),
+                   quantity integer, status integer, code varchar, filler varchar)"],
         count: "select count(*) as count, sum(id) as sum from t",
         echo: "select $1, $2",
         lookup: "select * from t where id = $1",
@@ -156,14 +166,16 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject {
         engine: "chdb",
-        create: &["create table dbdyno.t (id Int64, key25 Int32, key125 Int32, key320 Int32, region Int32, booked_on Date,
-                   amount Decimal(12, 2), quantity Int32, status Int32, code String, filler String)
-                   engine = MergeTree order by tuple()"],
+        create: &["create table dbdyno.t (id Int64, key25 Int32, key125 Int32, key320 Int32,
+                   region Int32, booked_on Date, amount Decimal(12, 2), quantity Int32,
+                   status Int32, code String, filler String) engine = MergeTree order by tuple()"],
         count: "select count(*) as count, sum(id) as sum from dbdyno.t",
         echo: "select {p1:Int64}, {p2:Int64}",
         lookup: "select * from dbdyno.t where id = {p1:Int64}",
-        endless: Some("select count(*) from numbers(1000000000000) where number % 7 = 8 + \
-                       {p1:Int64}"),
+        endless: Some(
+            "select count(*) from numbers(1000000000000) where number % 7 = 8 + \
+                       {p1:Int64}",
+        ),
         prefix: "dbdyno.",
         ..PLAIN
     },
@@ -171,8 +183,9 @@ const SUBJECTS: &[Subject] = &[
         engine: "postgres",
         org: None,
         settings: &[("deadlock_timeout", "5ms")],
-        create: &["create table dbdyno.t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
-                   booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
+        create: &["create table dbdyno.t (id bigint not null primary key, key25 int, key125 int,
+                   key320 int, region int, booked_on date, amount numeric(12,2), quantity int,
+                   status int, code text, filler text)"],
         count: "select count(*) as count, sum(id) as sum from dbdyno.t",
         echo: "select $1::bigint, $2::bigint",
         lookup: "select * from dbdyno.t where id = $1",
@@ -183,7 +196,8 @@ const SUBJECTS: &[Subject] = &[
         lookups: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
         sever: Some(
             "select pg_terminate_backend(pid) from pg_stat_activity
-                     where datname = current_database() and application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
+                     where datname = current_database() and application_name like 'dbdyno-%'
+                     and pid <> pg_backend_pid()",
         ),
         impatience: &[("lock_timeout", "20ms")],
         schema: Some("select nspname from pg_namespace where nspname = 'dbdyno'"),
@@ -193,8 +207,9 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         org: Some("lsm"),
         settings: &[("rocksdb_deadlock_detect", "on"), ("rocksdb_lock_wait_timeout", "60")],
-        create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
-                   booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text) engine = rocksdb"],
+        create: &["create table t (id bigint not null primary key, key25 int, key125 int,
+                   key320 int, region int, booked_on date, amount numeric(12,2), quantity int,
+                   status int, code text, filler text) engine = rocksdb"],
         impatience: &[("rocksdb_lock_wait_timeout", "1")],
         ..MARIADB
     },

@@ -44,7 +44,9 @@ pub fn run() -> RunRecord {
         disclosure: disclosure(),
         own_loop: None,
         device_sync: None,
-        plan: serde_json::json!({"selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}]}),
+        plan: serde_json::json!({
+            "selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}],
+        }),
         loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
     }
 }

@@ -520,8 +520,8 @@ fn check_csv(place: &str, text: &str) {
 /// Elements, attributes and addresses of ours only, and the one script is ours.
 fn check_page(place: &str, page: &str) {
     let elements = "a article body circle code dd defs details div dl dt figcaption figure footer \
-                    g h1 h2 h3 head header html i input label li line main meta nav ol p path pre rect script \
-                    section span strong style summary svg table tbody td text th thead title tr ul \
+                    g h1 h2 h3 head header html i input label li line main meta nav ol p path pre rect \
+                    script section span strong style summary svg table tbody td text th thead title tr ul \
                     use";
     let attributes = "aria-hidden aria-label charset class colspan content cx cy d fill height \
                       http-equiv id lang name open preserveAspectRatio r role rx scope stroke \
@@ -552,7 +552,12 @@ fn check_page(place: &str, page: &str) {
 
 /// Well-formed, of permitted characters only; gives its elements with their text.
 fn check_xml(place: &str, xml: &str) -> Vec<(String, String)> {
-    let forbidden = |character: &char| !matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    let forbidden = |character: &char| {
+        !matches!(
+            character,
+            '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..
+        )
+    };
     assert_eq!(xml.chars().find(forbidden), None, "{place}");
     let mut reader = quick_xml::Reader::from_str(xml);
     let mut elements: Vec<(String, String)> = Vec::new();

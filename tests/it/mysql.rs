@@ -31,7 +31,8 @@ const SETTINGS: &[&str] = &[
     "--skip-log-bin",
     "--innodb-buffer-pool-size=64M",
     "--innodb-redo-log-capacity=32M",
-    "--innodb-monitor-enable=trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints",
+    "--innodb-monitor-enable=trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,\
+     log_checkpoints",
 ];
 
 impl MySql {

@@ -65,7 +65,9 @@ pub fn one_test() -> Input {
     let (mut run, test) = (fixture::run(), fixture::tests().remove(3));
     run.plan = json!({"selections": [{
         "workload": test.workload, "hash": test.hash,
-        "contract": [{"what": "physical_reads", "per": "logical_reads", "max": "0.02", "because": "not cached"}],
+        "contract": [
+            {"what": "physical_reads", "per": "logical_reads", "max": "0.02", "because": "not cached"},
+        ],
         "crosscheck": [{"what": "commits", "equals": "commits", "because": "commits are missing"},
                        {"what": "index_scans", "equals": "ops", "because": "lookups are missing"}],
         "sql": [{"caption": "each op, prepared", "sql": "select *\nfrom small\nwhere id < $1"}],

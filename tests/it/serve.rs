@@ -311,7 +311,13 @@ fn a_run_under_way_is_shown_test_by_test() {
 /// Presses a key on the element in focus.
 fn press(browser: &mut Browser, key: &str, code: u32, text: &str) {
     for kind in ["keyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text});
+        let event = json!({
+            "type": kind,
+            "key": key,
+            "code": key,
+            "windowsVirtualKeyCode": code,
+            "text": text,
+        });
         browser.call("Input.dispatchKeyEvent", event);
     }
 }

@@ -187,8 +187,8 @@ fn what_is_not_ours_is_neither_written_over_nor_removed() {
 }
 
 /// Content of a table of figures: by metric and row the colour and the sign of each platform.
-const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')].map(table \
-                    => [table.dataset.metric, \
+const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')]\
+                    .map(table => [table.dataset.metric, \
                     Object.fromEntries([...table.tBodies[0].rows].filter(row => \
                     !row.hidden).map(row => [row.cells[0].textContent, \
                     Object.fromEntries([...row.querySelectorAll('td[data-run]')].filter(cell => \

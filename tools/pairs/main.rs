@@ -4,6 +4,9 @@
 //! this program, whose op counts a range of rows; in the second run the ranges are longer, by the
 //! losses asked for. Of the suite nothing should be found, of the made losses as many as the
 //! comparison says it would find.
+//!
+//! Three tables come of them: the pairs; every two of all these runs, whose suite is the same on
+//! servers of their own, too; and each second run with all first runs as its base.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its tables")]
 
@@ -17,8 +20,8 @@ use comfy_table::Table;
 use dbdyno::analysis::compare::{Comparison, Row};
 use dbdyno::catalog::Catalog;
 use dbdyno::error::{Error, Kind, Result};
-use dbdyno::report::Input;
 use dbdyno::report::compare::comparisons;
+use dbdyno::report::{Input, RunTests};
 use dbdyno::serve::stored::{self, Chosen};
 use dbdyno::stats::median;
 use dbdyno::store::Store;
@@ -92,9 +95,9 @@ fn run(args: &Args) -> Result<()> {
     let [base, other] = catalogs;
     let (base, other) = (base?, other?);
     for engine in &args.engines {
-        let mut judged = Vec::new();
-        for pair in 1..=args.pairs {
-            let results = args.dir.join(format!("{engine}-{pair}.db"));
+        let mut pairs = Vec::new();
+        for number in 1..=args.pairs {
+            let results = args.dir.join(format!("{engine}-{number}.db"));
             // A pair that was measured before is not measured again.
             if !results.exists() {
                 let part = results.with_extension("part");
@@ -104,8 +107,15 @@ fn run(args: &Args) -> Result<()> {
                 same_work(&part)?;
                 fs::rename(&part, &results).map_err(|why| failed(&results, &why))?;
             }
-            judged.push(judge(args, &results)?);
-            println!("{}", table(engine, args, &judged));
+            pairs.push(read(&results, number)?);
+            println!("{}", table(&format!("{engine}: pairs"), args, &judge_pairs(args, &pairs)));
+        }
+        println!("{}", disturbances(engine, &pairs));
+        if pairs.len() > 1 {
+            let (every_two, many) = (judge_every_two(args, &pairs), judge_by_many(args, &pairs));
+            println!("{}", table(&format!("{engine}: every two runs"), args, &every_two));
+            let base = format!("{engine}: each second run, base of {}", pairs.len());
+            println!("{}", table(&base, args, &many));
         }
     }
     Ok(())
@@ -184,19 +194,76 @@ fn same_work(results: &Path) -> Result<()> {
     Ok(())
 }
 
-fn judge(args: &Args, results: &Path) -> Result<Judged> {
+/// The two runs of a pair, and what a comparison needs beside runs.
+struct Pair {
+    base: RunTests,
+    other: RunTests,
+    rest: Input,
+}
+
+/// Reads a pair, whose runs get ids that no run of another pair has.
+fn read(results: &Path, number: u32) -> Result<Pair> {
     let store = Store::open_read_only(results)?;
     let chosen = |run: &str| Chosen { run: run.into(), test: None };
     let catalog = Catalog::embedded()?;
     let chosen = [chosen("base"), chosen("other")];
-    let input = stored::input(&store, &catalog, &chosen, false, String::new())?;
-    let input = Input { is_gate: true, fail_below: LIMIT, catalog, ..input };
-    let found = comparisons(&input);
-    let comparison = found.first().ok_or_else(|| failed(results, &"no comparison"))?;
-    Ok(count_judged(args, comparison))
+    let mut input = stored::input(&store, &catalog, &chosen, false, String::new())?;
+    let [mut base, mut other] = <[RunTests; 2]>::try_from(std::mem::take(&mut input.runs))
+        .map_err(|_| failed(results, &"no pair of runs"))?;
+    base.run.id = 2 * i64::from(number) - 1;
+    other.run.id = 2 * i64::from(number);
+    Ok(Pair { base, other, rest: Input { catalog, ..input } })
 }
 
-fn count_judged(args: &Args, comparison: &Comparison) -> Judged {
+/// What a comparison says of two runs. `is_made`: the second one has the losses of our own making.
+fn judge(args: &Args, rest: &Input, runs: [&RunTests; 2], is_made: bool) -> Option<Judged> {
+    let runs = runs.map(RunTests::clone).to_vec();
+    let input = Input { runs, is_gate: true, fail_below: LIMIT, ..rest.clone() };
+    let losses: &[f64] = if is_made { &args.losses } else { &[] };
+    comparisons(&input).first().map(|comparison| count_judged(losses, comparison))
+}
+
+fn judge_pairs(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
+    let judge = |pair: &Pair| judge(args, &pair.rest, [&pair.base, &pair.other], true);
+    pairs.iter().filter_map(judge).collect()
+}
+
+/// Every two of all runs, the earlier one as the base.
+fn judge_every_two(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    for (at, later) in pairs.iter().enumerate() {
+        judged.extend(judge(args, &later.rest, [&later.base, &later.other], true));
+        for earlier in &pairs[..at] {
+            let rest = &later.rest;
+            judged.extend(judge(args, rest, [&earlier.base, &later.base], false));
+            judged.extend(judge(args, rest, [&earlier.base, &later.other], true));
+            // The later run does less: no loss, so that nothing is said of what was made.
+            judged.extend(judge(args, rest, [&earlier.other, &later.base], false));
+            judged.extend(judge(args, rest, [&earlier.other, &later.other], false));
+        }
+    }
+    judged
+}
+
+/// Each second run, by a base of all first runs.
+fn judge_by_many(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
+    let history: Vec<RunTests> = pairs.iter().map(|pair| pair.base.clone()).collect();
+    let judge = |pair: &Pair| {
+        let rest = Input { history: history.clone(), is_base_of_many: true, ..pair.rest.clone() };
+        judge(args, &rest, [&history[history.len() - 1], &pair.other], true)
+    };
+    pairs.iter().filter_map(judge).collect()
+}
+
+/// State of the machine while the pairs were measured.
+fn disturbances(engine: &str, pairs: &[Pair]) -> String {
+    let runs = pairs.iter().flat_map(|pair| [&pair.base, &pair.other]);
+    let tests: Vec<_> = runs.flat_map(|data| &data.tests).collect();
+    let disturbed = tests.iter().filter(|test| test.verdict().is_disturbed()).count();
+    format!("{engine}: {disturbed} of {} tests disturbed", tests.len())
+}
+
+fn count_judged(losses: &[f64], comparison: &Comparison) -> Judged {
     let (made, suite): (Vec<&Row>, Vec<&Row>) =
         comparison.kpms.iter().partition(|row| row.subject.group == GROUP);
     let known: Vec<&Row> = suite.into_iter().filter(|row| row.ratio.span.is_ok()).collect();
@@ -217,14 +284,14 @@ fn count_judged(args: &Args, comparison: &Comparison) -> Judged {
         holding: spans().filter(|span| span.low <= 1.0 && span.high >= 1.0).count(),
         failing: known.iter().filter(|row| row.is_failure(LIMIT)).count(),
         half_widths: spans().map(|span| (span.high / span.low).ln() / 2.0).collect(),
-        made: args.losses.iter().filter_map(of_loss).collect(),
+        made: losses.iter().filter_map(of_loss).collect(),
     }
 }
 
-/// The pairs of an engine so far.
-fn table(engine: &str, args: &Args, judged: &[Judged]) -> String {
+/// What comparisons have said.
+fn table(title: &str, args: &Args, judged: &[Judged]) -> String {
     let mut table = Table::new();
-    table.set_header(["", engine]);
+    table.set_header(["", title]);
     let pairs = judged.len();
     let sum = |of: fn(&Judged) -> usize| judged.iter().map(of).sum::<usize>();
     let with = |of: fn(&Judged) -> usize| judged.iter().filter(|one| of(one) > 0).count();
@@ -246,6 +313,7 @@ fn table(engine: &str, args: &Args, judged: &[Judged]) -> String {
         let of_loss =
             || judged.iter().flat_map(|one| &one.made).filter(|made| made.times == *times);
         let found = of_loss().filter(|made| made.is_found).count();
+        let all = of_loss().count();
         let measured: Vec<f64> = of_loss().map(|made| made.measured).collect();
         let from: Vec<f64> = of_loss().filter_map(|made| made.found_from).collect();
         let measured = median(&measured).unwrap_or(f64::NAN);
@@ -253,7 +321,7 @@ fn table(engine: &str, args: &Args, judged: &[Judged]) -> String {
             Some(from) => format!("said to be found from {:.0} % on", 100.0 * from),
             None => "valid in no pair, so that nothing is said".into(),
         };
-        let said = format!("{found} of {pairs} found (median x{measured:.2} as long; {from})");
+        let said = format!("{found} of {all} found (median x{measured:.2} as long; {from})");
         row(&format!("{times:.2} times the work"), said);
     }
     table.to_string()

@@ -509,7 +509,9 @@ fn answer_data(answer: &Answer<'_>) -> Value {
         "jobs": jobs(answer.at),
         "time_ms": time_ms(answer),
         "open_loop": answer.at.map(|at| at.is_open),
-        "most": span_data(answer.most.map(|most| most.span().unwrap_or(Span { value: most.figure.value, ..Span::default() }))),
+        "most": span_data(answer.most.map(|most| {
+            most.span().unwrap_or(Span { value: most.figure.value, ..Span::default() })
+        })),
         "most_jobs": jobs(answer.most),
         "drive": drive,
         "used": span_data(answer.used),

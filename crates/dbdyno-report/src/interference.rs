@@ -92,7 +92,8 @@ fn answer(language: Language, studies: &[&Interference]) -> String {
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     language.say(
-        "{workload} beside {beside} keeps least: {percent} % of its rate alone ({low} to {high} %).",
+        "{workload} beside {beside} keeps least: {percent} % of its rate alone \
+         ({low} to {high} %).",
         &values,
     )
 }

@@ -69,8 +69,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
         ))
     });
     if found.is_empty() {
-        let none = "No bottleneck was found: no cause takes 10 % of the session time, as far as it can be \
-             measured.";
+        let none = "No bottleneck was found: no cause takes 10 % of the session time, as far as it \
+             can be measured.";
         return vec![Block::Paragraph(language.phrase(none))];
     }
     let heads = [

@@ -35,7 +35,8 @@ pub struct FailoverArgs {
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
     /// Number of clients, each with one session; they are spread over the writable nodes
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 4,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: u32,
     /// Length of the load before the failure
     #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
@@ -51,7 +52,8 @@ pub struct FailoverArgs {
     #[arg(long)]
     pub resend: bool,
     /// Repetitions, on a private cluster each on a new one; fewer than 3 have no interval
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Confirm that a node of an existing cluster may fail (required there)
     #[arg(long, alias = "i-may-break-it")]

@@ -59,7 +59,8 @@ pub struct RunArgs {
     /// Emulate a network with this one-way delay between nodes: 0.5ms (private clusters only)
     ///
     /// Needs root. The resulting round trip is measured and reported.
-    #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true, help_heading = PRIVATE)]
+    #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true,
+          help_heading = PRIVATE)]
     pub network_delay: Option<Seconds>,
     /// Length of the measurement window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true,
@@ -167,12 +168,12 @@ pub struct RunArgs {
           help_heading = WORKERS)]
     pub workers: Option<u32>,
     /// With --workers: how long a test waits for all of them to join [default: 60s]
-    #[arg(long, alias = "worker-wait", value_name = "TIME", requires = "workers", allow_hyphen_values = true,
-          help_heading = WORKERS)]
+    #[arg(long, alias = "worker-wait", value_name = "TIME", requires = "workers",
+          allow_hyphen_values = true, help_heading = WORKERS)]
     pub worker_join_timeout: Option<Seconds>,
     /// With --workers: give up on a worker that has sent nothing for this long [default: 10s]
-    #[arg(long, alias = "worker-silence", value_name = "TIME", requires = "workers", allow_hyphen_values = true,
-          help_heading = WORKERS)]
+    #[arg(long, alias = "worker-silence", value_name = "TIME", requires = "workers",
+          allow_hyphen_values = true, help_heading = WORKERS)]
     pub worker_timeout: Option<Seconds>,
     #[command(flatten)]
     pub host: HostArgs,

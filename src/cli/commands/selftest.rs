@@ -204,7 +204,13 @@ impl Document {
 
 fn entry(tried: PlannedTest<'_>, engine: &str, names: &Names) -> TestEntry {
     let test = tried.test;
-    let reason = |reason: &Reason| json!({ "status": reason.status, "code": reason.code.as_str(), "text": names.hide(&reason.text) });
+    let reason = |reason: &Reason| {
+        json!({
+            "status": reason.status,
+            "code": reason.code.as_str(),
+            "text": names.hide(&reason.text),
+        })
+    };
     TestEntry {
         workload: test.workload.clone(),
         revision: test.revision,

@@ -27,16 +27,25 @@ pub fn schema(catalog: &Catalog) -> Value {
     own.insert("at".into(), target());
     own.insert("settings".into(), reference("texts", "settings of this server alone"));
     own.insert("labels".into(), reference("texts", "labels of the run on this target"));
-    let one = json!({ "type": "object", "additionalProperties": false, "required": ["at"], "properties": own });
+    let one = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["at"],
+        "properties": own,
+    });
     options.insert("labels".into(), reference("texts", "labels of the run"));
     options.insert(
         "settings".into(),
         reference("texts", "settings of the private server, by its own names"),
     );
-    options.insert("target".into(), json!({
-        "description": "what is measured; several are measured one after the other",
-        "anyOf": [target(), { "type": "array", "minItems": 1, "items": { "anyOf": [target(), one] } }],
-    }));
+    let several = json!({ "type": "array", "minItems": 1, "items": { "anyOf": [target(), one] } });
+    options.insert(
+        "target".into(),
+        json!({
+            "description": "what is measured; several are measured one after the other",
+            "anyOf": [target(), several],
+        }),
+    );
     options.insert(
         "test".into(),
         json!({
@@ -52,7 +61,10 @@ pub fn schema(catalog: &Catalog) -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": options,
-        "not": { "required": ["test"], "anyOf": [{ "required": ["suite"] }, { "required": ["workload"] }] },
+        "not": {
+            "required": ["test"],
+            "anyOf": [{ "required": ["suite"] }, { "required": ["workload"] }],
+        },
         "$defs": {
             "texts": { "type": "object", "additionalProperties": { "type": ["string", "number"] } },
         },
@@ -107,36 +119,67 @@ fn test(catalog: &Catalog) -> Value {
     let ids: Vec<&str> = catalog.workloads().map(|workload| workload.id.as_str()).collect();
     let seconds = |about: &str| json!({ "description": about, "type": "number", "minimum": 0 });
     json!({
-        "type": "object", "additionalProperties": false, "required": ["workload"],
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["workload"],
         "properties": {
-            "workload": { "description": "id or alias, perhaps with parameters: ID:param=value", "anyOf": [{ "enum": ids }, { "type": "string" }] },
-            "code": { "description": "code of the test in a publication, which reports show", "type": "string" },
+            "workload": {
+                "description": "id or alias, perhaps with parameters: ID:param=value",
+                "anyOf": [{ "enum": ids }, { "type": "string" }],
+            },
+            "code": text("code of the test in a publication, which reports show"),
             "title": { "type": "string" },
             "class": { "type": "string" },
-            "params": { "description": "values of parameters", "type": "object", "additionalProperties": { "type": "string" } },
-            "each": { "description": "values of parameters, one test for each combination; \
-                                      [\"*\"]: every declared value",
-                "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } },
-            "jobs": { "description": "numbers of jobs: 1,2,4 or 1..8 or 1..auto or 2*cores", "type": "string" },
+            "params": {
+                "description": "values of parameters",
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+            },
+            "each": {
+                "description": "values of parameters, one test for each combination; [\"*\"]: \
+                                every declared value",
+                "type": "object",
+                "additionalProperties": { "type": "array", "items": { "type": "string" } },
+            },
+            "jobs": text("numbers of jobs: 1,2,4 or 1..8 or 1..auto or 2*cores"),
             "drive": { "enum": ["database", "client"] },
-            "rate": { "description": "open loop: ops started per second, 100 or 100,200 or auto \
-                                      (with slo)", "type": "string" },
-            "arrivals": { "description": "with rate: when ops are due", "enum": ["poisson", "uniform"] },
-            "slo": { "description": "with rate = \"auto\": what must be kept, p99<5ms", "type": "string" },
-            "background": { "description": "background workload: ID[:param=value,...]", "type": "string" },
-            "background_jobs": { "description": "jobs of the background workload", "type": "integer", "minimum": 1 },
+            "rate": text("open loop: ops started per second, 100 or 100,200 or auto (with slo)"),
+            "arrivals": {
+                "description": "with rate: when ops are due",
+                "enum": ["poisson", "uniform"],
+            },
+            "slo": text("with rate = \"auto\": what must be kept, p99<5ms"),
+            "background": text("background workload: ID[:param=value,...]"),
+            "background_jobs": {
+                "description": "jobs of the background workload",
+                "type": "integer",
+                "minimum": 1,
+            },
             "warmup_s": seconds("warm-up in seconds"),
             "duration_s": seconds("length of the window in seconds"),
-            "precision": { "description": "2%: until the mean is known so well", "type": "string" },
+            "precision": text("2%: until the mean is known so well"),
             "max_duration_s": seconds("with precision: the longest window in seconds"),
             "repeat": { "description": "how often it is run", "type": "integer", "minimum": 1 },
-            "work": { "description": "fixed work of one job instead of fixed time", "type": "object", "additionalProperties": false,
-                "required": ["amount", "unit"], "properties": {
-                    "amount": { "type": "number" }, "unit": { "type": "string" },
-                    "per_op": { "type": ["string", "number"] }, "grows_with": { "type": "string" } } },
+            "work": {
+                "description": "fixed work of one job instead of fixed time",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["amount", "unit"],
+                "properties": {
+                    "amount": { "type": "number" },
+                    "unit": { "type": "string" },
+                    "per_op": { "type": ["string", "number"] },
+                    "grows_with": { "type": "string" },
+                },
+            },
             "least_time_scale": { "type": "number" },
         },
     })
+}
+
+/// Schema of a text.
+fn text(about: &str) -> Value {
+    json!({ "description": about, "type": "string" })
 }
 
 fn compare() -> Value {

@@ -209,7 +209,9 @@ mod tests {
         let file = json!({
             "name": "a \"b\" \\ \u{1b}\u{202e}\n\u{7f}ü", "size": 0.25, "seed": 18_446_744_073_u64,
             "labels": {"a b": "1", "plain-one": "x"},
-            "test": [{"workload": "W", "params": {"p": "1"}, "none": null, "each": {}, "jobs": "1,2"}],
+            "test": [
+                {"workload": "W", "params": {"p": "1"}, "none": null, "each": {}, "jobs": "1,2"},
+            ],
         });
         let mut text = String::new();
         write(&mut text, file.as_object().unwrap());

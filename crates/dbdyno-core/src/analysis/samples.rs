@@ -36,8 +36,8 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         return Some(least.too_few());
     }
     let half = half_width(&parts)?;
-    let sentence = "only {ops} ops in the window: the mean service time is accurate to +-{half%} (95 % \
-         confidence)";
+    let sentence = "only {ops} ops in the window: the mean service time is accurate to +-{half%} \
+         (95 % confidence)";
     let sentence = Sentence::new(sentence).with("ops", result.window.ops).with("half", half);
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
     (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
@@ -135,8 +135,8 @@ mod tests {
         // 8 and 12 ms, five of each: mean 10, sample deviation sqrt(40/9) = 2.108, t(9) = 2.262,
         // half = 1.508 ms.
         let wide = text(&with(10, &[(8_000_000, 5), (12_000_000, 5)]));
-        let expected = "only 10 ops in the window: the mean service time is accurate to +-15.1 % (95 % \
-             confidence)";
+        let expected = "only 10 ops in the window: the mean service time is accurate to +-15.1 % \
+             (95 % confidence)";
         assert_eq!(wide, Some((Status::Conditional, expected.into())));
         // The same spread with 100 ops: deviation 2.010, t(99) = 1.984, half = 0.399 ms = 4 %.
         assert_eq!(text(&with(100, &[(8_000_000, 50), (12_000_000, 50)])), None);

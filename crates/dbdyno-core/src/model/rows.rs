@@ -14,7 +14,7 @@
 //! | amount | (1 + (h1 / 8) mod 1000000) hundredths |
 //! | quantity | 1 + (h2 / 731) mod 100 |
 //! | status | 0 |
-//! | code | h1 + 3000000000, h2 + 3000000000, i + 100000000000 as decimal text: always 10 + 10 + 12 digits |
+//! | code | h1 + 3000000000, h2 + 3000000000, i + 100000000000 as text: 10 + 10 + 12 digits |
 //! | filler | a constant pad of 168 letters, then i + 100000000000 as text |
 //!
 //! SQL types: bigint (id), integer (keys, region, quantity, status), date, numeric(12,2),

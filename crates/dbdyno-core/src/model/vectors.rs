@@ -7,11 +7,13 @@
 //! | value | formula |
 //! |---|---|
 //! | start(i, x) | h = (i * 1327217885 + 12345 + x) mod M; (h * h + i) mod M, 0 becomes 1 |
-//! | bells(i, n, x) | s = L(start(i, x)), then n times s = L(s) and the sum of its 7-bit slices from bits 24, 17, 10 and 3, less 254 |
+//! | slices(s) | sum of the 7-bit slices of s from bits 24, 17, 10 and 3, less 254 |
+//! | bells(i, n, x) | s = L(start(i, x)), then n times s = L(s) and slices(s) |
 //! | centre | c = 1000 * L(L(start(i, seed + 7))) >> 31 |
 //! | z | bells(c + 1, 32, seed + 1) + bells(i, 32, seed + 2) |
 //! | row l of B | bells(l, 128, seed + 3), l = 1 to 32 |
-//! | component j | (sum over l of z_l * B_lj) / 968 + bells(i, 128, seed + 4)_j / 4, clipped to +-181 |
+//! | mix j | (sum over l of z_l * B_lj) / 968 + bells(i, 128, seed + 4)_j / 4 |
+//! | component j | mix j, clipped to +-181 |
 //!
 //! 128 * (2 * 181)^2 is below 2^24: every squared distance is a whole number that a 32-bit float
 //! holds, in whatever order it is summed up, so that the truth needs no tolerance. Rank 32 makes

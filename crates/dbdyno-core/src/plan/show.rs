@@ -112,7 +112,10 @@ pub fn describe(plan: &Plan) -> Value {
     let left_out =
         plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
     json!({
-        "suite": plan.suite, "seed": plan.seed, "size_gb": plan.size_gb, "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
+        "suite": plan.suite,
+        "seed": plan.seed,
+        "size_gb": plan.size_gb,
+        "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
         "selections": plan.selections.iter().map(described).collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),
         "note": plan.note,
@@ -143,9 +146,15 @@ fn described(selection: &Selection) -> Value {
         .into_iter()
         .map(|shown| json!({ "caption": shown.caption, "sql": shown.sql }));
     let mut described = json!({
-        "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
-        "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,
-        "repeat": selection.repeat, "beside": selection.background.as_ref().map(|background| json!({
+        "workload": selection.workload.id,
+        "revision": selection.workload.revision,
+        "asked_as": selection.asked_as,
+        "params": selection.params,
+        "drive": selection.drive,
+        "ramp": selection.ramp,
+        "window": selection.window,
+        "repeat": selection.repeat,
+        "beside": selection.background.as_ref().map(|background| json!({
             "jobs": background.jobs, "selection": described(&background.selection),
         })),
         "hash": selection.hash, "sql": sql.collect::<Vec<_>>(),

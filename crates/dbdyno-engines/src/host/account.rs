@@ -110,8 +110,12 @@ fn has_number(file: &str, id: u32) -> bool {
 /// first outside, and how many there are.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
-        let numbers: Vec<u32> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        matches!(numbers[..], [inside, _, count] if id.checked_sub(inside).is_some_and(|at| at < count))
+        let words = line.split_whitespace();
+        let numbers: Vec<u32> = words.map_while(|word| word.parse().ok()).collect();
+        match numbers[..] {
+            [inside, _, count] => id.checked_sub(inside).is_some_and(|at| at < count),
+            _ => false,
+        }
     })
 }
 

@@ -127,14 +127,20 @@ fn settings() -> Vec<Cause> {
     let found = [
         governor.filter(|governor| governor != "performance").map(|governor| {
             let advice = "cpupower frequency-set -g performance";
-            (format!("the frequency governor is {governor}: CPUs change their clock with the load"), advice)
+            let found = format!(
+                "the frequency governor is {governor}: CPUs change their clock with the load"
+            );
+            (found, advice)
         }),
         pages.filter(|pages| pages == "always").map(|_| {
             let advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
-            ("transparent huge pages are always on: the kernel compacts memory while it is measured".into(), advice)
+            let found = "transparent huge pages are always on: the kernel compacts memory while it \
+                         is measured";
+            (found.into(), advice)
         }),
         swap.filter(|bytes| *bytes > 0).map(|bytes| {
-            (format!("{} MB are swapped out and may come back", bytes / 1_000_000), "swapoff -a, if memory suffices")
+            let found = format!("{} MB are swapped out and may come back", bytes / 1_000_000);
+            (found, "swapoff -a, if memory suffices")
         }),
         numa.filter(|value| value != "0").map(|_| {
             let advice = "sysctl kernel.numa_balancing=0";

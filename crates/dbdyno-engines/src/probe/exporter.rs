@@ -303,13 +303,17 @@ mod tests {
         node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 12920.55\n\
         node_cpu_seconds_total{cpu=\"1\",mode=\"idle\"} 1.5e3 1700000000\n\
         node_cpu_seconds_total{cpu=\"1\",mode=\"system\"} 9.45\n\
-        node_disk_reads_completed_total{device=\"nvme0n1\"} 8\nnode_disk_reads_completed_total{device=\"dm-0\"} 9\n\
+        node_disk_reads_completed_total{device=\"nvme0n1\"} 8\n\
+        node_disk_reads_completed_total{device=\"dm-0\"} 9\n\
         node_disk_device_mapper_info{device=\"dm-0\",name=\"vg-data\"} 1\n\
         node_filesystem_size_bytes{device=\"/dev/nvme0n1p2\",fstype=\"ext4\",mountpoint=\"/\"} 1\n\
-        node_filesystem_size_bytes{device=\"/dev/mapper/vg-data\",fstype=\"xfs\",mountpoint=\"/srv\"} 1\n\
+        node_filesystem_size_bytes\
+        {device=\"/dev/mapper/vg-data\",fstype=\"xfs\",mountpoint=\"/srv\"} 1\n\
         node_filesystem_size_bytes{device=\"tmpfs\",fstype=\"tmpfs\",mountpoint=\"/run\"} 1\n\
-        node_network_receive_bytes_total{device=\"lo\"} 100\nnode_network_receive_bytes_total{device=\"eth0\"} 7\n\
-        node_memory_MemTotal_bytes 2.5276502016e+10\nnode_os_info{pretty_name=\"A \\\"B\\\\ {1},\"} 1\n";
+        node_network_receive_bytes_total{device=\"lo\"} 100\n\
+        node_network_receive_bytes_total{device=\"eth0\"} 7\n\
+        node_memory_MemTotal_bytes 2.5276502016e+10\n\
+        node_os_info{pretty_name=\"A \\\"B\\\\ {1},\"} 1\n";
 
     fn read(directory: Option<&str>) -> Counters {
         let mut counters = Counters::default();

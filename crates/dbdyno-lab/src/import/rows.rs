@@ -212,8 +212,8 @@ fn table_row(tests: &[Published], row: &Row) -> Option<usize> {
 mod tests_of_rows {
     use super::*;
 
-    const HEAD: &str = "source,study,platform,engine,suite,database_size_gb,test_code,description,kind,nodes,jobs,threads,\
-        update_pct,metric,value,unit,note\n";
+    const HEAD: &str = "source,study,platform,engine,suite,database_size_gb,test_code,description,\
+        kind,nodes,jobs,threads,update_pct,metric,value,unit,note\n";
 
     fn rows(lines: &str) -> Result<Vec<Row>> {
         read(Text { place: "r.csv", text: &format!("{HEAD}{lines}") })

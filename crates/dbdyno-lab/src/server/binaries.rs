@@ -367,7 +367,8 @@ mod tests {
         assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
         assert_eq!(first_error(""), "it printed nothing");
         let stack = "[ERROR] Failed to execute goal plugin:copy on project x: Unable to \
-                     find/resolve artifact. Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2) -> [Help 1]";
+                     find/resolve artifact. Could not find artifact g:postgres:jar:17 in central \
+                     (https://m.example/maven2) -> [Help 1]";
         let short =
             "Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2)";
         assert_eq!(first_error(stack), short);

@@ -190,7 +190,8 @@ fn galera_settings(node: &Node<'_>) -> Result<Settings> {
     let members = ports.map(|(at, [port, _])| format!("{}:{port}", node.address(at)));
     let address = format!("gcomm://{}", members.collect::<Vec<_>>().join(","));
     let options = format!(
-        "gmcast.listen_addr=tcp://{own}:{messages};ist.recv_addr={own}:{state};ist.recv_bind={own}:{state};gcache.size=128M"
+        "gmcast.listen_addr=tcp://{own}:{messages};ist.recv_addr={own}:{state};\
+         ist.recv_bind={own}:{state};gcache.size=128M"
     );
     let all = [
         ("wsrep_on", "on"),

@@ -57,7 +57,8 @@ pub(super) fn fetch(home: &ServerDir, files: &[&str], account: Option<&Account>)
 
 /// Moves what is there of a name into a directory, and leaves a link to it.
 const PUT: &str = r#"[ -e "$from/$name" ] || [ -h "$from/$name" ] || continue
-    cp -a "$from/$name" "$to/$name" && rm -rf "$from/$name" && ln -s "$to/$name" "$from/$name" || exit 1"#;
+    cp -a "$from/$name" "$to/$name" && rm -rf "$from/$name" &&
+        ln -s "$to/$name" "$from/$name" || exit 1"#;
 
 /// Copies what is there of a name to where a link to it is. A file that the server made anew in
 /// its old place is the newer one.

@@ -264,8 +264,8 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         // What our probes count beside the status that is always there.
         (
             "innodb_monitor_enable",
-            "trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints,log_lsn_checkpoint_age,\
-             log_max_modified_age_async"
+            "trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints,\
+             log_lsn_checkpoint_age,log_max_modified_age_async"
                 .into(),
         ),
     ];

@@ -228,7 +228,8 @@ pub(super) fn account_for_server(preferred: &str) -> Result<Option<Account>> {
     };
     if !account.is_in_our_namespace() {
         let what = format!(
-            "a database server cannot run as root, and user {} has no number in this user namespace",
+            "a database server cannot run as root, and user {} has no number in this user \
+             namespace",
             account.name
         );
         return Err(Error::target("private server", what).advise(

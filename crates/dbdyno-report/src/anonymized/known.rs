@@ -28,13 +28,15 @@ const SETTINGS: &str = include_str!("settings.txt");
 /// Words that neither the catalogue nor a report's text has by itself: units and amounts of
 /// figures, classes of errors, ways to load, parameters of an open loop, drives, activities, parts
 /// of a server, and what settings and facts say in words.
-const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits units s ms us ns qps tps iops MB/s GB/s Mops kops % x -
+const FURTHER: &str =
+    "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits units s ms us ns qps tps iops
+    MB/s GB/s Mops kops % x -
     usage unreachable denied no-password privilege too-old lost deadlock certification
     serialization busy disk-full cancelled worker-lost statement
     copy-binary prepared-insert multi-insert load-data appender insert generated direct-path
     transaction session
-    rate rate_profile think ramp hold spike day arrivals slo uniform poisson org heap jobs drive nodes size_gb seed database client
-    database-pull
+    rate rate_profile think ramp hold spike day arrivals slo uniform poisson org heap jobs drive
+    nodes size_gb seed database client database-pull
     cpu log-sync data-read data-write row-lock latch network other CPU IO LWLock Lock IPC Client
     Activity BufferPin Extension Timeout Stage background writer walwriter checkpointer
     autovacuum worker launcher logger startup archiver parallel backend

@@ -57,7 +57,8 @@ impl Format for Html {
             html lang=(document.language.tag()) { "\n"
                 head { "\n"
                     meta charset="utf-8"; "\n"
-                    meta http-equiv="Content-Security-Policy" content={ (POLICY) (brand::policy(document.brand.as_ref())) }; "\n"
+                    meta http-equiv="Content-Security-Policy"
+                        content={ (POLICY) (brand::policy(document.brand.as_ref())) }; "\n"
                     meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
                     title { (document.title) } "\n"
                     style { "\n" (PreEscaped(STYLE)) } "\n"
@@ -102,13 +103,17 @@ pub fn framed(frame: &Frame<'_>, content: &Markup) -> String {
         html lang=(frame.language.tag()) { "\n"
             head { "\n"
                 meta charset="utf-8"; "\n"
-                @if let Some(policy) = frame.policy { meta http-equiv="Content-Security-Policy" content=(policy); "\n" }
+                @if let Some(policy) = frame.policy {
+                    meta http-equiv="Content-Security-Policy" content=(policy); "\n"
+                }
                 meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
                 title { (visible(frame.title)) } "\n"
                 @for style in frame.styles { link rel="stylesheet" href=(style); "\n" }
                 link rel="icon" href=(frame.icon); "\n"
                 @for script in frame.scripts { script src=(script) defer {} "\n" }
-                @if let Some(seconds) = frame.refresh_s { noscript { meta http-equiv="refresh" content=(seconds); } "\n" }
+                @if let Some(seconds) = frame.refresh_s {
+                    noscript { meta http-equiv="refresh" content=(seconds); } "\n"
+                }
             } "\n"
             body { "\n" (frame.top) (content) } "\n"
         } "\n"
@@ -133,7 +138,11 @@ fn body(document: &Document) -> Markup {
                     None => { header { "\n" h1 { (document.title) } "\n" } "\n" }
                 }
                 @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
-                main { "\n" @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) } } "\n"
+                main { "\n"
+                    @for (section, number) in document.sections.iter().zip(1..) {
+                        (self::section(section, number))
+                    }
+                } "\n"
                 @if document.head.is_some() { (page::foot(document.language)) }
             } "\n"
         },
@@ -160,7 +169,9 @@ fn section(section: &Section, number: usize) -> Markup {
             h2 { (section.title) } "\n"
             @for part in section.blocks.chunk_by(|a, b| is_chart(a) && is_chart(b)) {
                 // Charts stand side by side where there is room.
-                @if is_chart(&part[0]) { div.charts { "\n" @for chart in part { (block(chart)) } } "\n" }
+                @if is_chart(&part[0]) {
+                    div.charts { "\n" @for chart in part { (block(chart)) } } "\n"
+                }
                 @else { @for other in part { (block(other)) } }
             }
         } "\n"

@@ -118,8 +118,9 @@ impl Instance {
         let connection = self.bare_connection()?;
         let storage = STORAGE.to_string_lossy();
         connection.execute(&format!(
-            "set logging_mode = 'enable_selected'; set enabled_log_types = '{TYPES}'; set logging_level = 'TRACE';
-             set logging_storage = '{storage}'; set enable_logging = true"
+            "set logging_mode = 'enable_selected'; set enabled_log_types = '{TYPES}';
+             set logging_level = 'TRACE'; set logging_storage = '{storage}';
+             set enable_logging = true"
         ))?;
         let path = file.display().to_string();
         let quoted = path.replace('\'', "''");

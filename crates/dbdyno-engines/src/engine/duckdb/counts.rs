@@ -235,7 +235,8 @@ mod tests {
 
     fn file(path: &str, op: &str) -> String {
         format!(
-            "{{\"fs\":\"LocalFileSystem\",\"path\":\"{path}\",\"op\":\"{op}\",\"bytes\":\"262144\",\"pos\":\"12288\"}}"
+            "{{\"fs\":\"LocalFileSystem\",\"path\":\"{path}\",\"op\":\"{op}\",\
+             \"bytes\":\"262144\",\"pos\":\"12288\"}}"
         )
     }
 

@@ -23,6 +23,12 @@ use dbdyno_core::model::Connects;
 
 /// Longest packet that we announce.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
+/// Longest challenge of a login that a greeting can state; servers send 21 bytes.
+const MAX_CHALLENGE_BYTES: u8 = i8::MAX as u8;
+/// What stands in a greeting between the server's version and the length of the challenge:
+/// number of the connection (4), first part of the challenge (8), zero (1), lower half of the
+/// capabilities (2), character set (1), status (2), upper half of the capabilities (2).
+const BYTES_BEFORE_LENGTH: usize = 20;
 /// Number of the character set (utf8mb4_general_ci).
 const UTF8MB4: u8 = 45;
 /// A version that knows it, as all do that we support: MySQL refuses a login whose character set is
@@ -228,8 +234,29 @@ fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, EngineError> {
     if payload.first() == Some(&error::ERROR) {
         return Err(error::from_packet(payload, ""));
     }
+    parse_greeting(payload).map_err(|error| error::from_io(&error))
+}
+
+/// The greeting in a payload, with the challenge of the login.
+///
+/// # Errors
+/// If it is not one, or its challenge is longer than [`MAX_CHALLENGE_BYTES`].
+fn parse_greeting(payload: &[u8]) -> io::Result<HandshakePacket<'static>> {
+    // The parser computes with the length as a signed byte, and panics where that overflows.
+    if challenge_bytes(payload).is_some_and(|length| length > MAX_CHALLENGE_BYTES) {
+        let message = "its challenge is longer than the protocol allows";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
     let greeting = ParseBuf(payload).parse::<HandshakePacket<'_>>(());
-    greeting.map(HandshakePacket::into_owned).map_err(|error| error::from_io(&invalid(&error)))
+    greeting.map(HandshakePacket::into_owned).map_err(|error| invalid(&error))
+}
+
+/// The length of the challenge that a greeting states: protocol version, name of the server's
+/// version up to a zero, then [`BYTES_BEFORE_LENGTH`].
+fn challenge_bytes(payload: &[u8]) -> Option<u8> {
+    let version = payload.get(1..)?;
+    let after_version = 1 + version.iter().position(|&byte| byte == 0)?;
+    version.get(after_version + BYTES_BEFORE_LENGTH).copied()
 }
 
 fn invalid(error: &io::Error) -> io::Error {
@@ -449,4 +476,44 @@ fn unsupported(plugin: &AuthPlugin<'_>) -> EngineError {
     );
     EngineError::new(ErrorClass::Denied, message)
         .advised("use mysql_native_password, ed25519 or unix_socket for this user")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The greeting of a MariaDB 10.11, recorded.
+    const GREETING: &[u8] = b"\n5.5.5-10.11.19-MariaDB\0\x07\0\0\0i{NT;gxG\0\xfe\xf7-\x02\0\
+        \xff\x81\x15\0\0\0\0\0\0\x1d\0\0\09$J)+>3'iZi~\0mysql_native_password\0";
+
+    #[test]
+    fn the_length_of_a_challenge_is_found() {
+        assert_eq!(challenge_bytes(GREETING), Some(21));
+        assert!(parse_greeting(GREETING).is_ok());
+        assert_eq!(challenge_bytes(b""), None);
+        assert_eq!(challenge_bytes(b"\n5.5.5"), None);
+        assert_eq!(challenge_bytes(b"\n5.5.5\0"), None);
+    }
+
+    #[test]
+    fn a_greeting_with_any_byte_replaced_or_cut_off_does_not_panic() {
+        for at in 0..GREETING.len() {
+            let _ = parse_greeting(&GREETING[..at]);
+            for byte in 0..=u8::MAX {
+                let mut greeting = GREETING.to_vec();
+                greeting[at] = byte;
+                let _ = parse_greeting(&greeting);
+            }
+        }
+    }
+
+    #[test]
+    fn a_challenge_longer_than_the_protocol_allows_is_refused() {
+        let length_at = GREETING.iter().position(|&byte| byte == 21).unwrap();
+        for length in 128..=u8::MAX {
+            let mut greeting = GREETING.to_vec();
+            greeting[length_at] = length;
+            assert!(parse_greeting(&greeting).is_err(), "{length}");
+        }
+    }
 }

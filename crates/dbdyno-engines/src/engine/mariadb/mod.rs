@@ -108,7 +108,8 @@ const LACKING_IN_MYSQL: &[(&str, &str)] = &[
     ),
     (
         "hash",
-        "MySQL has no hash clusters: none of its storage engines places rows by a hash of their key",
+        "MySQL has no hash clusters: none of its storage engines places rows by a hash of their \
+         key",
     ),
     ("range-list", "MySQL's subpartitions are by hash or key only"),
 ];

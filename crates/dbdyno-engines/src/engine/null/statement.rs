@@ -6,7 +6,7 @@
 //! | `wait NS` | waits NS nanoseconds without a processor |
 //! | `rows N` | returns N rows (default 1) |
 //! | `slow NS every K` | spins NS nanoseconds more in every K-th run |
-//! | `fail CLASS every K` | fails with that error class (`deadlock`, `busy`, ...) in every K-th run |
+//! | `fail CLASS every K` | fails with that class (`deadlock`, `busy`, ...) in every K-th run |
 //! | `lost after K` | the connection is lost in the run after K good ones |
 
 use std::str::FromStr;

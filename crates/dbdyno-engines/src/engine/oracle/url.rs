@@ -264,7 +264,8 @@ mod tests {
         ] {
             assert_eq!(string(url), expected, "{url}");
         }
-        let descriptor = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=a-b))\
+        let descriptor = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db)(PORT=2484))\
+                          (CONNECT_DATA=(SERVICE_NAME=a-b))\
                           (SECURITY=(SSL_SERVER_CERT_DN=\"CN=db,O=x/y\")))";
         let config =
             Config::parse(&format!("oracle://ann@{descriptor}?connect_timeout=3")).unwrap();

@@ -368,7 +368,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_of_a_network_is_read() {
-        let url = "postgres://u@h/d?sslmode=verify-full&sslrootcert=/ca&sslcert=/c&sslkey=/k&channel_binding=require";
+        let url = "postgres://u@h/d?sslmode=verify-full&sslrootcert=/ca&sslcert=/c&sslkey=/k\
+                   &channel_binding=require";
         let config = Config::parse(&format!("{url}&sslnegotiation=direct")).unwrap();
         let [roots, certificate, key] = ["/ca", "/c", "/k"].map(|path| Some(PathBuf::from(path)));
         let tls = Tls { mode: TlsMode::VerifyFull, roots, certificate, key, protocol: Some(ALPN) };

@@ -176,7 +176,8 @@ mod tests {
         wait.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
         wait.look(&|| Ok(())).unwrap();
         wait.look(&|| panic!("it has answered")).unwrap();
-        wait.began = Instant::now().checked_sub(3 * SILENCE_TIMEOUT); // long after it was asked last
+        // Long after it was asked last.
+        wait.began = Instant::now().checked_sub(3 * SILENCE_TIMEOUT);
         assert_eq!(wait.look(&|| Err("no")).unwrap_err().to_string(), "no");
         let mut limited = Wait::new(&timeouts, Some(SILENCE_TIMEOUT));
         limited.began = Instant::now().checked_sub(SILENCE_TIMEOUT);

@@ -242,7 +242,10 @@ impl Trial<'_> {
         if matches!(promoter, Promoter::Itself) || !is_only_writer {
             return Ok(None);
         }
-        let is_since = |event: &WriterEvent| matches!(event, WriterEvent::Trouble(at_s, _) if *at_s >= failed_at_s);
+        let is_since = |event: &WriterEvent| match event {
+            WriterEvent::Trouble(at_s, _) => *at_s >= failed_at_s,
+            WriterEvent::Began => false,
+        };
         if !self.pass(writers, self.asked.after_s, is_since)? {
             return Ok(None);
         }

@@ -27,11 +27,17 @@ pub(super) fn bars(bars: &Bars) -> Markup {
             tbody { @for (number, row) in bars.rows.iter().enumerate() {
                 @let is_first = number == 0 || bars.rows[number - 1].group != row.group;
                 tr.first[is_first] {
-                    th.group scope="row" { @if is_first { (row.group) } @else { span.sr { (row.group) } } }
+                    th.group scope="row" {
+                        @if is_first { (row.group) } @else { span.sr { (row.group) } }
+                    }
                     td.label { (row.label) }
                     td.plot { (drawn(row)) }
                     td.number { (row.shown) }
-                    td.sign { @if let Some(status) = row.verdict { (svg::sign(mark(row, status), &language.verdict(status))) } }
+                    td.sign {
+                        @if let Some(status) = row.verdict {
+                            (svg::sign(mark(row, status), &language.verdict(status)))
+                        }
+                    }
                 } "\n"
             } } "\n"
         }
@@ -57,7 +63,11 @@ fn drawn(row: &BarRow) -> Markup {
     html! {
         svg width="100%" height=(px(ROW)) role="img" aria-label=(spoken(row)) {
             @for (part, from) in row.parts.iter().zip(starts) {
-                rect x=(pct(share(from))) y=(px((ROW - BAR) / 2.0)) width=(pct(share(part.value))) height=(px(BAR)) class={ "bar " (color(part.color)) } { title { (part.note) } }
+                rect x=(pct(share(from))) y=(px((ROW - BAR) / 2.0))
+                    width=(pct(share(part.value))) height=(px(BAR))
+                    class={ "bar " (color(part.color)) } {
+                    title { (part.note) }
+                }
             }
         }
     }

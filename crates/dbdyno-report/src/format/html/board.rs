@@ -49,14 +49,17 @@ pub fn board(board: &Board, language: Language, address: Address<'_>) -> Markup 
     };
     html! {
         (super::svg::symbols())
-        div.page { main.board data-board="" data-counted=(said("counted")) data-nothing=(said("nothing")) data-few=(said("few")) { "\n"
+        div.page { main.board data-board="" data-counted=(said("counted"))
+            data-nothing=(said("nothing")) data-few=(said("few")) { "\n"
             h1 { (language.phrase("Platforms side by side")) } "\n"
             p.about { (language.phrase(ABOUT)) } "\n"
             noscript { p.about { (language.phrase(WITHOUT_SCRIPT)) } } "\n"
             (controls(board, language)) "\n"
             (platforms(board, language, address)) "\n"
             @for part in &board.parts { p.said role="status" data-said=(part.metric) {} "\n" }
-            @for part in board.parts.iter().filter(|part| !part.rows.is_empty()) { (figures(board, part, language, address)) "\n" }
+            @for part in board.parts.iter().filter(|part| !part.rows.is_empty()) {
+                (figures(board, part, language, address)) "\n"
+            }
         } } "\n"
     }
 }
@@ -83,7 +86,11 @@ fn controls(board: &Board, language: Language) -> Markup {
                 button type="button" data-tick="usual" { (language.phrase("usual")) } " "
                 button type="button" data-tick="all" { (language.phrase("all")) } " "
                 button type="button" data-tick="none" { (language.phrase("none")) } " "
-                @for engine in &engines { button type="button" data-tick="engine" data-engine=(visible(engine)) { (visible(engine)) } " " }
+                @for engine in &engines {
+                    button type="button" data-tick="engine" data-engine=(visible(engine)) {
+                        (visible(engine))
+                    } " "
+                }
             } "\n"
             a data-here="" href="#" { (language.phrase("Link to this choice")) } "\n"
         }
@@ -99,10 +106,23 @@ fn platforms(board: &Board, language: Language, address: Address<'_>) -> Markup 
             thead { tr {
                 th.scripted scope="col" { (language.phrase("Tick")) }
                 th scope="col" data-order="name" { (language.phrase("Platform")) }
-                @for part in &means { th.scripted.number scope="col" data-order=(part.metric) { (part.title) span.unit { (language.phrase("mean share of the best")) } } }
-                @for (order, head) in plain { th scope="col" data-order=[(!order.is_empty()).then_some(order)] { (language.phrase(head)) } }
+                @for part in &means {
+                    th.scripted.number scope="col" data-order=(part.metric) {
+                        (part.title)
+                        span.unit { (language.phrase("mean share of the best")) }
+                    }
+                }
+                @for (order, head) in plain {
+                    th scope="col" data-order=[(!order.is_empty()).then_some(order)] {
+                        (language.phrase(head))
+                    }
+                }
             } } "\n"
-            tbody { @for platform in &board.platforms { (self::platform(platform, &means, language, address)) "\n" } }
+            tbody {
+                @for platform in &board.platforms {
+                    (self::platform(platform, &means, language, address)) "\n"
+                }
+            }
         }
     };
     wide(&language.phrase("Platforms side by side"), &table)
@@ -119,8 +139,13 @@ fn platform(
     let words = ["valid", "conditional", "invalid"];
     html! {
         tr data-run=(platform.run) data-engine=(visible(&platform.engine)) {
-            td.scripted { input type="checkbox" name="platform" value=(platform.run) checked[platform.is_usual] aria-label=(tick); }
-            th scope="row" data-name="" { a href=[address(platform.run, None)] { (visible(&platform.name)) } }
+            td.scripted {
+                input type="checkbox" name="platform" value=(platform.run)
+                    checked[platform.is_usual] aria-label=(tick);
+            }
+            th scope="row" data-name="" {
+                a href=[address(platform.run, None)] { (visible(&platform.name)) }
+            }
             @for part in means { td.number.scripted data-mean=(part.metric) {} }
             td { @for ((count, mark), word) in platform.verdicts.iter().zip(marks).zip(words) {
                 @if *count > 0 { span.verdict { (sign(mark, &language.phrase(word))) (count) } " " }
@@ -128,7 +153,12 @@ fn platform(
             td data-engine="" { (visible(&platform.engine)) }
             td.text { span data-what="" { (visible(&platform.what)) }
                 details.fold { summary { (language.phrase("Disclosure")) }
-                    dl { @for (fact, value) in &platform.facts { dt { (visible(fact)) } dd { (visible(value)) } } }
+                    dl {
+                        @for (fact, value) in &platform.facts {
+                            dt { (visible(fact)) }
+                            dd { (visible(value)) }
+                        }
+                    }
                 }
             }
             td data-day="" { (visible(&platform.day)) }
@@ -140,10 +170,12 @@ fn figures(board: &Board, part: &Part, language: Language, address: Address<'_>)
     let table = html! {
         table.heatmap.figures data-metric=(part.metric) data-title=(part.title) { "\n"
             thead { tr {
-                th scope="col" { (language.phrase("Workload")) } th scope="col" { (language.phrase("Unit")) }
+                th scope="col" { (language.phrase("Workload")) }
+                th scope="col" { (language.phrase("Unit")) }
                 @for platform in &board.platforms {
                     th.number scope="col" data-run=(platform.run) {
-                        span data-head="" { (visible(&platform.name)) } span.unit { (visible(&platform.what)) }
+                        span data-head="" { (visible(&platform.name)) }
+                        span.unit { (visible(&platform.what)) }
                     }
                 }
             } } "\n"
@@ -164,7 +196,10 @@ fn row(board: &Board, row: &Row, language: Language, address: Address<'_>) -> Ma
     html! {
         tr data-group=(visible(&row.group)) data-better=[lower] {
             th scope="row" { (visible(&row.label)) }
-            td { (visible(&row.unit)) @if lower.is_some() { span.unit { (language.phrase("less is better")) } } }
+            td {
+                (visible(&row.unit))
+                @if lower.is_some() { span.unit { (language.phrase("less is better")) } }
+            }
             @for (platform, figure) in board.platforms.iter().zip(&row.figures) {
                 @match figure {
                     Some(figure) => (self::figure(platform.run, figure, address)),
@@ -190,8 +225,9 @@ fn figure(run: i64, figure: &Shown, address: Address<'_>) -> Markup {
         format!("{}: {}", figure.verdict, figure.reasons)
     };
     html! {
-        td class={ "number" (class) } data-run=(run) data-work=(figure.work) data-value=[value] data-half=[half]
-            data-printed=[figure.is_printed.then_some("")] data-bound=[is_bound.then(|| figure.value.to_string())]
+        td class={ "number" (class) } data-run=(run) data-work=(figure.work)
+            data-value=[value] data-half=[half] data-printed=[figure.is_printed.then_some("")]
+            data-bound=[is_bound.then(|| figure.value.to_string())]
             data-mark=(name(figure.mark)) title=(visible(&note)) {
             a href=[address(run, Some(figure.test))] { (visible(&figure.text)) }
             (sign(figure.mark, &figure.verdict))

@@ -34,7 +34,9 @@ pub fn head(brand: &Brand) -> Markup {
     html! {
         @if brand.logo.is_some() || brand.name.is_some() {
             div.brand {
-                @if let Some(logo) = &brand.logo { img src=(logo) alt=(if name.is_empty() { "Logo" } else { "" }); }
+                @if let Some(logo) = &brand.logo {
+                    img src=(logo) alt=(if name.is_empty() { "Logo" } else { "" });
+                }
                 @if !name.is_empty() { span { (name) } }
             } "\n"
         }

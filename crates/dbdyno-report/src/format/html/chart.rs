@@ -39,7 +39,12 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     let phrase = |english: &'static str| chart.language.phrase(english);
     html! {
         figure.chart { "\n"
-            figcaption { h3 { (chart.title) @if let Some(unit) = &chart.y.unit { " " span.unit { "[" (unit) "]" } } } } "\n"
+            figcaption {
+                h3 {
+                    (chart.title)
+                    @if let Some(unit) = &chart.y.unit { " " span.unit { "[" (unit) "]" } }
+                }
+            } "\n"
             (drawing(chart)) "\n"
             @if !chart.caption.is_empty() { p.caption { (chart.caption) } "\n" }
             details { summary { (phrase("Data of this chart")) } "\n" (table::table(&table)) } "\n"
@@ -99,7 +104,9 @@ fn legend(drawn: &[&Series]) -> Markup {
             li {
                 svg.swatch width="28" height="12" aria-hidden="true" {
                     (rule((0.0, 6.0), (100.0, 6.0), &class(series)))
-                    @if series.role == Role::Measured { (mark(50.0, 6.0, Shape::Figure(Mark::Valid), &color(series), "")) }
+                    @if series.role == Role::Measured {
+                        (mark(50.0, 6.0, Shape::Figure(Mark::Valid), &color(series), ""))
+                    }
                 }
                 (series.name)
             }
@@ -172,7 +179,11 @@ impl Plot {
         let step = self.x_ticks.len().div_ceil(9);
         html! {
             @for &value in &self.y_ticks {
-                (rule((self.x.from, self.y.place(value)), (self.x.to, self.y.place(value)), if value == self.y.low { "axis" } else { "grid" }))
+                (rule(
+                    (self.x.from, self.y.place(value)),
+                    (self.x.to, self.y.place(value)),
+                    if value == self.y.low { "axis" } else { "grid" },
+                ))
                 (text(LEFT_PCT - 1.5, self.y.place(value) + 4.0, "e", &tick(language, value)))
             }
             @for &value in self.x_ticks.iter().step_by(step) {
@@ -187,7 +198,9 @@ impl Plot {
     fn levels(&self, levels: &[Level]) -> Markup {
         html! {
             @for level in levels {
-                @let (y, from, to) = (self.y.place(level.y), self.x.place(level.from), self.x.place(level.to));
+                @let y = self.y.place(level.y);
+                @let from = self.x.place(level.from);
+                @let to = self.x.place(level.to);
                 (rule((from, y), (to, y), "level"))
                 @if level.end.is_some() { (rule((to, TOP), (to, BOTTOM), "knee")) }
             }
@@ -208,7 +221,12 @@ impl Plot {
             @for (level, height) in levels.iter().zip(heights) {
                 @let (from, to) = (self.x.place(level.from), self.x.place(level.to));
                 @let is_left = from + to < self.x.from + self.x.to;
-                (text(if is_left { from + 0.5 } else { to }, height, if is_left { "level" } else { "e level" }, &level.name))
+                (text(
+                    if is_left { from + 0.5 } else { to },
+                    height,
+                    if is_left { "level" } else { "e level" },
+                    &level.name,
+                ))
             }
             @for (x, end) in ends { (text(x + 0.8, BOTTOM - 5.0, "level", end)) }
         }
@@ -230,8 +248,21 @@ impl Plot {
                 (stretched(&self.whiskers(series), HEIGHT, &format!("whisker {}", color(series))))
                 @for point in &series.points {
                     @let (x, y) = self.place(point);
-                    (mark(x, y, Shape::Figure(point.verdict.unwrap_or(Status::Valid).into()), &color(series), &note(chart, series, point)))
-                    @if let Some(written) = &point.written { (text(x, written_at(y), &format!("{} {}", self.aligned(x), color(series)), written)) }
+                    (mark(
+                        x,
+                        y,
+                        Shape::Figure(point.verdict.unwrap_or(Status::Valid).into()),
+                        &color(series),
+                        &note(chart, series, point),
+                    ))
+                    @if let Some(written) = &point.written {
+                        (text(
+                            x,
+                            written_at(y),
+                            &format!("{} {}", self.aligned(x), color(series)),
+                            written,
+                        ))
+                    }
                 }
             }
         }

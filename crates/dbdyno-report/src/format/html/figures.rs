@@ -77,7 +77,12 @@ fn one_sided(ratios: &Ratios) -> (f64, f64) {
 fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64], language: Language) -> Markup {
     html! {
         svg width="100%" height="20" aria-hidden="true" { @for &tick in ticks {
-            (text(x.place(tick), 15.0, if tick == 1.0 { "m strong" } else { "m" }, &ratio_name(ratios, tick, language)))
+            (text(
+                x.place(tick),
+                15.0,
+                if tick == 1.0 { "m strong" } else { "m" },
+                &ratio_name(ratios, tick, language),
+            ))
         } }
     }
 }
@@ -98,7 +103,8 @@ fn ratio_row(ratios: &Ratios, row: &RatioRow, is_first: bool, x: &Span, ticks: &
         tr.first[is_first] {
             th.group scope="row" { @if is_first { (row.group) } @else { span.sr { (row.group) } } }
             td.label { (row.label) }
-            td.plot class=[row.marks.is_empty().then_some("none")] title=[(!row.why.is_empty()).then_some(&row.why)] {
+            td.plot class=[row.marks.is_empty().then_some("none")]
+                title=[(!row.why.is_empty()).then_some(&row.why)] {
                 svg width="100%" height=(svg::px(ROW)) aria-hidden="true" {
                     (ratio_ground(row, x, ticks))
                     (ratio_marks(ratios, row, x))
@@ -106,7 +112,11 @@ fn ratio_row(ratios: &Ratios, row: &RatioRow, is_first: bool, x: &Span, ticks: &
                 @if row.marks.is_empty() { span.why { (row.why) } }
             }
             @for (number, cell) in row.cells.iter().enumerate() {
-                td class=(if number == 0 { format!("number strong {}", svg::tone(row.tone)) } else { "number more".into() }) { (cell) }
+                @let class = match number {
+                    0 => format!("number strong {}", svg::tone(row.tone)),
+                    _ => "number more".into(),
+                };
+                td class=(class) { (cell) }
             }
             td.sign title=[(!row.verdict.is_empty()).then_some(&row.verdict)] {
                 @if !row.verdict.is_empty() { (svg::sign(row.mark, &row.verdict)) }
@@ -119,9 +129,16 @@ fn ratio_ground(row: &RatioRow, x: &Span, ticks: &[f64]) -> Markup {
     html! {
         @if let Some((low, high)) = row.noise {
             @let (low, high) = (x.place(low), x.place(high));
-            rect x=(svg::pct(low)) width=(svg::pct(high - low)) height=(svg::px(ROW)) class="noise" {}
+            @let width = svg::pct(high - low);
+            rect x=(svg::pct(low)) width=(width) height=(svg::px(ROW)) class="noise" {}
         }
-        @for &tick in ticks { (rule((x.place(tick), 0.0), (x.place(tick), ROW), if tick == 1.0 { "equal" } else { "grid" })) }
+        @for &tick in ticks {
+            (rule(
+                (x.place(tick), 0.0),
+                (x.place(tick), ROW),
+                if tick == 1.0 { "equal" } else { "grid" },
+            ))
+        }
     }
 }
 
@@ -130,13 +147,27 @@ fn ratio_marks(ratios: &Ratios, row: &RatioRow, x: &Span) -> Markup {
     let class = svg::tone(row.tone);
     let places: Vec<f64> = row.marks.iter().map(|mark| x.place(mark.value)).collect();
     html! {
-        @for &tick in &row.ticks { (rule((x.place(tick), middle - 6.0), (x.place(tick), middle + 6.0), "tick soft")) }
-        @if ratios.has_stems { @for &place in &places { (rule((x.place(1.0), middle), (place, middle), &format!("stem {class}"))) } }
-        @if let [first, second] = places.as_slice() { (rule((*first, middle), (*second, middle), &format!("stem {class}"))) }
+        @for &tick in &row.ticks {
+            (rule((x.place(tick), middle - 6.0), (x.place(tick), middle + 6.0), "tick soft"))
+        }
+        @if ratios.has_stems {
+            @for &place in &places {
+                (rule((x.place(1.0), middle), (place, middle), &format!("stem {class}")))
+            }
+        }
+        @if let [first, second] = places.as_slice() {
+            (rule((*first, middle), (*second, middle), &format!("stem {class}")))
+        }
         @for (drawn, place) in row.marks.iter().zip(&places) {
             @if let Some((low, high)) = drawn.span {
                 (rule((x.place(low), middle), (x.place(high), middle), &format!("whisker {class}")))
-                @for end in [low, high] { (rule((x.place(end), middle - 4.0), (x.place(end), middle + 4.0), &format!("whisker {class}"))) }
+                @for end in [low, high] {
+                    (rule(
+                        (x.place(end), middle - 4.0),
+                        (x.place(end), middle + 4.0),
+                        &format!("whisker {class}"),
+                    ))
+                }
             }
             @let shape = match (drawn.mark, drawn.is_open, drawn.is_second) {
                 (Mark::Valid, true, _) => Shape::Open,
@@ -144,7 +175,9 @@ fn ratio_marks(ratios: &Ratios, row: &RatioRow, x: &Span) -> Markup {
                 (mark, ..) => Shape::Figure(mark),
             };
             (mark(*place, middle, shape, if drawn.is_second { "p2" } else { class }, ""))
-            @if drawn.value > x.high || drawn.value < x.low { (text(*place, middle - 6.0, "m", if drawn.value > x.high { "→" } else { "←" })) }
+            @if drawn.value > x.high || drawn.value < x.low {
+                (text(*place, middle - 6.0, "m", if drawn.value > x.high { "→" } else { "←" }))
+            }
         }
     }
 }
@@ -163,15 +196,29 @@ pub(super) fn panels(panels: &Panels, language: Language) -> Markup {
     let axes = Axes::from_panels(panels);
     html! {
         div.panels { "\n"
-            div.row.heads { div {} @for (title, about) in &panels.heads { div { strong { (title) } " " span { (about) } } } } "\n"
+            div.row.heads {
+                div {}
+                @for (title, about) in &panels.heads {
+                    div { strong { (title) } " " span { (about) } }
+                }
+            } "\n"
             @for row in &panels.rows {
                 div.row { "\n"
-                    div.lead { h3 { (row.group) @if !row.title.is_empty() { " " span { (row.title) } } } @for text in &row.texts { p { (text) } } }
+                    div.lead {
+                        h3 { (row.group) @if !row.title.is_empty() { " " span { (row.title) } } }
+                        @for text in &row.texts { p { (text) } }
+                    }
                     @let drawings = [axes.multiples(row, language), axes.times(row), axes.cpu(row)];
-                    @for ((drawing, spoken), (title, _)) in drawings.iter().zip(&row.spoken).zip(&panels.heads) {
+                    @let spoken = drawings.iter().zip(&row.spoken);
+                    @for ((drawing, spoken), (title, _)) in spoken.zip(&panels.heads) {
                         figure.panel { "\n"
                             figcaption { (title) }
-                            svg width="100%" height=(svg::px(PANEL)) role="img" aria-label=(spoken) { title { (spoken) } (drawing) (axes.jobs_axis(panels, language)) }
+                            svg width="100%" height=(svg::px(PANEL))
+                                role="img" aria-label=(spoken) {
+                                title { (spoken) }
+                                (drawing)
+                                (axes.jobs_axis(panels, language))
+                            }
                         } "\n"
                     }
                 } "\n"
@@ -230,13 +277,18 @@ impl Axes {
     }
 
     fn grid(y: f64, class: &str, name: &str) -> Markup {
-        html! { (rule((PANEL_LEFT, y), (PANEL_RIGHT + 2.0, y), class)) @if !name.is_empty() { (text(PANEL_LEFT - 1.5, y + 4.0, "e", name)) } }
+        html! {
+            (rule((PANEL_LEFT, y), (PANEL_RIGHT + 2.0, y), class))
+            @if !name.is_empty() { (text(PANEL_LEFT - 1.5, y + 4.0, "e", name)) }
+        }
     }
 
     fn jobs_axis(&self, panels: &Panels, language: Language) -> Markup {
         let step = panels.jobs.len().div_ceil(6);
         html! {
-            @for &jobs in panels.jobs.iter().step_by(step) { (text(self.jobs.place(jobs), PANEL_BOTTOM + 17.0, "m", &svg::tick(language, jobs))) }
+            @for &jobs in panels.jobs.iter().step_by(step) {
+                (text(self.jobs.place(jobs), PANEL_BOTTOM + 17.0, "m", &svg::tick(language, jobs)))
+            }
             (text(PANEL_RIGHT + 6.0, PANEL_BOTTOM + 17.0, "", &panels.jobs_word))
         }
     }
@@ -259,18 +311,38 @@ impl Axes {
         html! {
             @for &tick in ticks.iter().step_by(step) {
                 @let name = if tick < 1.0 { ratio_fraction(tick) } else { svg::short(tick) };
-                (Self::grid(self.multiple.place(tick), if tick == 1.0 { "axis" } else { "grid" }, &name))
+                @let class = if tick == 1.0 { "axis" } else { "grid" };
+                (Self::grid(self.multiple.place(tick), class, &name))
             }
             (line(&perfect.map(at), PANEL, "perfect"))
-            @if let Some(knee) = row.knee { (rule((self.jobs.place(knee), PANEL_TOP), (self.jobs.place(knee), PANEL_BOTTOM), "knee")) }
+            @if let Some(knee) = row.knee {
+                (rule(
+                    (self.jobs.place(knee), PANEL_TOP),
+                    (self.jobs.place(knee), PANEL_BOTTOM),
+                    "knee",
+                ))
+            }
             @for (number, curve) in row.curves.iter().enumerate().rev() {
                 @let class = if number == 0 { "main" } else { "rest" };
-                @let points: Vec<(f64, f64)> = curve.points.iter().map(|point| at((point.0, point.1))).collect();
+                @let points = curve.points.iter().map(|point| at((point.0, point.1)));
+                @let points: Vec<(f64, f64)> = points.collect();
                 (line(&points, PANEL, &format!("curve {class}")))
-                @for ((x, y), point) in points.iter().zip(&curve.points) { (mark(*x, *y, Shape::Figure(point.2), class, "")) }
+                @for ((x, y), point) in points.iter().zip(&curve.points) {
+                    (mark(*x, *y, Shape::Figure(point.2), class, ""))
+                }
             }
             @for (number, (curve, y)) in shown.iter().zip(places).enumerate() {
-                (text(PANEL_RIGHT + 3.5, y, if number == 0 { "name main" } else { "" }, &curve_name(language, &curve.label, &row.group, curve.points.last().map(|point| point.1))))
+                (text(
+                    PANEL_RIGHT + 3.5,
+                    y,
+                    if number == 0 { "name main" } else { "" },
+                    &curve_name(
+                        language,
+                        &curve.label,
+                        &row.group,
+                        curve.points.last().map(|point| point.1),
+                    ),
+                ))
             }
         }
     }
@@ -313,29 +385,58 @@ impl Axes {
         html! {
             @for &tick in &ticks {
                 @let is_named = is_thousand(tick) || ticks.len() < 5;
-                (Self::grid(self.time.place(tick), if is_named { "axis" } else { "grid" }, &if is_named { time_name(tick) } else { String::new() }))
+                (Self::grid(
+                    self.time.place(tick),
+                    if is_named { "axis" } else { "grid" },
+                    &if is_named { time_name(tick) } else { String::new() },
+                ))
             }
             @for (index, points) in curves.iter().enumerate() {
                 (line(points, PANEL, if index == 0 { "curve main" } else { "curve thin" }))
-                @for (x, y) in points { (mark(*x, *y, Shape::Figure(Mark::Valid), "main small", "")) }
+                @for (x, y) in points {
+                    (mark(*x, *y, Shape::Figure(Mark::Valid), "main small", ""))
+                }
             }
             (line(&means, PANEL, "perfect"))
             @for (x, y) in &means { (mark(*x, *y, Shape::Mean, "main", "")) }
-            @if names.is_empty() { @if let Some(times) = row.times.last() { (text(PANEL_RIGHT + 3.5, means.last().map_or(40.0, |mean| mean.1 + 4.0), "name main", &times.mean_shown)) } }
-            @for ((_, name, is_main), y) in names.iter().zip(places) { (text(PANEL_RIGHT + 3.5, y, if *is_main { "name main" } else { "" }, name)) }
+            @if names.is_empty() {
+                @if let Some(times) = row.times.last() {
+                    (text(
+                        PANEL_RIGHT + 3.5,
+                        means.last().map_or(40.0, |mean| mean.1 + 4.0),
+                        "name main",
+                        &times.mean_shown,
+                    ))
+                }
+            }
+            @for ((_, name, is_main), y) in names.iter().zip(places) {
+                (text(PANEL_RIGHT + 3.5, y, if *is_main { "name main" } else { "" }, name))
+            }
         }
     }
 
     fn cpu(&self, row: &PanelRow) -> Markup {
         let width = (28.0 / row.cpu.len().max(1) as f64).clamp(2.0, 7.0);
         html! {
-            @for tick in [0.0, 50.0, 100.0] { (Self::grid(self.percent.place(tick), if tick == 0.0 { "axis" } else { "grid" }, &svg::short(tick))) }
+            @for tick in [0.0, 50.0, 100.0] {
+                (Self::grid(
+                    self.percent.place(tick),
+                    if tick == 0.0 { "axis" } else { "grid" },
+                    &svg::short(tick),
+                ))
+            }
             @for bar in &row.cpu { @for (class, from, to) in stack(&bar.split) {
                 @let (top, bottom) = (self.percent.place(to), self.percent.place(from));
-                rect x=(svg::pct(self.jobs.place(bar.jobs) - width / 2.0)) y=(svg::px(top)) width=(svg::pct(width)) height=(svg::px(bottom - top)) class=(class) {}
+                rect x=(svg::pct(self.jobs.place(bar.jobs) - width / 2.0)) y=(svg::px(top))
+                    width=(svg::pct(width)) height=(svg::px(bottom - top)) class=(class) {}
             } }
             @for (number, word) in row.cpu_words.iter().enumerate() {
-                (text(PANEL_RIGHT + 7.0, PANEL_BOTTOM - 2.0 - 15.0 * (row.cpu_words.len() - 1 - number) as f64, "", word))
+                (text(
+                    PANEL_RIGHT + 7.0,
+                    PANEL_BOTTOM - 2.0 - 15.0 * (row.cpu_words.len() - 1 - number) as f64,
+                    "",
+                    word,
+                ))
             }
         }
     }
@@ -417,14 +518,26 @@ pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
             div class=(track) { (names(found, &x)) } div class=(key) {} "\n"
             div class=(label) { strong { (words.throughput[0]) } " " (words.throughput[1]) }
             div class=(track) { (rates(found, &x)) }
-            div class=(key) { (key_of("main", &words.in_window)) (key_of("iowait", &words.warm_up)) } "\n"
+            div class=(key) {
+                (key_of("main", &words.in_window))
+                (key_of("iowait", &words.warm_up))
+            } "\n"
             div class=(label) { strong { (words.cpu[0]) } " " (words.cpu[1]) }
             div class=(track) { (cpu_track(found, &x)) }
-            div class=(key) { (key_of("steal", &words.steal)) (key_of("foreign", &words.foreign)) (key_of("iowait", &words.iowait)) (key_of("own", &words.own)) } "\n"
+            div class=(key) {
+                (key_of("steal", &words.steal))
+                (key_of("foreign", &words.foreign))
+                (key_of("iowait", &words.iowait))
+                (key_of("own", &words.own))
+            } "\n"
             @if most > 0.0 {
                 div class=(label) { strong { (words.device[0]) } " " (words.device[1]) }
                 div class=(track) { (device(found, &x, most)) }
-                div class=(key) { (key_of("p2", &format!("{}, {}", words.read, svg::tick(language, most.round())))) (key_of("p4", &words.write)) } "\n"
+                div class=(key) {
+                    @let most = svg::tick(language, most.round());
+                    (key_of("p2", &format!("{}, {most}", words.read)))
+                    (key_of("p4", &words.write))
+                } "\n"
             }
             div class=(label) { "min:s" } div class=(track) { (clock(&x)) } div class=(key) {} "\n"
         }
@@ -433,7 +546,10 @@ pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
     html! {
         (wide(&words.test, &content))
         @if found.notes.len() > MAX_DISTURBED {
-            details { summary { (language.count("disturbed", found.notes.len(), &[])) } "\n" (notes) } "\n"
+            details {
+                summary { (language.count("disturbed", found.notes.len(), &[])) } "\n"
+                (notes)
+            } "\n"
         } @else if !found.notes.is_empty() { (notes) }
     }
 }
@@ -447,7 +563,9 @@ fn names(found: &Timeline, x: &Span) -> Markup {
         svg width="100%" height=(svg::px(NAMES)) role="img" aria-label=(found.words.test) {
             @for (from, to, group) in &found.groups {
                 (rule((x.place(*from), 17.0), (x.place(*to), 17.0), "bar"))
-                @if x.place(*to) - x.place(*from) > 2.5 { (text(x.place(*from), 12.0, "strong", group)) }
+                @if x.place(*to) - x.place(*from) > 2.5 {
+                    (text(x.place(*from), 12.0, "strong", group))
+                }
             }
             @for test in &found.tests {
                 @let middle = x.place((test.from_s + test.to_s) / 2.0);
@@ -482,7 +600,8 @@ fn rates(found: &Timeline, x: &Span) -> Markup {
         Some((middle - 1.5, middle + 1.5))
     };
     html! {
-        svg width="100%" height=(svg::px(RATE)) role="img" aria-label={ (found.words.throughput[0]) " " (found.words.throughput[1]) } {
+        svg width="100%" height=(svg::px(RATE)) role="img"
+            aria-label={ (found.words.throughput[0]) " " (found.words.throughput[1]) } {
             rect width="100%" height=(svg::px(RATE)) class="ground" {}
             (rule((0.0, y.place(1.0)), (100.0, y.place(1.0)), "axis"))
             (stretched(&bars(&found.seconds, x, |second| at(second, false)), RATE, "area iowait"))
@@ -500,10 +619,15 @@ fn cpu_track(found: &Timeline, x: &Span) -> Markup {
         Some((y.place(to), y.place(from)))
     };
     html! {
-        svg.cpu width="100%" height=(svg::px(CPU)) role="img" aria-label={ (found.words.cpu[0]) " " (found.words.cpu[1]) } {
+        svg.cpu width="100%" height=(svg::px(CPU)) role="img"
+            aria-label={ (found.words.cpu[0]) " " (found.words.cpu[1]) } {
             rect width="100%" height=(svg::px(CPU)) class="ground" {}
             @for class in ["own", "iowait", "foreign", "steal"] {
-                (stretched(&bars(&found.seconds, x, |second| at(second, class)), CPU, &format!("area {class}")))
+                (stretched(
+                    &bars(&found.seconds, x, |second| at(second, class)),
+                    CPU,
+                    &format!("area {class}"),
+                ))
             }
             @for badge in badges(found, x) {
                 @let half = if badge.first == badge.last { 9 } else { 17 };
@@ -573,10 +697,21 @@ fn device(found: &Timeline, x: &Span, most: f64) -> Markup {
     let middle = DEVICE / 2.0;
     let size = |value: f64| (value / most).max(0.0).sqrt() * middle;
     html! {
-        svg width="100%" height=(svg::px(DEVICE)) role="img" aria-label={ (found.words.device[0]) " " (found.words.device[1]) } {
+        svg width="100%" height=(svg::px(DEVICE)) role="img"
+            aria-label={ (found.words.device[0]) " " (found.words.device[1]) } {
             rect width="100%" height=(svg::px(DEVICE)) class="ground" {}
-            (stretched(&bars(&found.seconds, x, |second| Some((middle - size(second.read_mb_s?), middle))), DEVICE, "area p2"))
-            (stretched(&bars(&found.seconds, x, |second| Some((middle, middle + size(second.write_mb_s?)))), DEVICE, "area p4"))
+            (stretched(
+                &bars(&found.seconds, x, |second| Some((middle - size(second.read_mb_s?), middle))),
+                DEVICE,
+                "area p2",
+            ))
+            (stretched(
+                &bars(&found.seconds, x, |second| {
+                    Some((middle, middle + size(second.write_mb_s?)))
+                }),
+                DEVICE,
+                "area p4",
+            ))
             (rule((0.0, middle), (100.0, middle), "axis"))
         }
     }
@@ -589,7 +724,12 @@ fn clock(x: &Span) -> Markup {
     html! {
         svg width="100%" height="20" aria-hidden="true" { @for time in times {
             (rule((x.place(time), 0.0), (x.place(time), 4.0), "axis"))
-            (text(x.place(time), 17.0, if time == 0.0 { "" } else { "m" }, &format!("{}:{:02}", (time / 60.0).floor(), (time % 60.0).round())))
+            (text(
+                x.place(time),
+                17.0,
+                if time == 0.0 { "" } else { "m" },
+                &format!("{}:{:02}", (time / 60.0).floor(), (time % 60.0).round()),
+            ))
         } }
     }
 }

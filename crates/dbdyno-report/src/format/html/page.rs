@@ -17,7 +17,11 @@ pub(super) fn content(page: &Page, language: Language) -> Markup {
         div.page.sheet[page.is_sheet].list[page.is_list] { "\n"
             (head(&page.head, "", language))
             @if !page.is_sheet { (contents(page, language)) }
-            main { "\n" @for (part, number) in page.parts.iter().zip(1..) { (self::part(part, number, language)) } } "\n"
+            main { "\n"
+                @for (part, number) in page.parts.iter().zip(1..) {
+                    (self::part(part, number, language))
+                }
+            } "\n"
             (foot(language))
         } "\n"
     }
@@ -32,7 +36,9 @@ pub(super) fn foot(language: Language) -> Markup {
 }
 
 fn styled(parts: &[StyledText]) -> Markup {
-    html! { @for part in parts { @if part.is_strong { strong { (part.text) } } @else { (part.text) } } }
+    html! {
+        @for part in parts { @if part.is_strong { strong { (part.text) } } @else { (part.text) } }
+    }
 }
 
 /// The head of a page; `title` is that of a page whose head has none.
@@ -42,13 +48,18 @@ pub(super) fn head(head: &Head, title: &str, language: Language) -> Markup {
         header.head { "\n"
             p.bar { span { strong { "dbdyno" } " " (head.kind) } span { (head.stamp) } } "\n"
             div.lead { "\n"
-                div { h1 { (title) } "\n" @if !head.answer.is_empty() { p.answer { (styled(&head.answer)) } "\n" } } "\n"
+                div {
+                    h1 { (title) } "\n"
+                    @if !head.answer.is_empty() { p.answer { (styled(&head.answer)) } "\n" }
+                } "\n"
                 (trust(head, language))
             } "\n"
             (shares(head))
             @for fold in &head.folds { (self::fold(fold)) }
             @if !head.plate.is_empty() {
-                dl.plate { "\n" @for (name, value) in &head.plate { div { dt { (name) } dd { (value) } } "\n" } } "\n"
+                dl.plate { "\n"
+                    @for (name, value) in &head.plate { div { dt { (name) } dd { (value) } } "\n" }
+                } "\n"
             }
         } "\n"
     }
@@ -59,20 +70,33 @@ fn trust(head: &Head, language: Language) -> Markup {
         @if !head.counts.is_empty() {
             div.trust role="group" aria-label=(language.phrase("Verdicts")) { "\n"
                 ul.counts { @for count in &head.counts { (self::count(count)) } } "\n"
-                @if !head.tests.is_empty() { div.strip { @for (group, ticks) in &head.tests { (strip(group, ticks)) } } "\n" }
+                @if !head.tests.is_empty() {
+                    div.strip { @for (group, ticks) in &head.tests { (strip(group, ticks)) } } "\n"
+                }
             } "\n"
         }
     }
 }
 
 fn count(count: &Count) -> Markup {
-    html! { li class=(svg::name(count.mark)) { span.of { (sign(count.mark, "")) strong { (count.count) } } " " span { (count.word) } } }
+    html! {
+        li class=(svg::name(count.mark)) {
+            span.of { (sign(count.mark, "")) strong { (count.count) } } " "
+            span { (count.word) }
+        }
+    }
 }
 
 fn strip(group: &str, ticks: &[Tick]) -> Markup {
     html! {
         div.ticks {
-            span.marks { @for tick in ticks { span class={ "tick " (svg::name(tick.mark)) } title=(tick.note) { (sign(tick.mark, &tick.note)) } } }
+            span.marks {
+                @for tick in ticks {
+                    span class={ "tick " (svg::name(tick.mark)) } title=(tick.note) {
+                        (sign(tick.mark, &tick.note))
+                    }
+                }
+            }
             span { (group) }
         }
     }
@@ -91,7 +115,8 @@ fn shares(head: &Head) -> Markup {
         @if all > 0 {
             svg.shares width="100%" height="14" aria-hidden="true" {
                 @for ((tone, count, _), from) in head.shares.iter().zip(starts) {
-                    rect x=(svg::pct(from)) width=(svg::pct(width(*count))) height="14" class={ "area " (svg::tone(*tone)) } {}
+                    rect x=(svg::pct(from)) width=(svg::pct(width(*count))) height="14"
+                        class={ "area " (svg::tone(*tone)) } {}
                 }
             }
             ul.legend { @for (tone, count, word) in &head.shares {
@@ -135,7 +160,11 @@ fn picture(picture: &Picture, language: Language) -> Markup {
             html! { div.charts { "\n" @for chart in charts { (chart::figure(chart)) } } "\n" }
         }
         Picture::Lines(lines) => html! {
-            dl.lines { "\n" @for (name, texts) in lines { div { dt { (name) } @for text in texts { dd { (text) } } } "\n" } } "\n"
+            dl.lines { "\n"
+                @for (name, texts) in lines {
+                    div { dt { (name) } @for text in texts { dd { (text) } } } "\n"
+                }
+            } "\n"
         },
         Picture::Blocks(blocks) => html! { @for part in blocks { (block(part)) } },
     }
@@ -143,22 +172,40 @@ fn picture(picture: &Picture, language: Language) -> Markup {
 
 fn fold(fold: &Fold) -> Markup {
     html! {
-        details.fold open[fold.is_open] { summary { (fold.title) } "\n" @for part in &fold.blocks { (block(part)) } } "\n"
+        details.fold open[fold.is_open] {
+            summary { (fold.title) } "\n"
+            @for part in &fold.blocks { (block(part)) }
+        } "\n"
     }
 }
 
 fn card(card: &Card, language: Language) -> Markup {
     html! {
         article.card { "\n"
-            div.top { h3 { (card.group) @if !card.title.is_empty() { " " span { (card.title) } } } (verdict(card.mark, &card.verdict)) } "\n"
+            div.top {
+                h3 { (card.group) @if !card.title.is_empty() { " " span { (card.title) } } }
+                (verdict(card.mark, &card.verdict))
+            } "\n"
             p.what { strong { (card.label) } " " (card.about) } "\n"
-            p.big { strong { (card.value) @if !card.suffix.is_empty() { i { "\u{202f}" (card.suffix) } } } " " span { (card.unit) } } "\n"
+            p.big {
+                strong {
+                    (card.value)
+                    @if !card.suffix.is_empty() { i { "\u{202f}" (card.suffix) } }
+                } " "
+                span { (card.unit) }
+            } "\n"
             p.pair { (styled(&card.pair)) } "\n"
             @if let Some(found) = &card.spark { (spark(found, language)) }
             @if !card.times.is_empty() { (times(card)) }
-            @if !card.chips.is_empty() { p.chips { @for chip in &card.chips { (self::chip(chip)) " " } } "\n" }
+            @if !card.chips.is_empty() {
+                p.chips { @for chip in &card.chips { (self::chip(chip)) " " } } "\n"
+            }
             @if !card.others.is_empty() { ul.others { @for other in &card.others {
-                li { span.label { (other.label) } span.value { (other.value) " " span.soft { (other.unit) } } (sign(other.mark, &other.verdict)) }
+                li {
+                    span.label { (other.label) }
+                    span.value { (other.value) " " span.soft { (other.unit) } }
+                    (sign(other.mark, &other.verdict))
+                }
             } } "\n" }
         } "\n"
     }
@@ -218,7 +265,9 @@ fn spark(spark: &Spark, language: Language) -> Markup {
                 (mark(at, height, Shape::Figure(point.mark), class, ""))
                 @if point.is_best { (mark(at, height, Shape::Ring, class, "")) }
             }
-            @for jobs in shown_jobs(spark) { (text(x.place(jobs), SPARK - 4.0, "m", &svg::tick(language, jobs))) }
+            @for jobs in shown_jobs(spark) {
+                (text(x.place(jobs), SPARK - 4.0, "m", &svg::tick(language, jobs)))
+            }
         } "\n"
     }
 }
@@ -238,18 +287,27 @@ fn times(card: &Card) -> Markup {
     let x = Span { low: 1.0, high: 1e7, from: 0.0, to: 100.0, is_log: true };
     html! {
         table.times {
-            thead { tr { th scope="col" { (card.times_head) } @for name in ["p50", "p95", "p99"] { th.number scope="col" { (name) } } } }
+            thead {
+                tr {
+                    th scope="col" { (card.times_head) }
+                    @for name in ["p50", "p95", "p99"] { th.number scope="col" { (name) } }
+                }
+            }
             tbody { @for times in &card.times {
                 tr {
                     th scope="row" { (times.name) }
-                    @if times.mean_shown.is_empty() { @for shown in &times.shown { td.number { (shown) } } }
+                    @if times.mean_shown.is_empty() {
+                        @for shown in &times.shown { td.number { (shown) } }
+                    }
                     @else { td.number colspan="3" { (times.mean_shown) } }
                 }
                 tr.drawn aria-hidden="true" { td colspan="4" { (times_drawn(times, &x)) } }
             } }
         }
         svg.scale width="100%" height="14" aria-hidden="true" {
-            @for (us, name, class) in [(1.0, "1 µs", ""), (1e3, "1 ms", "m"), (1e6, "1 s", "m")] { (text(x.place(us), 11.0, class, name)) }
+            @for (us, name, class) in [(1.0, "1 µs", ""), (1e3, "1 ms", "m"), (1e6, "1 s", "m")] {
+                (text(x.place(us), 11.0, class, name))
+            }
         }
     }
 }
@@ -259,13 +317,19 @@ fn times_drawn(times: &Times, x: &Span) -> Markup {
     html! {
         svg width="100%" height="12" {
             (rule((0.0, 6.0), (100.0, 6.0), "grid"))
-            @for decade in 0..8 { (rule((x.place(10_f64.powi(decade)), 4.0), (x.place(10_f64.powi(decade)), 8.0), "axis")) }
+            @for decade in 0..8 {
+                @let place = x.place(10_f64.powi(decade));
+                (rule((place, 4.0), (place, 8.0), "axis"))
+            }
             @if let (Some(first), Some(last)) = (known.first(), known.last()) {
-                rect x=(svg::pct(*first)) y="3.5" width=(svg::pct((last - first).max(0.4))) height="5" class="area light" {}
+                @let width = svg::pct((last - first).max(0.4));
+                rect x=(svg::pct(*first)) y="3.5" width=(width) height="5" class="area light" {}
                 @for place in &known { (rule((*place, 2.0), (*place, 10.0), "tick main")) }
                 (rule((*first, 0.0), (*first, 12.0), "thick main"))
             }
-            @if let Some(mean) = times.mean_us { (mark(x.place(mean), 6.0, Shape::Mean, "main", "")) }
+            @if let Some(mean) = times.mean_us {
+                (mark(x.place(mean), 6.0, Shape::Mean, "main", ""))
+            }
         }
     }
 }

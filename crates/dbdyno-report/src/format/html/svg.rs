@@ -24,7 +24,8 @@ pub(super) fn sign(mark: Mark, word: &str) -> Markup {
     let (role, hidden) = ((!is_silent).then_some("img"), is_silent.then_some("true"));
     let label = (!is_silent).then_some(word);
     html! {
-        svg class={ "sign " (name(mark)) } viewBox="0 0 16 16" role=[role] aria-label=[label] aria-hidden=[hidden] {
+        svg class={ "sign " (name(mark)) } viewBox="0 0 16 16"
+            role=[role] aria-label=[label] aria-hidden=[hidden] {
             use href={ "#v-" (name(mark)) } {}
         }
     }
@@ -84,7 +85,9 @@ impl Shape {
 /// A mark at a place.
 pub(super) fn mark(x_pct: f64, y: f64, shape: Shape, class: &str, note: &str) -> Markup {
     html! {
-        use href={ "#" (shape.id()) } x=(pct(x_pct)) y=(px(y)) class=(class) { @if !note.is_empty() { title { (note) } } }
+        use href={ "#" (shape.id()) } x=(pct(x_pct)) y=(px(y)) class=(class) {
+            @if !note.is_empty() { title { (note) } }
+        }
     }
 }
 
@@ -105,7 +108,8 @@ pub(super) fn path(points: &[(f64, f64)]) -> String {
 /// A path whose x goes from 0 to 100, over the whole width.
 pub(super) fn stretched(path: &str, height: f64, class: &str) -> Markup {
     html! {
-        svg width="100%" height=(short(height)) viewBox={ "0 0 100 " (short(height)) } preserveAspectRatio="none" {
+        svg width="100%" height=(short(height)) viewBox={ "0 0 100 " (short(height)) }
+            preserveAspectRatio="none" {
             path d=(path) class=(class) {}
         }
     }

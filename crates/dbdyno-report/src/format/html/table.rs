@@ -41,12 +41,21 @@ pub(super) fn table(table: &Table) -> Markup {
             } } "\n"
             tbody { "\n"
                 @for row in &table.rows {
-                    tr { @for (content, shown) in row.iter().zip(&places) { (cell(content, table.language, *shown)) } } "\n"
+                    tr {
+                        @for (content, shown) in row.iter().zip(&places) {
+                            (cell(content, table.language, *shown))
+                        }
+                    } "\n"
                 }
             } "\n"
         }
     };
-    html! { (switch(&places, table.language)) (wide(&table.name, &content)) (paper_note(&places, table.language)) (notes(table)) }
+    html! {
+        (switch(&places, table.language))
+        (wide(&table.name, &content))
+        (paper_note(&places, table.language))
+        (notes(table))
+    }
 }
 
 /// The columns that stand in front of a wide table: the workload and its verdict.
@@ -109,7 +118,13 @@ fn places(table: &Table) -> Vec<Shown> {
 fn switch(places: &[Shown], language: Language) -> Markup {
     html! {
         @if places.iter().any(|shown| shown.is_extra) {
-            label.columns { input type="checkbox"; (language.phrase("all columns")) " (" (places.len()) ")" } "\n"
+            label.columns {
+                input type="checkbox";
+                (language.phrase("all columns"))
+                " ("
+                (places.len())
+                ")"
+            } "\n"
         }
     }
 }
@@ -190,7 +205,9 @@ fn heat_row(row: &HeatRow, language: Language) -> Markup {
         tr {
             th scope="row" { (row.label) } td { (row.unit) }
             @for cell in &row.cells {
-                td class={ "number " (heat(cell)) } title=[cell.note.as_ref()] { (heat_shown(cell, language)) }
+                td class={ "number " (heat(cell)) } title=[cell.note.as_ref()] {
+                    (heat_shown(cell, language))
+                }
             }
         } "\n"
     }
