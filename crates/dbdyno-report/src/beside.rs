@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::columns::{RATE, at_service_time};
-use super::document::{Block, Cell, Column, Section, Table};
+use super::document::{Block, Cell, Column, Declared, Section, Table};
 use super::page::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
@@ -213,56 +213,62 @@ fn letter(at: usize) -> String {
     if at < 26 { last.to_string() } else { format!("{}{last}", letter(at / 26 - 1)) }
 }
 
+/// A pair with the letters of its notes.
+struct PairRow<'a> {
+    pair: &'a Pair,
+    notes: String,
+}
+
 fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
-    let columns = [
-        Column::new("Code", "", 0),
-        Column::new("Workload", "", 1),
-        Column::new("What the publication measured", "", 6),
-        Column::new("Kind", "", 0),
-        Column::new("Published", "", 2),
-        Column::new("as", "", 2),
-        Column::new("Converted", "", 0),
-        Column::new("Jobs", "", 5),
-        Column::new("Yours", "", 0),
-        Column::new("Jobs", "", 5),
-        Column::new("Unit", "", 0),
-        Column::new("Published@mean", "", 7),
-        Column::new("Yours@mean", "", 7),
-        Column::new("Yours / theirs", "", 0),
-        Column::new("Notes", "", 0),
-        Column::new("Verdict", "", 3),
-    ];
-    let mut table = Table::new(language, format!("beside {}", one.theirs), columns);
+    let columns = pair_columns();
+    let mut table = Table::declared(language, format!("beside {}", one.theirs), &columns);
     for pair in &one.pairs {
         let notes = letters.of_pair(pair, language);
-        table.rows.push(pair_cells(pair, notes, language));
+        table.add_row(&columns, &PairRow { pair, notes });
     }
     table.drop_empty_columns();
     table
 }
 
-fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
-    let figure = |value: f64, status| Cell::Number { value, digits: RATE, verdict: Some(status) };
-    let at_mean =
-        |side: &Figure| at_service_time(language, side.value, side.service_time_ms, side.status);
-    vec![
-        Cell::text(&pair.code),
-        Cell::text(&pair.workload),
-        Cell::text(&pair.description),
-        Cell::text(language.phrase(pair.kind.name())),
-        Cell::Number { value: pair.theirs.printed, digits: RATE, verdict: None },
-        Cell::text(&pair.theirs.printed_unit),
-        figure(pair.theirs.value, pair.theirs.status),
-        Cell::count_if_known(pair.theirs.jobs),
-        figure(pair.yours.value, pair.yours.status),
-        Cell::count_if_known(pair.yours.jobs),
-        Cell::text(pair.unit),
-        at_mean(&pair.theirs),
-        at_mean(&pair.yours),
-        Cell::text(ratio(pair, language)),
-        Cell::text(notes),
-        Cell::Verdict(pair.status),
+fn pair_columns<'a>() -> [Declared<PairRow<'a>>; 16] {
+    [
+        Declared::new("Code", "", 0, |row, _| Cell::text(&row.pair.code)),
+        Declared::new("Workload", "", 1, |row, _| Cell::text(&row.pair.workload)),
+        Declared::new("What the publication measured", "", 6, |row, _| {
+            Cell::text(&row.pair.description)
+        }),
+        Declared::new("Kind", "", 0, |row, table| {
+            Cell::text(table.language.phrase(row.pair.kind.name()))
+        }),
+        Declared::new("Published", "", 2, |row, _| Cell::Number {
+            value: row.pair.theirs.printed,
+            digits: RATE,
+            verdict: None,
+        }),
+        Declared::new("as", "", 2, |row, _| Cell::text(&row.pair.theirs.printed_unit)),
+        Declared::new("Converted", "", 0, |row, _| figure_cell(&row.pair.theirs)),
+        Declared::new("Jobs", "", 5, |row, _| Cell::count_if_known(row.pair.theirs.jobs)),
+        Declared::new("Yours", "", 0, |row, _| figure_cell(&row.pair.yours)),
+        Declared::new("Jobs", "", 5, |row, _| Cell::count_if_known(row.pair.yours.jobs)),
+        Declared::new("Unit", "", 0, |row, _| Cell::text(row.pair.unit)),
+        Declared::new("Published@mean", "", 7, |row, table| {
+            at_mean(table.language, &row.pair.theirs)
+        }),
+        Declared::new("Yours@mean", "", 7, |row, table| at_mean(table.language, &row.pair.yours)),
+        Declared::new("Yours / theirs", "", 0, |row, table| {
+            Cell::text(ratio(row.pair, table.language))
+        }),
+        Declared::new("Notes", "", 0, |row, _| Cell::text(&row.notes)),
+        Declared::new("Verdict", "", 3, |row, _| Cell::Verdict(row.pair.status)),
     ]
+}
+
+fn figure_cell(side: &Figure) -> Cell {
+    Cell::Number { value: side.value, digits: RATE, verdict: Some(side.status) }
+}
+
+fn at_mean(language: Language, side: &Figure) -> Cell {
+    at_service_time(language, side.value, side.service_time_ms, side.status)
 }
 
 /// `2.56×`; `≤ 2.56×` where theirs is a lower bound.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, page, price};
 use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
@@ -248,36 +248,36 @@ fn cores(platform: &Platform<'_>) -> Option<f64> {
 }
 
 fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
-    let columns = [
-        Column::new("Platform", "", 0),
-        Column::new("Answer", "", 0),
-        Column::new("Used", "%", 0),
-        Column::new("Headroom", "x", 1),
-        Column::new("Cores", "", 1),
-        Column::new("Licences", "", 3),
-        Column::new("Cost", "", 2),
-        Column::new("Currency", "", 2),
-    ];
-    let mut table = Table::new(language, "platforms", columns);
-    for platform in platforms {
-        let whole = |value: Option<f64>| {
-            value.map_or(Cell::Empty, |value| number(value, whole_digits(value)))
-        };
-        let price = platform.price;
-        let used = used_cell(&mut table, platform.used);
-        table.rows.push(vec![
-            Cell::text(platform.name),
-            Cell::text(answer_of(language, platform)),
-            used,
-            platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE)),
-            whole(platform.cores),
-            whole(price.map(|price| price.licences())),
-            cost_cell(language, platform),
-            price.map_or(Cell::Empty, |price| Cell::text(&price.currency)),
-        ]);
-    }
+    let columns = size_columns();
+    let mut table = Table::declared(language, "platforms", &columns);
+    platforms.iter().for_each(|platform| table.add_row(&columns, platform));
     table.drop_empty_columns();
     table
+}
+
+fn size_columns<'a>() -> [Declared<Platform<'a>>; 8] {
+    [
+        Declared::new("Platform", "", 0, |platform, _| Cell::text(platform.name)),
+        Declared::new("Answer", "", 0, |platform, table| {
+            Cell::text(answer_of(table.language, platform))
+        }),
+        Declared::new("Used", "%", 0, |platform, table| used_cell(table, platform.used)),
+        Declared::new("Headroom", "x", 1, |platform, _| {
+            platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE))
+        }),
+        Declared::new("Cores", "", 1, |platform, _| whole(platform.cores)),
+        Declared::new("Licences", "", 3, |platform, _| {
+            whole(platform.price.map(|price| price.licences()))
+        }),
+        Declared::new("Cost", "", 2, |platform, table| cost_cell(table.language, platform)),
+        Declared::new("Currency", "", 2, |platform, _| {
+            platform.price.map_or(Cell::Empty, |price| Cell::text(&price.currency))
+        }),
+    ]
+}
+
+fn whole(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Empty, |value| number(value, whole_digits(value)))
 }
 
 /// The cost as a number; a lower bound as text, so that nobody takes it for the cost.
@@ -306,29 +306,18 @@ fn used_cell(table: &mut Table, used: Option<Span>) -> Cell {
     }
 }
 
+/// A requirement on a platform.
+struct NeedRow<'a> {
+    platform: &'a str,
+    answer: &'a Answer<'a>,
+}
+
 fn needs(language: Language, platforms: &[Platform<'_>]) -> Table {
-    let columns = [
-        Column::new("Platform", "", 0),
-        Column::new("Workload", "", 0),
-        Column::new("Needed", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("Promise", "", 1),
-        Column::new("Answer", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("Time", "ms", 1),
-        Column::new("Most", "", 0),
-        Column::new("low", "", 3),
-        Column::new("high", "", 3),
-        Column::new("Jobs at most", "", 2),
-        Column::new("Used", "%", 0),
-        Column::new("low", "%", 4),
-        Column::new("high", "%", 4),
-    ];
-    let mut table = Table::new(language, "needs", columns);
+    let columns = need_columns();
+    let mut table = Table::declared(language, "needs", &columns);
     for platform in platforms {
         for answer in &platform.answers {
-            let cells = need_cells(&mut table, platform.name, answer);
-            table.rows.push(cells);
+            table.add_row(&columns, &NeedRow { platform: platform.name, answer });
             table.remarks.extend(remarks(language, platform.name, answer));
         }
     }
@@ -336,31 +325,60 @@ fn needs(language: Language, platforms: &[Platform<'_>]) -> Table {
     table
 }
 
-fn need_cells(table: &mut Table, platform: &str, answer: &Answer<'_>) -> Vec<Cell> {
-    let (need, language) = (answer.need, table.language);
-    let jobs =
-        |point: Option<Point<'_>>| Cell::count_if_known(point.and_then(|point| point.figure.jobs));
-    let rate = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) };
-    let end = |value: Option<f64>, digits| value.map_or(Cell::Empty, |value| number(value, digits));
-    let span = answer.most.and_then(|most| most.span());
-    let used = used_cell(table, answer.used);
-    vec![
-        Cell::text(platform),
-        Cell::text(need.label()),
-        number(need.rate, whole_or(need.rate)),
-        Cell::text(&need.unit),
-        need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string())),
-        Cell::text(answer_to_need(language, answer)),
-        jobs(answer.at),
-        time_ms(answer).map_or(Cell::Empty, rate),
-        answer.most.map_or(Cell::Empty, |most| rate(most.figure.value)),
-        end(span.and_then(|span| span.low), RATE),
-        end(span.and_then(|span| span.high), RATE),
-        jobs(answer.most),
-        used,
-        end(answer.used.and_then(|used| used.low).map(|low| 100.0 * low), SHARE),
-        end(answer.used.and_then(|used| used.high).map(|high| 100.0 * high), SHARE),
+fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
+    [
+        Declared::new("Platform", "", 0, |row, _| Cell::text(row.platform)),
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.answer.need.label())),
+        Declared::new("Needed", "", 0, |row, _| {
+            number(row.answer.need.rate, whole_or(row.answer.need.rate))
+        }),
+        Declared::new("Unit", "", 0, |row, _| Cell::text(&row.answer.need.unit)),
+        Declared::new("Promise", "", 1, |row, _| {
+            row.answer.need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string()))
+        }),
+        Declared::new("Answer", "", 0, |row, table| {
+            Cell::text(answer_to_need(table.language, row.answer))
+        }),
+        Declared::new("Jobs", "", 0, |row, _| jobs_cell(row.answer.at)),
+        Declared::new("Time", "ms", 1, |row, _| time_ms(row.answer).map_or(Cell::Empty, rate_cell)),
+        Declared::new("Most", "", 0, |row, _| {
+            row.answer.most.map_or(Cell::Empty, |most| rate_cell(most.figure.value))
+        }),
+        Declared::new("low", "", 3, |row, _| end_cell(row.most().and_then(|span| span.low), RATE)),
+        Declared::new("high", "", 3, |row, _| {
+            end_cell(row.most().and_then(|span| span.high), RATE)
+        }),
+        Declared::new("Jobs at most", "", 2, |row, _| jobs_cell(row.answer.most)),
+        Declared::new("Used", "%", 0, |row, table| used_cell(table, row.answer.used)),
+        Declared::new("low", "%", 4, |row, _| {
+            let low = row.answer.used.and_then(|used| used.low);
+            end_cell(low.map(|low| 100.0 * low), SHARE)
+        }),
+        Declared::new("high", "%", 4, |row, _| {
+            let high = row.answer.used.and_then(|used| used.high);
+            end_cell(high.map(|high| 100.0 * high), SHARE)
+        }),
     ]
+}
+
+impl NeedRow<'_> {
+    /// The highest throughput with its interval, if that is known.
+    fn most(&self) -> Option<Span> {
+        self.answer.most.and_then(|most| most.span())
+    }
+}
+
+fn jobs_cell(point: Option<Point<'_>>) -> Cell {
+    Cell::count_if_known(point.and_then(|point| point.figure.jobs))
+}
+
+fn rate_cell(value: f64) -> Cell {
+    Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) }
+}
+
+/// An end of an interval, if it is known.
+fn end_cell(value: Option<f64>, digits: Digits) -> Cell {
+    value.map_or(Cell::Empty, |value| number(value, digits))
 }
 
 fn whole_or(value: f64) -> Digits {
@@ -396,41 +414,53 @@ fn drive(most: &Point<'_>) -> &'static str {
     }
 }
 
+/// The use of a component by a requirement, or by all of them.
+struct ComponentRow<'a> {
+    platform: &'a str,
+    component: Component,
+    workload: String,
+    /// Share of what the component can do, or why it is not known.
+    share: Result<f64, Sentence>,
+}
+
+/// A row of each requirement, and of all together if there are several.
 fn components(language: Language, platforms: &[Platform<'_>]) -> Table {
-    let columns = [
-        Column::new("Platform", "", 0),
-        Column::new("Component", "", 0),
-        Column::new("Workload", "", 1),
-        Column::new("Used", "%", 0),
-        Column::new("Full at load", "x", 0),
-    ];
-    let mut table = Table::new(language, "components", columns);
+    let columns = component_columns();
+    let mut table = Table::declared(language, "components", &columns);
     for platform in platforms {
         for used in &platform.uses {
-            component_rows(&mut table, platform, used);
+            let row = |workload, share| {
+                let (platform, component) = (platform.name, used.component);
+                ComponentRow { platform, component, workload, share }
+            };
+            for (answer, share) in platform.answers.iter().zip(&used.each) {
+                table.add_row(&columns, &row(answer.need.label(), share.clone()));
+            }
+            if platform.answers.len() > 1 {
+                let why = || Sentence::new("it is not known for every requirement");
+                let all = row(language.phrase("all"), used.total.ok_or_else(why));
+                table.add_row(&columns, &all);
+            }
         }
     }
     table
 }
 
-/// A row of each need, and of all together if there are several.
-fn component_rows(table: &mut Table, platform: &Platform<'_>, used: &Use) {
-    let language = table.language;
-    let mut row = |workload: String, share: Result<f64, Sentence>| {
-        let full = share.as_ref().ok().filter(|share| **share > 0.0).map(|share| 1.0 / share);
-        let share = table.unjudged(share.map(|share| 100.0 * share));
-        let name = Cell::text(language.phrase(used.component.name()));
-        let full = full.map_or(Cell::Empty, |full| number(full, SHARE));
-        table.rows.push(vec![Cell::text(platform.name), name, Cell::text(workload), share, full]);
-    };
-    for (answer, share) in platform.answers.iter().zip(&used.each) {
-        row(answer.need.label(), share.clone());
-    }
-    if platform.answers.len() > 1 {
-        let total =
-            used.total.ok_or_else(|| Sentence::new("it is not known for every requirement"));
-        row(language.phrase("all"), total);
-    }
+fn component_columns<'a>() -> [Declared<ComponentRow<'a>>; 5] {
+    [
+        Declared::new("Platform", "", 0, |row, _| Cell::text(row.platform)),
+        Declared::new("Component", "", 0, |row, table| {
+            Cell::text(table.language.phrase(row.component.name()))
+        }),
+        Declared::new("Workload", "", 1, |row, _| Cell::text(&row.workload)),
+        Declared::new("Used", "%", 0, |row, table| {
+            table.unjudged(row.share.clone().map(|share| 100.0 * share))
+        }),
+        Declared::new("Full at load", "x", 0, |row, _| {
+            let share = row.share.as_ref().ok().filter(|share| **share > 0.0);
+            share.map_or(Cell::Empty, |share| number(1.0 / share, SHARE))
+        }),
+    ]
 }
 
 /// Data for programs.

@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
+use super::document::{
+    Block, Cell, Checks, Column, Declared, Digits, Document, Outcome, Section, Table,
+};
 use super::format::json;
 use super::{Input, Language, Report, RunTests, beside, lowered, page, price};
 use data::Data;
 use dbdyno_core::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Judgement, Kind, Level,
-    NOT_STATED, Outcome as GateOutcome, Row, Side, Terms, compare, earlier,
+    NOT_STATED, NotCompared, Outcome as GateOutcome, Row, Side, Terms, Work, compare, earlier,
 };
 use dbdyno_core::analysis::interval::{Unknown, supports};
 
@@ -221,15 +223,15 @@ pub(super) fn against(language: Language, other: &str, base: &str) -> String {
     language.say("{other} against {base}", &[("other", other), ("base", base)])
 }
 
-fn table(
+fn table<R>(
     language: Language,
     name: &str,
     comparison: &Comparison,
     several: bool,
-    columns: Vec<Column>,
+    columns: &[Declared<R>],
 ) -> Table {
     let name = if several { format!("{name} {}", comparison.other) } else { name.into() };
-    Table::new(language, name, columns)
+    Table::declared(language, name, columns)
 }
 
 /// Differences between two disclosures.
@@ -239,28 +241,34 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
             "The disclosures do not differ in anything that touches a figure of both runs.",
         ))];
     }
-    let columns = vec![
-        Column::new("Section", "", 2),
-        Column::new("Fact", "", 0),
-        Column::new("Base", "", 0),
-        Column::new("Other", "", 0),
-        Column::new("Touches", "", 1),
-        Column::new("Why", "", 5),
-    ];
-    let mut table = Table::new(language, name, columns);
-    for difference in found {
-        let section = language.phrase(&difference.section);
-        let stated = |value: &String| {
-            if value == NOT_STATED { language.phrase(value) } else { value.clone() }
-        };
-        let texts =
-            [&section, &difference.fact, &stated(&difference.base), &stated(&difference.other)];
-        let touches = difference.touches.join(" ");
-        let cells =
-            texts.into_iter().cloned().chain([touches, language.phrase(&difference.because)]);
-        table.rows.push(cells.map(Cell::Text).collect());
-    }
+    let columns = difference_columns();
+    let mut table = Table::declared(language, name, &columns);
+    found.iter().for_each(|difference| table.add_row(&columns, difference));
     vec![Block::Table(table)]
+}
+
+fn difference_columns() -> [Declared<Difference>; 6] {
+    [
+        Declared::new("Section", "", 2, |difference, table| {
+            Cell::text(table.language.phrase(&difference.section))
+        }),
+        Declared::new("Fact", "", 0, |difference, _| Cell::text(&difference.fact)),
+        Declared::new("Base", "", 0, |difference, table| {
+            Cell::text(stated(table.language, &difference.base))
+        }),
+        Declared::new("Other", "", 0, |difference, table| {
+            Cell::text(stated(table.language, &difference.other))
+        }),
+        Declared::new("Touches", "", 1, |difference, _| Cell::text(difference.touches.join(" "))),
+        Declared::new("Why", "", 5, |difference, table| {
+            Cell::text(table.language.phrase(&difference.because))
+        }),
+    ]
+}
+
+/// The value of a fact, or in the language that it is not stated.
+fn stated(language: Language, value: &str) -> String {
+    if value == NOT_STATED { language.phrase(value) } else { value.to_string() }
 }
 
 /// Differences among many runs: a row per fact, a column per run. Where a run does not differ from
@@ -279,8 +287,6 @@ pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language
     if facts.is_empty() {
         return differences(&[], language, "differences");
     }
-    let stated =
-        |value: &str| if value == NOT_STATED { language.phrase(value) } else { value.to_string() };
     let names = comparisons.iter().map(|comparison| comparison.other.as_str());
     let columns = ["Section", "Fact"].into_iter().chain([first.base.as_str()]).chain(names);
     let columns = columns.chain(["Touches"]).map(|name| Column::new(name, "", 0));
@@ -288,10 +294,11 @@ pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language
     for (fact, touches) in facts {
         let of = |comparison: &Comparison| {
             let own = comparison.differences.iter().find(|it| is_fact(it, fact));
-            stated(own.map_or(&fact.base, |own| &own.other))
+            stated(language, own.map_or(&fact.base, |own| &own.other))
         };
         let values = comparisons.iter().map(of);
-        let texts = [language.phrase(&fact.section), fact.fact.clone(), stated(&fact.base)];
+        let texts =
+            [language.phrase(&fact.section), fact.fact.clone(), stated(language, &fact.base)];
         let touches = touches.into_iter().collect::<Vec<_>>().join(" ");
         table.rows.push(texts.into_iter().chain(values).chain([touches]).map(Cell::Text).collect());
     }
@@ -327,32 +334,11 @@ pub(super) fn nothing_found(comparison: &Comparison, language: Language) -> Stri
 }
 
 pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Kind", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("Base", "", 1),
-        Column::new("Jobs", "", 6),
-        Column::new("Other", "", 0),
-        Column::new("Jobs", "", 6),
-        Column::new("Ratio", "", 0),
-        Column::new("low", "", 4),
-        Column::new("high", "", 4),
-        Column::new("Difference", "", 0),
-        Column::new("Found from", "%", 4),
-        Column::new("Service time", "x", 5),
-        Column::new("per job", "x", 7),
-        Column::new("per core", "x", 7),
-        Column::new("per license", "x", 7),
-        Column::new("per price", "x", 3),
-        // The figures are marked, too.
-        Column::new("Verdict", "", 2),
-    ];
-    let mut table = table(language, "kpms", comparison, several, columns);
+    let columns = row_columns();
+    let mut table = table(language, "kpms", comparison, several, &columns);
     let mut told: Vec<(String, Sentence)> = Vec::new();
     for row in &comparison.kpms {
-        let cells = row_cells(row, language);
-        table.rows.push(cells);
+        table.add_row(&columns, row);
         let undecided = |why: Unknown| {
             Sentence::new("{why}: undecided").with("why", Sentence::new(why.to_string()))
         };
@@ -372,63 +358,64 @@ fn figure(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
-fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
-    let ratio =
-        |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
-    vec![
-        Cell::text(row.subject.label()),
-        Cell::text(language.phrase(row.kind.name())),
-        Cell::text(&row.unit),
-        figure(row.base, row.base_status),
-        row.base_jobs.map_or(Cell::Empty, Cell::count),
-        figure(row.other, row.other_status),
-        row.other_jobs.map_or(Cell::Empty, Cell::count),
-        ratio(Some(row.ratio.value)),
-        ratio(row.ratio.span.ok().map(|span| span.low)),
-        ratio(row.ratio.span.ok().map(|span| span.high)),
-        Cell::text(language.phrase(row.change().name())),
-        row.detectable_loss.map_or(Cell::Empty, found_from),
-        ratio(row.service_ratio()),
-        ratio(row.per_job),
-        ratio(row.per_core),
-        ratio(row.per_licence),
-        ratio(row.per_price),
-        Cell::Verdict(row.status),
+fn row_columns() -> [Declared<Row>; 18] {
+    [
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.subject.label())),
+        Declared::new("Kind", "", 0, |row, table| {
+            Cell::text(table.language.phrase(row.kind.name()))
+        }),
+        Declared::new("Unit", "", 0, |row, _| Cell::text(&row.unit)),
+        Declared::new("Base", "", 1, |row, _| figure(row.base, row.base_status)),
+        Declared::new("Jobs", "", 6, |row, _| Cell::count_if_known(row.base_jobs)),
+        Declared::new("Other", "", 0, |row, _| figure(row.other, row.other_status)),
+        Declared::new("Jobs", "", 6, |row, _| Cell::count_if_known(row.other_jobs)),
+        Declared::new("Ratio", "", 0, |row, _| ratio(Some(row.ratio.value))),
+        Declared::new("low", "", 4, |row, _| ratio(row.ratio.span.ok().map(|span| span.low))),
+        Declared::new("high", "", 4, |row, _| ratio(row.ratio.span.ok().map(|span| span.high))),
+        Declared::new("Difference", "", 0, |row, table| {
+            Cell::text(table.language.phrase(row.change().name()))
+        }),
+        Declared::new("Found from", "%", 4, |row, _| {
+            row.detectable_loss.map_or(Cell::Empty, found_from)
+        }),
+        Declared::new("Service time", "x", 5, |row, _| ratio(row.service_ratio())),
+        Declared::new("per job", "x", 7, |row, _| ratio(row.per_job)),
+        Declared::new("per core", "x", 7, |row, _| ratio(row.per_core)),
+        Declared::new("per license", "x", 7, |row, _| ratio(row.per_licence)),
+        Declared::new("per price", "x", 3, |row, _| ratio(row.per_price)),
+        // The figures are marked, too.
+        Declared::new("Verdict", "", 2, |row, _| Cell::Verdict(row.status)),
     ]
+}
+
+/// A ratio, or an end of its interval; empty where there is none.
+fn ratio(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)))
 }
 
 /// The kinds of work per op that changed.
 fn work(comparison: &Comparison, language: Language, several: bool) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("Work per op", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("Base", "", 1),
-        Column::new("Other", "", 1),
-        Column::new("Ratio", "", 0),
-        Column::new("low", "", 2),
-        Column::new("high", "", 2),
-    ];
-    let mut table = table(language, "work per op", comparison, several, columns);
-    for work in comparison.work.iter().filter(|work| work.stands) {
-        let end = |value: Option<f64>| {
-            value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)))
-        };
-        let span = work.ratio.span.ok();
-        table.rows.push(vec![
-            Cell::text(work.subject.label()),
-            Cell::count(work.jobs),
-            Cell::text(language.phrase(work.what)),
-            Cell::text(work.unit),
-            Cell::plain(work.base),
-            Cell::plain(work.other),
-            number(work.ratio.value, Digits::Decimals(3)),
-            end(span.map(|span| span.low)),
-            end(span.map(|span| span.high)),
-        ]);
-    }
+    let columns = work_columns();
+    let mut table = table(language, "work per op", comparison, several, &columns);
+    let changed = comparison.work.iter().filter(|work| work.stands);
+    changed.for_each(|work| table.add_row(&columns, work));
     table
+}
+
+fn work_columns() -> [Declared<Work>; 9] {
+    [
+        Declared::new("Workload", "", 0, |work, _| Cell::text(work.subject.label())),
+        Declared::new("Jobs", "", 0, |work, _| Cell::count(work.jobs)),
+        Declared::new("Work per op", "", 0, |work, table| {
+            Cell::text(table.language.phrase(work.what))
+        }),
+        Declared::new("Unit", "", 0, |work, _| Cell::text(work.unit)),
+        Declared::new("Base", "", 1, |work, _| Cell::plain(work.base)),
+        Declared::new("Other", "", 1, |work, _| Cell::plain(work.other)),
+        Declared::new("Ratio", "", 0, |work, _| ratio(Some(work.ratio.value))),
+        Declared::new("low", "", 2, |work, _| ratio(work.ratio.span.ok().map(|span| span.low))),
+        Declared::new("high", "", 2, |work, _| ratio(work.ratio.span.ok().map(|span| span.high))),
+    ]
 }
 
 /// The loss that would have been found, in percent, rounded up.
@@ -441,59 +428,54 @@ fn number(value: f64, digits: Digits) -> Cell {
 }
 
 pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: bool) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("Base", "", 1),
-        Column::new("Other", "", 0),
-        Column::new("Ratio", "", 0),
-        Column::new("Difference", "", 0),
-        Column::new("Base used", "%", 4),
-        Column::new("Other used", "%", 4),
-        Column::new("Base CPU busy", "%", 5),
-        Column::new("Other CPU busy", "%", 5),
-        Column::new("Verdict", "", 2),
-    ];
-    let mut table = table(language, "equal jobs", comparison, several, columns);
-    let percent = |value: Option<f64>, scale: f64| {
-        value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)))
-    };
-    let cells = |line: &EqualJobs| {
-        vec![
-            Cell::text(line.subject.label()),
-            Cell::count(line.jobs),
-            Cell::text(&line.unit),
-            figure(line.base, line.base_status),
-            figure(line.other, line.other_status),
-            number(line.ratio.value, Digits::Decimals(3)),
-            Cell::text(language.phrase(line.ratio.change(line.better).name())),
-            percent(line.base_utilisation, 100.0),
-            percent(line.other_utilisation, 100.0),
-            percent(line.base_cpu_busy_pct, 1.0),
-            percent(line.other_cpu_busy_pct, 1.0),
-            Cell::Verdict(line.status),
-        ]
-    };
-    table.rows = comparison.equal_jobs.iter().map(cells).collect();
+    let columns = equal_jobs_columns();
+    let mut table = table(language, "equal jobs", comparison, several, &columns);
+    comparison.equal_jobs.iter().for_each(|line| table.add_row(&columns, line));
     let used = "used: throughput / the best throughput of the same ramp (effective utilization)";
     table.remarks.push(language.phrase(used));
     table
 }
 
+fn equal_jobs_columns() -> [Declared<EqualJobs>; 12] {
+    [
+        Declared::new("Workload", "", 0, |line, _| Cell::text(line.subject.label())),
+        Declared::new("Jobs", "", 0, |line, _| Cell::count(line.jobs)),
+        Declared::new("Unit", "", 0, |line, _| Cell::text(&line.unit)),
+        Declared::new("Base", "", 1, |line, _| figure(line.base, line.base_status)),
+        Declared::new("Other", "", 0, |line, _| figure(line.other, line.other_status)),
+        Declared::new("Ratio", "", 0, |line, _| ratio(Some(line.ratio.value))),
+        Declared::new("Difference", "", 0, |line, table| {
+            Cell::text(table.language.phrase(line.ratio.change(line.better).name()))
+        }),
+        Declared::new("Base used", "%", 4, |line, _| percent(line.base_utilisation, 100.0)),
+        Declared::new("Other used", "%", 4, |line, _| percent(line.other_utilisation, 100.0)),
+        Declared::new("Base CPU busy", "%", 5, |line, _| percent(line.base_cpu_busy_pct, 1.0)),
+        Declared::new("Other CPU busy", "%", 5, |line, _| percent(line.other_cpu_busy_pct, 1.0)),
+        Declared::new("Verdict", "", 2, |line, _| Cell::Verdict(line.status)),
+    ]
+}
+
+/// A percentage of a value at this scale; empty where it is unknown.
+fn percent(value: Option<f64>, scale: f64) -> Cell {
+    value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)))
+}
+
 pub(super) fn not_compared(comparison: &Comparison, language: Language, several: bool) -> Table {
-    let columns =
-        vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
-    let mut table = table(language, "not compared", comparison, several, columns);
-    for lost in &comparison.not_compared {
-        let kind = lost.kind.map_or(Cell::Empty, |kind| Cell::text(language.phrase(kind.name())));
-        table.rows.push(vec![
-            Cell::text(&lost.label),
-            kind,
-            Cell::text(language.sentence(&lost.why)),
-        ]);
-    }
+    let columns = not_compared_columns();
+    let mut table = table(language, "not compared", comparison, several, &columns);
+    comparison.not_compared.iter().for_each(|lost| table.add_row(&columns, lost));
     table
+}
+
+fn not_compared_columns() -> [Declared<NotCompared>; 3] {
+    [
+        Declared::new("Workload", "", 0, |lost, _| Cell::text(&lost.label)),
+        Declared::new("Kind", "", 0, |lost, table| {
+            let language = table.language;
+            lost.kind.map_or(Cell::Empty, |kind| Cell::text(language.phrase(kind.name())))
+        }),
+        Declared::new("Why", "", 0, |lost, table| Cell::text(table.language.sentence(&lost.why))),
+    ]
 }
 
 /// A suite per comparison, a case per figure; `below` is the loss from which a figure fails.

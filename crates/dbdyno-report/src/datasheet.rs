@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, no_percentile};
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{
-    Better, LoadResult, PublishedKind, RunKind, RunRecord, STATED, Test, params,
+    Better, LoadResult, PublishedKind, RunKind, RunRecord, STATED, Test, Verdict, params,
 };
 
 /// `report datasheet`.
@@ -303,72 +303,58 @@ pub(super) fn data(language: Language, run: &RunRecord) -> String {
 }
 
 pub(super) fn loads(language: Language, run: &RunRecord) -> Table {
-    let columns = vec![
-        Column::new("Table", "", 0),
-        Column::new("Rows", "", 1),
-        Column::new("Size", "MB", 2),
-        Column::new("Rows", "rows/s", 0),
-        Column::new("Speed", "MB/s", 0),
-        Column::new("Indexes", "s", 3),
-        Column::new("Sessions", "", 4),
-        Column::new("Method", "", 2),
-    ];
-    let mut table = Table::new(language, "load", columns);
-    for load in &run.loads {
-        let row = load_row(load, &mut table);
-        table.rows.push(row);
-    }
+    let columns = load_columns();
+    let mut table = Table::declared(language, "load", &columns);
+    run.loads.iter().for_each(|load| table.add_row(&columns, load));
     table
 }
 
-fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
-    let number = |value, digits| Cell::Number { value, digits, verdict: None };
-    let megabytes = load.table_bytes as f64 / 1e6;
-    let timed = |value: f64| match load.loaded {
-        true => Ok(value),
-        false => Err("the rows were there already; they were verified, not loaded".into()),
-    };
-    let share = (load.rows - load.resumed_rows) as f64 / load.rows.max(1) as f64;
-    vec![
-        Cell::text(&load.table),
-        number(load.rows as f64, Digits::Decimals(0)),
-        number(megabytes, Digits::Significant(4)),
-        table.unjudged(timed(share * load.rows as f64 / load.rows_s)),
-        table.unjudged(timed(share * megabytes / load.rows_s)),
-        table.unjudged(timed(load.index_s)),
-        Cell::count(load.sessions),
-        Cell::text(&load.method),
+fn load_columns() -> [Declared<LoadResult>; 8] {
+    [
+        Declared::new("Table", "", 0, |load, _| Cell::text(&load.table)),
+        Declared::new("Rows", "", 1, |load, _| Cell::Number {
+            value: load.rows as f64,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        }),
+        Declared::new("Size", "MB", 2, |load, _| Cell::plain(load.table_bytes as f64 / 1e6)),
+        Declared::new("Rows", "rows/s", 0, |load, table| {
+            timed(load, table, loaded_share(load) * load.rows as f64 / load.rows_s)
+        }),
+        Declared::new("Speed", "MB/s", 0, |load, table| {
+            let megabytes = load.table_bytes as f64 / 1e6;
+            timed(load, table, loaded_share(load) * megabytes / load.rows_s)
+        }),
+        Declared::new("Indexes", "s", 3, |load, table| timed(load, table, load.index_s)),
+        Declared::new("Sessions", "", 4, |load, _| Cell::count(load.sessions)),
+        Declared::new("Method", "", 2, |load, _| Cell::text(&load.method)),
     ]
 }
 
+/// The share of the rows that this load brought.
+fn loaded_share(load: &LoadResult) -> f64 {
+    (load.rows - load.resumed_rows) as f64 / load.rows.max(1) as f64
+}
+
+/// A figure of the load, if there was one.
+fn timed(load: &LoadResult, table: &mut Table, value: f64) -> Cell {
+    table.unjudged(match load.loaded {
+        true => Ok(value),
+        false => Err("the rows were there already; they were verified, not loaded".into()),
+    })
+}
+
 pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Parameters", "", 3),
-        Column::new("Drive", "", 6),
-        Column::new("Speed", "", 0),
-        Column::new("Throughput", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("CI95 +-", "%", 2),
-        Column::new("Mean", "us", 1),
-        Column::new("p50", "us", 4),
-        Column::new("p99", "us", 3),
-        Column::new("p99 at jobs", "us", 5),
-        Column::new("Scaling", "x", 2),
-        Column::new("Speed@mean", "", 7),
-        Column::new("Throughput@mean", "", 7),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(input.language, "kpm", columns);
+    let mut table = Table::declared(input.language, "kpm", &kpm_columns());
     let mut lowered = Vec::new();
     for (group, _) in input.used_groups() {
         let ramps =
             ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
         let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
         for tests in &ramps {
-            let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table, &mut lowered);
-            table.rows.push(row);
+            let row = KpmRow::new(ramp::label(tests, &firsts), tests);
+            table.add_row(&kpm_columns(), &row);
+            lowered.extend(row.lowered(input.language));
         }
     }
     table.remarks = lowered::remarks(input.language, &lowered);
@@ -397,62 +383,104 @@ fn interval(table: &mut Table, figure: &Figure<'_>) -> Cell {
     table.figure(percent, Digits::Significant(2), figure.status())
 }
 
-fn kpm_row(
-    label: &str,
-    tests: &[&Test],
-    table: &mut Table,
-    lowered: &mut Vec<Lowered>,
-) -> Vec<Cell> {
-    let first = tests[0];
-    let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(tests));
-    let unit = unit(speed.as_ref(), best.as_ref(), first);
-    let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
-    let single = speed.map(|figure| figure.test);
-    let shown = [&speed, &best].into_iter().flatten();
-    let shown = shown.map(|figure| (figure.jobs, figure.verdict())).collect::<Vec<_>>();
-    // Without any figure every test failed: then their verdicts say why.
-    let of_tests = tests.iter().map(|test| (test.jobs(), test.verdict().clone()));
-    let judged = if shown.is_empty() { of_tests.collect() } else { shown };
-    let status = judged.iter().map(|(_, verdict)| verdict.status).max();
-    let mut figure = |figure: Option<Figure<'_>>, why: &'static str| match figure {
+/// A ramp on the datasheet.
+struct KpmRow<'a> {
+    label: String,
+    tests: &'a [&'a Test],
+    speed: Option<Figure<'a>>,
+    best: Option<Figure<'a>>,
+    is_repeated: bool,
+}
+
+impl<'a> KpmRow<'a> {
+    fn new(label: String, tests: &'a [&'a Test]) -> KpmRow<'a> {
+        let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(tests));
+        let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
+        KpmRow { label, tests, speed, best, is_repeated }
+    }
+
+    /// The verdicts on what is shown, each with its jobs. Without any figure every test failed:
+    /// then their verdicts say why.
+    fn judged(&self) -> Vec<(Option<u32>, Verdict)> {
+        let shown = [&self.speed, &self.best].into_iter().flatten();
+        let shown: Vec<_> = shown.map(|figure| (figure.jobs, figure.verdict())).collect();
+        let of_tests = self.tests.iter().map(|test| (test.jobs(), test.verdict().clone()));
+        if shown.is_empty() { of_tests.collect() } else { shown }
+    }
+
+    /// What lowered the verdicts on what is shown, and on what is left out.
+    fn lowered(&self, language: Language) -> Vec<Lowered> {
+        let mut lowered = Vec::new();
+        for (jobs, verdict) in &self.judged() {
+            let values = [("label", &*self.label), ("jobs", &language.jobs(*jobs))];
+            let subject = language.say("{label} at {jobs}", &values);
+            lowered.extend(lowered::of_verdict(&subject, verdict));
+        }
+        if let Some(other) = METRICS[1].passed_over(self.tests) {
+            let values = [("label", &*self.label), ("jobs", &language.jobs(other.jobs))];
+            let subject = language.say("{label} at {jobs}, left out", &values);
+            lowered.extend(lowered::of_verdict(&subject, &other.verdict()));
+        }
+        lowered
+    }
+
+    /// The test whose service times stand beside the speed.
+    fn single(&self) -> Option<&'a Test> {
+        self.speed.map(|figure| figure.test)
+    }
+}
+
+fn kpm_columns<'a>() -> [Declared<KpmRow<'a>>; 16] {
+    [
+        Declared::new("Workload", "", 0, |row, _| Cell::text(&row.label)),
+        Declared::new("Parameters", "", 3, |row, _| {
+            Cell::text(params::assignments(row.tests[0].params(), ","))
+        }),
+        Declared::new("Drive", "", 6, |row, _| Cell::text(row.tests[0].drive().name())),
+        Declared::new("Speed", "", 0, |row, table| {
+            figure_cell(table, row.speed.as_ref(), no_speed(row.tests))
+        }),
+        Declared::new("Throughput", "", 0, |row, table| {
+            figure_cell(table, row.best.as_ref(), no_throughput(row.tests))
+        }),
+        Declared::new("Unit", "", 0, |row, _| {
+            Cell::text(unit(row.speed.as_ref(), row.best.as_ref(), row.tests[0]))
+        }),
+        Declared::new("Jobs", "", 0, |row, table| match row.best.map(|figure| figure.jobs) {
+            None => Cell::Empty,
+            Some(None) => table.unknown(UNKNOWN_JOBS),
+            Some(Some(jobs)) => Cell::count(jobs),
+        }),
+        Declared::new("CI95 +-", "%", 2, |row, table| {
+            let best = row.best.filter(|_| row.is_repeated);
+            best.map_or(Cell::Empty, |figure| interval(table, &figure))
+        }),
+        Declared::new("Mean", "us", 1, |row, table| service_time(table, row.tests, row.single())),
+        Declared::new("p50", "us", 4, |row, table| {
+            percentile(table, row.tests, row.single(), |test| test.latency().p50_us)
+        }),
+        Declared::new("p99", "us", 3, |row, table| {
+            percentile(table, row.tests, row.single(), |test| test.latency().p99_us)
+        }),
+        Declared::new("p99 at jobs", "us", 5, |row, table| {
+            let best = row.best.map(|figure| figure.test);
+            percentile(table, row.tests, best, |test| test.latency().p99_us)
+        }),
+        Declared::new("Scaling", "x", 2, |row, table| scaling(table, row.tests)),
+        Declared::new("Speed@mean", "", 7, |row, table| at_mean(table.language, row.speed)),
+        Declared::new("Throughput@mean", "", 7, |row, table| at_mean(table.language, row.best)),
+        Declared::new("Verdict", "", 0, |row, _| {
+            let status = row.judged().iter().map(|(_, verdict)| verdict.status).max();
+            status.map_or(Cell::Empty, Cell::Verdict)
+        }),
+    ]
+}
+
+fn figure_cell(table: &mut Table, figure: Option<&Figure<'_>>, why: &'static str) -> Cell {
+    match figure {
         Some(figure) => table.figure(Ok(figure.value), RATE, figure.status()),
         None => table.unknown(why),
-    };
-    let speed_cell = figure(speed, no_speed(tests));
-    let best_cell = figure(best, no_throughput(tests));
-    let jobs_cell = best.map(|figure| figure.jobs);
-    let jobs_cell = jobs_cell
-        .map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
-    let row = vec![
-        Cell::text(label),
-        Cell::text(params::assignments(first.params(), ",")),
-        Cell::text(first.drive().name()),
-        speed_cell,
-        best_cell,
-        Cell::text(unit),
-        jobs_cell,
-        best.filter(|_| is_repeated).map_or(Cell::Empty, |figure| interval(table, &figure)),
-        service_time(table, tests, single),
-        percentile(table, tests, single, |test| test.latency().p50_us),
-        percentile(table, tests, single, |test| test.latency().p99_us),
-        percentile(table, tests, best.map(|figure| figure.test), |test| test.latency().p99_us),
-        scaling(table, tests),
-        at_mean(table.language, speed),
-        at_mean(table.language, best),
-        status.map_or(Cell::Empty, Cell::Verdict),
-    ];
-    for (jobs, verdict) in &judged {
-        let jobs = table.language.jobs(*jobs);
-        let subject = table.language.say("{label} at {jobs}", &[("label", label), ("jobs", &jobs)]);
-        lowered.extend(lowered::of_verdict(&subject, verdict));
     }
-    if let Some(other) = METRICS[1].passed_over(tests) {
-        let jobs = table.language.jobs(other.jobs);
-        let subject =
-            table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
-        lowered.extend(lowered::of_verdict(&subject, &other.verdict()));
-    }
-    row
 }
 
 fn no_speed(tests: &[&Test]) -> &'static str {

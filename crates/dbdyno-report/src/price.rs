@@ -1,7 +1,7 @@
 //! Licences and prices of platforms, and what their throughput costs.
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests, bars, page};
@@ -236,83 +236,82 @@ pub(super) fn at_least(language: Language, figure: String, is_bound: bool) -> St
     }
 }
 
+/// A product of a platform, an option without a price, or all of the platform.
+struct CostRow<'a> {
+    platform: &'a str,
+    price: &'a PriceList,
+    product: String,
+    each: Cell,
+    basis: Cell,
+    count: f64,
+    cost: Cell,
+}
+
 /// One row per product, one per option that was used without a price, and the sum of each platform.
 fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table {
-    let columns = vec![
-        Column::new("Platform", "", 0),
-        Column::new("Cores", "", 3),
-        Column::new("Core factor", "", 4),
-        Column::new("Product", "", 0),
-        Column::new("Price", "", 1),
-        Column::new("of one", "", 2),
-        Column::new("Count", "", 0),
-        Column::new("Cost", "", 0),
-        Column::new("Currency", "", 0),
-        Column::new("Date", "", 5),
-        Column::new("Basis", "", 6),
-    ];
-    let mut table = Table::new(language, "licences", columns);
-    for (name, data, price) in priced {
+    let columns = cost_columns();
+    let mut table = Table::declared(language, "licences", &columns);
+    for (platform, data, price) in priced {
         for product in &price.products {
-            let cost = money(price.cost_of(product));
-            let middle = [
-                Cell::text(&product.name),
-                money(product.price),
-                Cell::text(language.phrase(product.per.name())),
-                number(price.count(product)),
-                cost,
-            ];
-            table.rows.push(row(language, name, price, middle));
+            let row = CostRow {
+                platform,
+                price,
+                product: product.name.clone(),
+                each: money(product.price),
+                basis: Cell::text(language.phrase(product.per.name())),
+                count: price.count(product),
+                cost: money(price.cost_of(product)),
+            };
+            table.add_row(&columns, &row);
         }
         let unpriced = price.unpriced(&data.run);
         for option in &unpriced {
-            let cells = [
-                Cell::text(*option),
-                Cell::text(language.phrase("no price given")),
-                Cell::text(language.phrase(Per::Licence.name())),
-                number(price.licences()),
-                Cell::Empty,
-            ];
-            table.rows.push(row(language, name, price, cells));
+            let row = CostRow {
+                platform,
+                price,
+                product: option.to_string(),
+                each: Cell::text(language.phrase("no price given")),
+                basis: Cell::text(language.phrase(Per::Licence.name())),
+                count: price.licences(),
+                cost: Cell::Empty,
+            };
+            table.add_row(&columns, &row);
         }
         let cost = money(price.cost());
-        let all = [
-            Cell::text(language.phrase("all")),
-            Cell::Empty,
-            Cell::Empty,
-            number(price.licences()),
-            if unpriced.is_empty() { cost } else { bound_cell(language, &cost) },
-        ];
-        table.rows.push(row(language, name, price, all));
+        let all = CostRow {
+            platform,
+            price,
+            product: language.phrase("all"),
+            each: Cell::Empty,
+            basis: Cell::Empty,
+            count: price.licences(),
+            cost: if unpriced.is_empty() { cost } else { bound_cell(language, &cost) },
+        };
+        table.add_row(&columns, &all);
     }
     table.remarks = vec![language.phrase("the count of 'all' is the number of licenses")];
     table
 }
 
-fn row(language: Language, name: &str, price: &PriceList, middle: [Cell; 5]) -> Vec<Cell> {
-    let leading = [Cell::text(name), number(price.cores), number(price.core_factor)];
-    let trailing = [
-        Cell::text(&price.currency),
-        Cell::text(language.date(&price.date)),
-        Cell::text(&price.basis),
-    ];
-    leading.into_iter().chain(middle).chain(trailing).collect()
+fn cost_columns<'a>() -> [Declared<CostRow<'a>>; 11] {
+    [
+        Declared::new("Platform", "", 0, |row, _| Cell::text(row.platform)),
+        Declared::new("Cores", "", 3, |row, _| number(row.price.cores)),
+        Declared::new("Core factor", "", 4, |row, _| number(row.price.core_factor)),
+        Declared::new("Product", "", 0, |row, _| Cell::text(&row.product)),
+        Declared::new("Price", "", 1, |row, _| row.each.clone()),
+        Declared::new("of one", "", 2, |row, _| row.basis.clone()),
+        Declared::new("Count", "", 0, |row, _| number(row.count)),
+        Declared::new("Cost", "", 0, |row, _| row.cost.clone()),
+        Declared::new("Currency", "", 0, |row, _| Cell::text(&row.price.currency)),
+        Declared::new("Date", "", 5, |row, table| Cell::text(table.language.date(&row.price.date))),
+        Declared::new("Basis", "", 6, |row, _| Cell::text(&row.price.basis)),
+    ]
 }
 
 /// One row per workload and platform with a throughput.
 fn values(input: &Input) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Platform", "", 0),
-        Column::new("Throughput", "", 0),
-        Column::new("Unit", "", 0),
-        Column::new("per license", "", 2),
-        Column::new("per core", "", 3),
-        Column::new("Cost per unit", "", 0),
-        Column::new("Currency", "", 1),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(input.language, "price per KPM", columns);
+    let mut table = Table::declared(input.language, "price per KPM", &value_columns());
     let platforms = priced(input);
     let mut lowered = Vec::new();
     for (group, _) in input.used_groups() {
@@ -351,11 +350,9 @@ fn add(
         let Some((best, price)) = figures else { continue };
         let name = &platform.name;
         if let Some(value) = price.value_of(best.value) {
-            let mut row = value_row(table, &[&ramps.label, name], price, &best, value);
-            if platform.is_bound {
-                row[COST_PER_UNIT] = bound_cell(table.language, &row[COST_PER_UNIT]);
-            }
-            table.rows.push(row);
+            let (workload, is_bound) = (&ramps.label, platform.is_bound);
+            let row = ValueRow { workload, platform: name, price, best, value, is_bound };
+            table.add_row(&value_columns(), &row);
             let subject = format!("{name}, {}", ramps.label);
             lowered.extend(lowered::of_verdict(&subject, &best.verdict()));
             if let Some(other) = METRICS[1].passed_over(tests) {
@@ -370,9 +367,6 @@ fn add(
         }
     }
 }
-
-/// Place of the cost per unit in a row.
-const COST_PER_UNIT: usize = 6;
 
 /// A cost as text, so that nobody takes its lower bound for it.
 fn bound_cell(language: Language, cell: &Cell) -> Cell {
@@ -396,32 +390,49 @@ fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     ramp::throughput(&tests).filter(|best| best.better == Better::Higher)
 }
 
-fn value_row(
-    table: &mut Table,
-    [label, name]: &[&str; 2],
-    price: &PriceList,
-    best: &Figure<'_>,
+/// The throughput of a workload on a platform, against its licenses and price.
+struct ValueRow<'a> {
+    workload: &'a str,
+    platform: &'a str,
+    price: &'a PriceList,
+    best: Figure<'a>,
     value: Value,
-) -> Vec<Cell> {
-    let status = best.status();
-    let mut per = |value: f64| {
-        let value = if status < Status::Invalid {
-            Ok(value)
-        } else {
-            Err("the throughput is invalid".into())
+    /// The cost is a lower bound.
+    is_bound: bool,
+}
+
+impl ValueRow<'_> {
+    /// A figure that rests on the throughput.
+    fn figure(&self, table: &mut Table, value: f64) -> Cell {
+        let status = self.best.status();
+        let value = match status {
+            Status::Invalid => Err("the throughput is invalid".into()),
+            _ => Ok(value),
         };
         table.figure(value, RATE, status)
-    };
-    vec![
-        Cell::text(*label),
-        Cell::text(*name),
-        Cell::Number { value: best.value, digits: RATE, verdict: Some(status) },
-        Cell::text(best.unit),
-        per(value.per_licence),
-        per(value.per_core),
-        per(value.cost_per_unit),
-        Cell::text(per_unit(table.language, price, best)),
-        Cell::Verdict(status),
+    }
+}
+
+fn value_columns<'a>() -> [Declared<ValueRow<'a>>; 9] {
+    [
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.workload)),
+        Declared::new("Platform", "", 0, |row, _| Cell::text(row.platform)),
+        Declared::new("Throughput", "", 0, |row, _| Cell::Number {
+            value: row.best.value,
+            digits: RATE,
+            verdict: Some(row.best.status()),
+        }),
+        Declared::new("Unit", "", 0, |row, _| Cell::text(row.best.unit)),
+        Declared::new("per license", "", 2, |row, table| row.figure(table, row.value.per_licence)),
+        Declared::new("per core", "", 3, |row, table| row.figure(table, row.value.per_core)),
+        Declared::new("Cost per unit", "", 0, |row, table| {
+            let cost = row.figure(table, row.value.cost_per_unit);
+            if row.is_bound { bound_cell(table.language, &cost) } else { cost }
+        }),
+        Declared::new("Currency", "", 1, |row, table| {
+            Cell::text(per_unit(table.language, row.price, &row.best))
+        }),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.best.status())),
     ]
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::columns::RATE;
 use super::document::{
-    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
+    Axis, Block, Cell, Chart, Declared, Digits, Document, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
 use super::{Input, Language, Report, page};
@@ -121,76 +121,80 @@ fn chart(language: Language, at: usize, number: usize, search: &Search) -> Chart
     }
 }
 
+/// The best of a search at a recall.
+struct BestRow<'a> {
+    search: &'a Search,
+    recall: f64,
+    /// None if no valid figure reaches the recall.
+    point: Option<&'a recall::Point>,
+}
+
 fn bests(language: Language, at: usize, found: &[Search]) -> Table {
-    let columns = [
-        Column::new("Search", "", 0),
-        Column::new("Recall", "%", 0),
-        Column::new("Best", "", 0),
-        Column::new("Unit", "", 2),
-        Column::new("Jobs", "", 0),
-        Column::new("With", "", 1),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(language, format!("best at recall {at}"), columns);
+    let columns = best_columns();
+    let mut table = Table::declared(language, format!("best at recall {at}"), &columns);
     for search in found {
         for best in &search.best {
             let point = best.point.map(|at| &search.points[at]);
-            let none = || Sentence::new("no valid figure reaches this recall");
-            let percent = Cell::Number {
-                value: 100.0 * best.recall,
-                digits: Digits::Decimals(0),
-                verdict: None,
-            };
-            let row = match point {
-                Some(point) => vec![
-                    Cell::text(label(search)),
-                    percent,
-                    Cell::Number { value: point.value, digits: RATE, verdict: Some(point.verdict) },
-                    Cell::text(&point.unit),
-                    Cell::count_if_known(point.jobs),
-                    Cell::text(&point.effort),
-                    Cell::Verdict(point.verdict),
-                ],
-                None => {
-                    let unknown = table.unknown(none());
-                    let empty = [Cell::Empty, Cell::Empty, Cell::Empty, Cell::Empty];
-                    [Cell::text(label(search)), percent, unknown].into_iter().chain(empty).collect()
-                }
-            };
-            table.rows.push(row);
+            table.add_row(&columns, &BestRow { search, recall: best.recall, point });
         }
     }
     table
 }
 
+fn best_columns<'a>() -> [Declared<BestRow<'a>>; 7] {
+    [
+        Declared::new("Search", "", 0, |row, _| Cell::text(label(row.search))),
+        Declared::new("Recall", "%", 0, |row, _| Cell::Number {
+            value: 100.0 * row.recall,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        }),
+        Declared::new("Best", "", 0, |row, table| match row.point {
+            Some(point) => throughput_cell(point),
+            None => table.unknown(Sentence::new("no valid figure reaches this recall")),
+        }),
+        Declared::new("Unit", "", 2, |row, _| {
+            row.point.map_or(Cell::Empty, |point| Cell::text(&point.unit))
+        }),
+        Declared::new("Jobs", "", 0, |row, _| {
+            Cell::count_if_known(row.point.and_then(|point| point.jobs))
+        }),
+        Declared::new("With", "", 1, |row, _| {
+            row.point.map_or(Cell::Empty, |point| Cell::text(&point.effort))
+        }),
+        Declared::new("Verdict", "", 0, |row, _| {
+            row.point.map_or(Cell::Empty, |point| Cell::Verdict(point.verdict))
+        }),
+    ]
+}
+
+fn throughput_cell(point: &recall::Point) -> Cell {
+    Cell::Number { value: point.value, digits: RATE, verdict: Some(point.verdict) }
+}
+
 fn points(language: Language, at: usize, number: usize, search: &Search) -> Table {
-    let columns = [
-        Column::new("With", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("Recall", "%", 0),
-        Column::new("Throughput", "", 0),
-        Column::new("Unit", "", 2),
-        Column::new("p99", "us", 1),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(language, format!("recall {at} {number}"), columns);
-    for point in &search.points {
-        let p99 = point.p99_us.ok_or_else(|| Sentence::new("there are too few samples"));
-        let p99 = table.unjudged(p99);
-        table.rows.push(vec![
-            Cell::text(&point.effort),
-            Cell::count_if_known(point.jobs),
-            Cell::Number {
-                value: 100.0 * point.recall,
-                digits: Digits::Decimals(1),
-                verdict: Some(point.verdict),
-            },
-            Cell::Number { value: point.value, digits: RATE, verdict: Some(point.verdict) },
-            Cell::text(&point.unit),
-            p99,
-            Cell::Verdict(point.verdict),
-        ]);
-    }
+    let columns = point_columns();
+    let mut table = Table::declared(language, format!("recall {at} {number}"), &columns);
+    search.points.iter().for_each(|point| table.add_row(&columns, point));
     table.remarks.insert(0, label(search));
     table
+}
+
+fn point_columns() -> [Declared<recall::Point>; 7] {
+    [
+        Declared::new("With", "", 0, |point, _| Cell::text(&point.effort)),
+        Declared::new("Jobs", "", 0, |point, _| Cell::count_if_known(point.jobs)),
+        Declared::new("Recall", "%", 0, |point, _| Cell::Number {
+            value: 100.0 * point.recall,
+            digits: Digits::Decimals(1),
+            verdict: Some(point.verdict),
+        }),
+        Declared::new("Throughput", "", 0, |point, _| throughput_cell(point)),
+        Declared::new("Unit", "", 2, |point, _| Cell::text(&point.unit)),
+        Declared::new("p99", "us", 1, |point, table| {
+            let why = || Sentence::new("there are too few samples");
+            table.unjudged(point.p99_us.ok_or_else(why))
+        }),
+        Declared::new("Verdict", "", 0, |point, _| Cell::Verdict(point.verdict)),
+    ]
 }

@@ -3,12 +3,13 @@
 
 use super::columns::RATE;
 use super::document::{
-    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
+    Axis, Block, Cell, Chart, Declared, Digits, Document, Point, Role, Scale, Section, Series,
+    Table,
 };
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::bottleneck::{begins_at, bottlenecks};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
+use dbdyno_core::analysis::scaling::{Ramp, Scaling, Step, hidden_saturation, ramps};
 use dbdyno_core::model::{Status, Test};
 use dbdyno_core::stats::law_ranges::JobsRange;
 use dbdyno_core::stats::scaling::Fit;
@@ -105,33 +106,17 @@ fn sections(language: Language, data: &RunTests, titled: &str, platform: usize) 
     vec![Section { title: title("Scaling"), blocks }, curves]
 }
 
+/// A ramp with the law that is fitted to it.
+struct LawRow<'a> {
+    label: &'a str,
+    scaling: &'a Scaling<'a>,
+}
+
 fn laws(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Unit", "", 2),
-        Column::new("Best", "", 0),
-        Column::new("Best jobs", "", 0),
-        Column::new("95 % from jobs", "", 1),
-        Column::new("Knee", "jobs", 1),
-        Column::new("Peak", "jobs", 3),
-        Column::new("Peak +-", "jobs", 6),
-        Column::new("Knee from", "jobs", 3),
-        Column::new("Knee to", "jobs", 3),
-        Column::new("Peak from", "jobs", 4),
-        Column::new("Peak to", "jobs", 4),
-        Column::new("gamma", "", 5),
-        Column::new("gamma +-", "", 6),
-        Column::new("alpha", "", 2),
-        Column::new("alpha +-", "", 4),
-        Column::new("beta", "", 2),
-        Column::new("beta +-", "", 4),
-        Column::new("R2", "", 5),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(language, name, columns);
+    let columns = law_columns();
+    let mut table = Table::declared(language, name, &columns);
     for (label, scaling) in found {
-        let cells = law_cells(&mut table, label, scaling);
-        table.rows.push(cells);
+        table.add_row(&columns, &LawRow { label, scaling });
         table.remarks.extend(
             scaling
                 .fit
@@ -143,6 +128,129 @@ fn laws(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tabl
     table
 }
 
+/// Digits of numbers of jobs that a law gives, and of half widths.
+const JOBS: Digits = Digits::Decimals(1);
+const HALF: Digits = Digits::Significant(2);
+const COEFFICIENT: Digits = Digits::Significant(3);
+
+const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or the law does not fit";
+const NO_PEAK: &str = "the fitted law has none: throughput grows with every job";
+const AT_THE_EDGE: &str = "a peak at the first job has no interval";
+const OPEN: &str = "the figures leave any number of jobs possible";
+const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
+
+fn law_columns<'a>() -> [Declared<LawRow<'a>>; 20] {
+    [
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.label)),
+        Declared::new("Unit", "", 2, |row, _| Cell::text(row.scaling.best.unit)),
+        Declared::new("Best", "", 0, |row, _| Cell::Number {
+            value: row.scaling.best.value,
+            digits: RATE,
+            verdict: Some(row.scaling.best.status()),
+        }),
+        Declared::new("Best jobs", "", 0, |row, _| Cell::count_if_known(row.scaling.best.jobs)),
+        Declared::new("95 % from jobs", "", 1, |row, _| {
+            Cell::count_if_known(row.scaling.enough_jobs)
+        }),
+        Declared::new("Knee", "jobs", 1, |row, table| {
+            let of_law = row.fit().and_then(|fit| fit.law.knee_jobs());
+            row.jobs(table, row.fit().and_then(Fit::knee_jobs), of_law)
+        }),
+        Declared::new("Peak", "jobs", 3, |row, table| {
+            let of_law = row.fit().and_then(|fit| fit.law.peak_jobs());
+            row.jobs(table, row.fit().and_then(Fit::peak_jobs), of_law)
+        }),
+        Declared::new("Peak +-", "jobs", 6, |row, table| {
+            let half = row.peak_range().and_then(|range| Some((range.high? - range.low) / 2.0));
+            row.range_end(table, half)
+        }),
+        Declared::new("Knee from", "jobs", 3, |row, table| {
+            row.range_end(table, row.knee_range().map(|range| range.low))
+        }),
+        Declared::new("Knee to", "jobs", 3, |row, table| {
+            row.range_end(table, row.knee_range().and_then(|range| range.high))
+        }),
+        Declared::new("Peak from", "jobs", 4, |row, table| {
+            row.range_end(table, row.peak_range().map(|range| range.low))
+        }),
+        Declared::new("Peak to", "jobs", 4, |row, table| {
+            row.range_end(table, row.peak_range().and_then(|range| range.high))
+        }),
+        Declared::new("gamma", "", 5, |row, table| {
+            row.cell(table, row.fit().map(|fit| fit.law.gamma), RATE, NO_FIT)
+        }),
+        Declared::new("gamma +-", "", 6, |row, table| row.half_width(table, 0)),
+        Declared::new("alpha", "", 2, |row, table| {
+            row.cell(table, row.fit().map(|fit| fit.law.alpha), COEFFICIENT, NO_FIT)
+        }),
+        Declared::new("alpha +-", "", 4, |row, table| row.half_width(table, 1)),
+        Declared::new("beta", "", 2, |row, table| {
+            row.cell(table, row.fit().map(|fit| fit.law.beta), COEFFICIENT, NO_FIT)
+        }),
+        Declared::new("beta +-", "", 4, |row, table| row.half_width(table, 2)),
+        Declared::new("R2", "", 5, |row, table| {
+            let r_squared = row.fit().and_then(|fit| fit.r_squared);
+            row.cell(table, r_squared, Digits::Decimals(4), "the throughput does not vary")
+        }),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.scaling.best.status())),
+    ]
+}
+
+impl LawRow<'_> {
+    fn fit(&self) -> Option<&Fit> {
+        self.scaling.fit.as_ref()
+    }
+
+    fn never_grows(&self) -> bool {
+        self.fit().is_some_and(|fit| fit.law.never_grows())
+    }
+
+    fn knee_range(&self) -> Option<JobsRange> {
+        self.fit()?.ranges.map(|ranges| ranges.knee)
+    }
+
+    fn peak_range(&self) -> Option<JobsRange> {
+        self.fit()?.ranges.map(|ranges| ranges.peak)
+    }
+
+    /// A number of the law; without one `why`, or that there is no law.
+    fn cell(
+        &self,
+        table: &mut Table,
+        value: Option<f64>,
+        digits: Digits,
+        why: &'static str,
+    ) -> Cell {
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => Cell::Number { value, digits, verdict: None },
+            None => table.unknown(if self.fit().is_none() { NO_FIT } else { why }),
+        }
+    }
+
+    /// A number of jobs that is found with a range; `of_law` is where the law alone has it.
+    fn jobs(
+        &self,
+        table: &mut Table,
+        found: Option<(f64, JobsRange)>,
+        of_law: Option<f64>,
+    ) -> Cell {
+        let at_first = || self.never_grows().then_some(1.0);
+        let jobs = found.map(|found| found.0).or_else(at_first);
+        self.cell(table, jobs, JOBS, if of_law.is_some() { OPEN } else { NO_PEAK })
+    }
+
+    /// An end of a range of jobs.
+    fn range_end(&self, table: &mut Table, jobs: Option<f64>) -> Cell {
+        self.cell(table, jobs, JOBS, if self.never_grows() { AT_THE_EDGE } else { OPEN })
+    }
+
+    /// The half width of the interval of a coefficient: gamma, alpha, beta.
+    fn half_width(&self, table: &mut Table, coefficient: usize) -> Cell {
+        let half_width = self.fit().and_then(|fit| fit.half_widths[coefficient]);
+        self.cell(table, half_width, HALF, HELD)
+    }
+}
+
 fn peak_remark(fit: &Fit) -> Option<&'static str> {
     if fit.law.never_grows() {
         return Some("throughput does not grow beyond the first job");
@@ -151,98 +259,66 @@ fn peak_remark(fit: &Fit) -> Option<&'static str> {
         .then_some("the peak is beyond the measured numbers of jobs: a prediction, not a finding")
 }
 
-fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
-    const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or the law does not \
-                          fit";
-    const NONE: &str = "the fitted law has none: throughput grows with every job";
-    const AT_THE_EDGE: &str = "a peak at the first job has no interval";
-    const OPEN: &str = "the figures leave any number of jobs possible";
-    const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
-    let best = &scaling.best;
-    let mut cells = vec![
-        Cell::text(label),
-        Cell::text(best.unit),
-        Cell::Number { value: best.value, digits: RATE, verdict: Some(best.status()) },
-        Cell::count_if_known(best.jobs),
-        Cell::count_if_known(scaling.enough_jobs),
-    ];
-    let mut add = |value: Option<f64>, why: &'static str, digits: Digits| {
-        let why = if scaling.fit.is_none() { NO_FIT } else { why };
-        cells.push(match value.filter(|value| value.is_finite()) {
-            Some(value) => Cell::Number { value, digits, verdict: None },
-            None => table.unknown(why),
-        });
-    };
-    let fit = scaling.fit.as_ref();
-    let of = |get: fn(&Fit) -> Option<f64>| fit.and_then(get);
-    let never_grows = fit.is_some_and(|fit| fit.law.never_grows());
-    let at_first = || never_grows.then_some(1.0);
-    let why = |law: Option<f64>| if law.is_some() { OPEN } else { NONE };
-    let (knee, peak) = (of(|fit| fit.law.knee_jobs()), of(|fit| fit.law.peak_jobs()));
-    let known = |found: Option<(f64, JobsRange)>| found.map(|found| found.0).or_else(at_first);
-    add(known(fit.and_then(Fit::knee_jobs)), why(knee), Digits::Decimals(1));
-    add(known(fit.and_then(Fit::peak_jobs)), why(peak), Digits::Decimals(1));
-    let ranges = fit.and_then(|fit| fit.ranges);
-    let why = if never_grows { AT_THE_EDGE } else { OPEN };
-    let half = |range: JobsRange| Some((range.high? - range.low) / 2.0);
-    add(ranges.and_then(|ranges| half(ranges.peak)), why, Digits::Decimals(1));
-    for range in [ranges.map(|ranges| ranges.knee), ranges.map(|ranges| ranges.peak)] {
-        add(range.map(|range| range.low), why, Digits::Decimals(1));
-        add(range.and_then(|range| range.high), why, Digits::Decimals(1));
-    }
-    add(of(|fit| Some(fit.law.gamma)), NO_FIT, RATE);
-    add(of(|fit| fit.half_widths[0]), HELD, Digits::Significant(2));
-    add(of(|fit| Some(fit.law.alpha)), NO_FIT, Digits::Significant(3));
-    add(of(|fit| fit.half_widths[1]), HELD, Digits::Significant(2));
-    add(of(|fit| Some(fit.law.beta)), NO_FIT, Digits::Significant(3));
-    add(of(|fit| fit.half_widths[2]), HELD, Digits::Significant(2));
-    add(of(|fit| fit.r_squared), "the throughput does not vary", Digits::Decimals(4));
-    cells.push(Cell::Verdict(best.status()));
-    cells
+/// A step of a ramp.
+struct StepRow<'a> {
+    label: &'a str,
+    scaling: &'a Scaling<'a>,
+    step: &'a Step<'a>,
 }
 
 fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Table {
-    let columns = vec![
-        Column::new("Workload", "", 0),
-        Column::new("Jobs", "", 0),
-        Column::new("Unit", "", 2),
-        Column::new("Throughput", "", 0),
-        Column::new("Used", "%", 0),
-        Column::new("CPU busy", "%", 0),
-        Column::new("Efficiency", "%", 1),
-        Column::new("Limit", "", 1),
-        Column::new("Verdict", "", 0),
-    ];
-    let mut table = Table::new(language, name, columns);
+    let columns = step_columns();
+    let mut table = Table::declared(language, name, &columns);
     for (label, scaling) in found {
         table.remarks.extend(limit_remark(language, label, scaling));
         for step in &scaling.steps {
-            let status = step.figure.status();
-            let percent = |value: f64, beside: Status| Cell::Number {
-                value,
-                digits: Digits::Decimals(1),
-                verdict: Some(status.max(beside)),
-            };
-            let busy = step.cpu_busy_pct.map(|value| percent(value, status));
-            let busy = busy.unwrap_or_else(|| table.unknown("CPU busy is not known here"));
-            let single = scaling.single.map_or(status, |single| single.status());
-            let efficiency = step.efficiency.map(|value| percent(100.0 * value, single));
-            let efficiency =
-                efficiency.unwrap_or_else(|| table.unknown("no test with one job did anything"));
-            table.rows.push(vec![
-                Cell::text(label),
-                Cell::count(step.jobs),
-                Cell::text(step.figure.unit),
-                Cell::Number { value: step.figure.value, digits: RATE, verdict: Some(status) },
-                percent(100.0 * step.utilisation, scaling.best.status()),
-                busy,
-                efficiency,
-                step_limit(language, step.figure.test),
-                Cell::Verdict(status),
-            ]);
+            table.add_row(&columns, &StepRow { label, scaling, step });
         }
     }
     table
+}
+
+fn step_columns<'a>() -> [Declared<StepRow<'a>>; 9] {
+    [
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.label)),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count(row.step.jobs)),
+        Declared::new("Unit", "", 2, |row, _| Cell::text(row.step.figure.unit)),
+        Declared::new("Throughput", "", 0, |row, _| Cell::Number {
+            value: row.step.figure.value,
+            digits: RATE,
+            verdict: Some(row.status()),
+        }),
+        Declared::new("Used", "%", 0, |row, _| {
+            row.percent(100.0 * row.step.utilisation, row.scaling.best.status())
+        }),
+        Declared::new("CPU busy", "%", 0, |row, table| match row.step.cpu_busy_pct {
+            Some(busy_pct) => row.percent(busy_pct, row.status()),
+            None => table.unknown("CPU busy is not known here"),
+        }),
+        Declared::new("Efficiency", "%", 1, |row, table| match row.step.efficiency {
+            Some(efficiency) => {
+                let single = row.scaling.single.map_or(row.status(), |single| single.status());
+                row.percent(100.0 * efficiency, single)
+            }
+            None => table.unknown("no test with one job did anything"),
+        }),
+        Declared::new("Limit", "", 1, |row, table| {
+            step_limit(table.language, row.step.figure.test)
+        }),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.status())),
+    ]
+}
+
+impl StepRow<'_> {
+    fn status(&self) -> Status {
+        self.step.figure.status()
+    }
+
+    /// A percentage of the step's figure and another one, of whose verdicts it has the worse.
+    fn percent(&self, value: f64, beside: Status) -> Cell {
+        let verdict = Some(self.status().max(beside));
+        Cell::Number { value, digits: Digits::Decimals(1), verdict }
+    }
 }
 
 /// The first cause of a step.

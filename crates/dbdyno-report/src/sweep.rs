@@ -4,16 +4,17 @@
 use serde_json::json;
 
 use super::document::{
-    Axis, Block, Cell, Chart, Column, Digits, Document, Level, Point, Scale, Section, Series, Table,
+    Axis, Block, Cell, Chart, Declared, Digits, Document, Level, Point, Scale, Section, Series,
+    Table,
 };
 use super::format::json;
-use super::study::{OfBlocks, conditions, median_cells, undecided};
+use super::study::{conditions, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
+use dbdyno_core::model::Status;
 use dbdyno_core::model::params::assignments;
-use dbdyno_core::model::{Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -216,42 +217,65 @@ fn point(step: &Step) -> Option<Point> {
     })
 }
 
-fn ends(
-    table: &mut Table,
-    known: Option<&MedianInterval>,
-    why: &str,
+/// A plateau of a curve.
+struct PlateauRow<'a> {
+    /// Place on the curve, from 0.
+    at: usize,
+    plateau: &'a Plateau,
     verdict: Status,
-) -> [Cell; 3] {
-    let end = |of: fn(&MedianInterval) -> f64| known.map(of).ok_or_else(|| Sentence::new(why));
-    let values = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
-    values.map(|value| table.figure(value, FIGURE, verdict))
+}
+
+impl PlateauRow<'_> {
+    /// A service time, or an end of its interval.
+    fn time_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        table.figure(us.ok_or_else(|| "fewer than 6 whole blocks".into()), FIGURE, self.verdict)
+    }
+
+    /// The active set at which the plateau ends, or an end of its interval.
+    fn end_cell(&self, table: &mut Table, of: fn(&MedianInterval) -> f64) -> Cell {
+        let mb = self.plateau.up_to_mb.as_ref().map(of);
+        table.figure(mb.ok_or_else(|| "no end was reached".into()), FIGURE, self.verdict)
+    }
 }
 
 fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
     let kind = if curve.evicted { "evicted" } else { "kept" };
-    let columns = [
-        Column::new("Served by", "", 0),
-        Column::new("Service time", "us", 0),
-        Column::new("low", "us", 2),
-        Column::new("high", "us", 2),
-        Column::new("up to", "MB", 0),
-        Column::new("low", "MB", 1),
-        Column::new("high", "MB", 1),
-        Column::new("by counters", "MB", 0),
-    ];
-    let mut table = Table::new(
-        language,
-        format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs),
-        columns,
-    );
+    let columns = plateau_columns();
+    let name = format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs);
+    let mut table = Table::declared(language, name, &columns);
     let verdict = verdict_of(curve);
     for (at, plateau) in curve.plateaus.iter().enumerate() {
-        let row = plateau_cells(&mut table, at, plateau, verdict);
-        table.rows.push(row);
+        table.add_row(&columns, &PlateauRow { at, plateau, verdict });
         table.remarks.extend(plateau.contradiction.as_ref().map(|text| language.sentence(text)));
     }
     table.remarks.insert(0, label(language, curve));
     table
+}
+
+fn plateau_columns<'a>() -> [Declared<PlateauRow<'a>>; 8] {
+    [
+        Declared::new("Served by", "", 0, |row, table| {
+            Cell::text(table.language.phrase(tier_name(row.at, row.plateau.tier)))
+        }),
+        Declared::new("Service time", "us", 0, |row, table| {
+            let known = row.plateau.us.as_ref().map(|known| known.value);
+            row.time_cell(table, known.or(row.plateau.median_us))
+        }),
+        Declared::new("low", "us", 2, |row, table| {
+            row.time_cell(table, row.plateau.us.as_ref().map(|known| known.low))
+        }),
+        Declared::new("high", "us", 2, |row, table| {
+            row.time_cell(table, row.plateau.us.as_ref().map(|known| known.high))
+        }),
+        Declared::new("up to", "MB", 0, |row, table| row.end_cell(table, |known| known.value)),
+        Declared::new("low", "MB", 1, |row, table| row.end_cell(table, |known| known.low)),
+        Declared::new("high", "MB", 1, |row, table| row.end_cell(table, |known| known.high)),
+        Declared::new("by counters", "MB", 0, |row, table| {
+            let counted_mb = row.plateau.counted_mb.as_ref().map(|known| known.value);
+            let counted_mb = counted_mb.ok_or_else(|| "the counters show none".into());
+            table.figure(counted_mb, FIGURE, row.verdict)
+        }),
+    ]
 }
 
 /// The tier of the plateau at this place, from 0.
@@ -262,38 +286,13 @@ fn tier_name(at: usize, tier: Tier) -> &'static str {
     }
 }
 
-fn plateau_cells(table: &mut Table, at: usize, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
-    let tier = table.language.phrase(tier_name(at, plateau.tier));
-    let figure = OfBlocks { known: plateau.us.as_ref(), median: plateau.median_us };
-    let why = Sentence::new("fewer than 6 whole blocks");
-    let [us @ .., _] = median_cells(table, figure, &why, FIGURE, verdict);
-    let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
-    let counted =
-        plateau.counted_mb.map(|known| known.value).ok_or_else(|| "the counters show none".into());
-    let counted = table.figure(counted, FIGURE, verdict);
-    [Cell::text(tier)].into_iter().chain(us).chain(mb).chain([counted]).collect()
-}
-
 fn steps(language: Language, at: usize, curve: &Curve) -> Table {
     let kind = if curve.evicted { "evicted" } else { "kept" };
-    let columns = [
-        Column::new("Active data", "MB", 0),
-        Column::new("Service time", "us", 0),
-        Column::new("low", "us", 1),
-        Column::new("high", "us", 1),
-        Column::new("blocks read per op", "", 0),
-        Column::new("from the device", "%", 0),
-        Column::new("Blocks", "", 3),
-        Column::new("Verdict", "", 2),
-    ];
-    let mut table = Table::new(
-        language,
-        format!("steps {at} {} {} {kind}", curve.workload, curve.jobs),
-        columns,
-    );
+    let columns = step_columns();
+    let name = format!("steps {at} {} {} {kind}", curve.workload, curve.jobs);
+    let mut table = Table::declared(language, name, &columns);
     for step in &curve.steps {
-        let row = step_cells(&mut table, step);
-        table.rows.push(row);
+        table.add_row(&columns, step);
         let subject = format!("{} MB", language.number(step.active_mb, FIGURE));
         table.remarks.extend(conditions(language, &subject, &step.conditions));
     }
@@ -301,19 +300,38 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
     table
 }
 
-fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
-    let figure = OfBlocks { known: step.us.as_ref(), median: step.median_us };
-    let [us, low, high, verdict] =
-        median_cells(table, figure, &too_few(step.blocks), FIGURE, step.verdict);
-    let unknown = |what: &'static str| move || Sentence::new(what);
-    let misses = table.unjudged(step.misses_per_op.ok_or_else(unknown("the counter is not known")));
-    let device = step
-        .device_share
-        .map(|share| 100.0 * share)
-        .ok_or_else(unknown("nothing was read, or the counter is not known"));
-    let device = table.unjudged(device);
-    let mb = Cell::Number { value: step.active_mb, digits: FIGURE, verdict: None };
-    vec![mb, us, low, high, misses, device, Cell::count(step.blocks as u32), verdict]
+fn step_columns() -> [Declared<Step>; 8] {
+    [
+        Declared::new("Active data", "MB", 0, |step, _| Cell::Number {
+            value: step.active_mb,
+            digits: FIGURE,
+            verdict: None,
+        }),
+        Declared::new("Service time", "us", 0, |step, table| {
+            time_cell(step, table, step.us.as_ref().map(|known| known.value).or(step.median_us))
+        }),
+        Declared::new("low", "us", 1, |step, table| {
+            time_cell(step, table, step.us.as_ref().map(|known| known.low))
+        }),
+        Declared::new("high", "us", 1, |step, table| {
+            time_cell(step, table, step.us.as_ref().map(|known| known.high))
+        }),
+        Declared::new("blocks read per op", "", 0, |step, table| {
+            table.unjudged(step.misses_per_op.ok_or_else(|| "the counter is not known".into()))
+        }),
+        Declared::new("from the device", "%", 0, |step, table| {
+            let share_pct = step.device_share.map(|share| 100.0 * share);
+            let why = || "nothing was read, or the counter is not known".into();
+            table.unjudged(share_pct.ok_or_else(why))
+        }),
+        Declared::new("Blocks", "", 3, |step, _| Cell::count(step.blocks as u32)),
+        Declared::new("Verdict", "", 2, |step, _| Cell::Verdict(step.verdict)),
+    ]
+}
+
+/// The service time of a step, or an end of its interval.
+fn time_cell(step: &Step, table: &mut Table, us: Option<f64>) -> Cell {
+    table.figure(us.ok_or_else(|| too_few(step.blocks)), FIGURE, step.verdict)
 }
 
 /// One chart and one table for each workload that is printed at several sizes.
@@ -374,21 +392,25 @@ fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Ch
     }
 }
 
+/// A point of a published curve.
+struct PrintedPoint {
+    series: String,
+    database_gb: f64,
+    us: f64,
+}
+
 fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Table {
     let columns = [
-        Column::new("Series", "", 0),
-        Column::new("Database", "GB", 0),
-        Column::new("Service time", "us", 0),
+        Declared::new("Series", "", 0, |point: &PrintedPoint, _| Cell::text(&point.series)),
+        Declared::new("Database", "GB", 0, |point, _| Cell::plain(point.database_gb)),
+        Declared::new("Service time", "us", 0, |point, _| Cell::plain(point.us)),
     ];
-    let mut table = Table::new(language, format!("published times {at}"), columns);
+    let mut table = Table::declared(language, format!("published times {at}"), &columns);
     for curve in group {
-        let name = printed_label(language, curve);
-        table.rows.extend(
-            curve
-                .points
-                .iter()
-                .map(|(gb, us)| vec![Cell::text(&name), Cell::plain(*gb), Cell::plain(*us)]),
-        );
+        for &(database_gb, us) in &curve.points {
+            let point = PrintedPoint { series: printed_label(language, curve), database_gb, us };
+            table.add_row(&columns, &point);
+        }
     }
     table
 }

@@ -1,16 +1,15 @@
-//! The order of a run: platform, record, data, answers, tests, close.
+//! A run: what it is asked to do, the plan as far as its platform can run it, its record, its data.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
 
 use serde_json::json;
 
-use super::explain::explain;
-use super::measure::{RunProgress, judge_repetitions};
+use super::experiment::{self, Design, Experiment, ExperimentEnded};
+use super::measure::judge_repetitions;
 use super::platform::Platform;
-use super::prepare::{OpenRun, prepared};
+use super::prepare::OpenRun;
 use super::probing::{Probing, SUPERUSER, rights};
-use super::schedule;
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
@@ -23,7 +22,7 @@ use dbdyno_core::model::{
     Disclosure, Drive, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED, Selection, Target,
     Transport,
 };
-use dbdyno_engines::engine::{self, Access, EngineError};
+use dbdyno_engines::engine::{self, EngineError};
 use dbdyno_engines::host::processors;
 
 /// A request with what doing it takes.
@@ -61,33 +60,14 @@ pub struct Ended {
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
 pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
-    let opened =
-        Platform::open(context.request, Some(context.plan), Access::Provision, context.events);
-    let mut platform = opened.map_err(|error| ended_by(context.interrupt, error))?;
-    platform.heed(context.interrupt);
-    warn_of_the_target(context, &platform);
-    let result = adapted(context, &platform)
-        .and_then(|plan| fitting(plan, &platform, context.events))
-        .and_then(|plan| {
-            let context = RunContext { plan: plan.as_ref(), ..*context };
-            recorded(&context, &mut platform, store, |platform, probing, mut run| {
-                let status = measured(&context, platform, probing, &mut run)?;
-                match context.request.explain.filter(|_| status == RunStatus::Finished) {
-                    Some(most_blocks) => explain(&context, platform, run, most_blocks),
-                    None => Ok(status),
-                }
-            })
-        });
-    let result = with_last_words(result, &mut platform);
-    let closed = platform.close(context.events);
-    let ended = result.map_err(|error| ended_by(context.interrupt, error))?;
-    closed?;
-    Ok(ended)
+    let experiment = Experiment { arms: vec![*context], design: Design::Planned };
+    let ExperimentEnded { runs, status, last_words } = experiment::execute(&experiment, store)?;
+    Ok(Ended { run_id: runs.first().copied().unwrap_or_default(), status, last_words })
 }
 
 /// Says of an existing server which part of its URL is not used, and that its user may do more than
 /// any test needs.
-fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) {
+pub(super) fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) {
     if matches!(context.request.target, Target::Existing { .. }) {
         let unused = platform.database.unused_part_of_url();
         unused.iter().for_each(|line| (context.events)(Event::Note(line)));
@@ -100,20 +80,6 @@ fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) {
 /// silent was given up.
 pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
     if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
-}
-
-/// Adds the last messages of a private server to an error that its end caused.
-pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
-    match result {
-        Ok(ended) if ended.status == RunStatus::Failed => {
-            Ok(Ended { last_words: platform.last_words(), ..ended })
-        }
-        Err(error) if error.kind == Kind::Target => Err(match platform.last_words() {
-            Some(words) => Error { what: format!("{}: {words}", error.what), ..error },
-            None => error,
-        }),
-        other => other,
-    }
 }
 
 /// The plan, or another one if the server lacks what it needs; notes say so.
@@ -294,21 +260,46 @@ pub(super) fn recorded<'a>(
     store: &mut Store,
     work: impl FnOnce(&mut Platform, Probing<'a>, OpenRun<'_>) -> Result<RunStatus>,
 ) -> Result<Ended> {
+    let (mut record, probing) = begin_run(context, platform, store)?;
+    let outcome = work(platform, probing, OpenRun { record: &mut record, store })
+        .map_err(|error| ended_by(context.interrupt, error));
+    finish_run(record.id, status_of(&outcome), store)?;
+    outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
+}
+
+/// Begins the run on an open platform: its record is stored, and its probes are open.
+///
+/// # Errors
+/// Of the target; if the record cannot be stored.
+pub(super) fn begin_run<'a>(
+    context: &RunContext<'a>,
+    platform: &Platform,
+    store: &mut Store,
+) -> Result<(RunRecord, Probing<'a>)> {
     let probing = Probing::new(platform, context.catalog, context.events)?;
     let disclosure = with_what_is_stated(context, platform, probing.disclosure().clone())?;
     let mut record = record(context, disclosure);
     record.id = store.begin_run(&record)?;
     (context.events)(Event::RunStarted { run_id: record.id });
-    let outcome = work(platform, probing, OpenRun { record: &mut record, store })
-        .map_err(|error| ended_by(context.interrupt, error));
-    judge_repetitions(record.id, store)?;
-    let status = match &outcome {
+    Ok((record, probing))
+}
+
+/// Judges the repetitions of a run, and records how it ended.
+///
+/// # Errors
+/// If that cannot be stored.
+pub(super) fn finish_run(run_id: i64, status: RunStatus, store: &mut Store) -> Result<()> {
+    judge_repetitions(run_id, store)?;
+    store.finish_run(run_id, status)
+}
+
+/// The status of a run with this outcome.
+pub(super) fn status_of(outcome: &Result<RunStatus>) -> RunStatus {
+    match outcome {
         Ok(status) => *status,
         Err(error) if error.kind == Kind::Interrupted => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
-    };
-    store.finish_run(record.id, status)?;
-    outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
+    }
 }
 
 /// The disclosure with what the request says of the database: its nodes, options and repositories
@@ -338,48 +329,6 @@ fn with_what_is_stated(
         &mut disclosure,
     )?;
     Ok(disclosure)
-}
-
-/// Measures the ramps of all server starts, and makes anew what is to be new between them.
-fn measured<'a>(
-    context: &RunContext<'a>,
-    platform: &mut Platform,
-    probing: Probing<'a>,
-    run: &mut OpenRun<'_>,
-) -> Result<RunStatus> {
-    let request = context.request;
-    if let Some(order) = schedule::described(context.plan, request.fresh, &request.target) {
-        (context.events)(Event::Note(&order));
-    }
-    let server_starts = schedule::server_starts(context.plan, request.fresh, &request.target);
-    let (mut progress, mut first) = (RunProgress::new(context.plan, &server_starts), Some(probing));
-    for (at, server_start) in server_starts.iter().enumerate() {
-        if at > 0 {
-            platform.restart(context.events)?;
-        }
-        let new = || Probing::new(platform, context.catalog, context.events);
-        let mut probing = first.take().map_or_else(new, Ok)?;
-        let wants_data_anew =
-            server_starts.get(at + 1).is_some_and(|next| next.load != server_start.load);
-        let status = prepared(
-            context,
-            platform,
-            server_start,
-            &mut probing,
-            run,
-            |ready, probing, store| {
-                let status = ready.measuring.all(&mut progress, probing, store)?;
-                if status == RunStatus::Finished && wants_data_anew {
-                    ready.drop_data()?;
-                }
-                Ok(status)
-            },
-        )?;
-        if status != RunStatus::Finished {
-            return Ok(status);
-        }
-    }
-    Ok(RunStatus::Finished)
 }
 
 /// The standard data set's definition.

@@ -43,6 +43,28 @@ pub struct Column {
     pub priority: u8,
 }
 
+/// A column as declared data: its head beside the source of its cells. `R` is what a row is made
+/// from.
+pub struct Declared<R> {
+    name: &'static str,
+    unit: &'static str,
+    priority: u8,
+    cell: fn(&R, &mut Table) -> Cell,
+}
+
+impl<R> Declared<R> {
+    /// A column; see [`Column`] for its head. `cell` makes the cell of a row, whose footnotes go
+    /// into the table.
+    pub const fn new(
+        name: &'static str,
+        unit: &'static str,
+        priority: u8,
+        cell: fn(&R, &mut Table) -> Cell,
+    ) -> Declared<R> {
+        Declared { name, unit, priority, cell }
+    }
+}
+
 /// Number of digits of a figure that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
@@ -84,6 +106,22 @@ impl Table {
         let said = |column: Column| Column { name: language.phrase(&column.name), ..column };
         let columns = columns.into_iter().map(said).collect();
         Table { name: name.into(), language, columns, ..Table::default() }
+    }
+
+    /// An empty table of declared columns.
+    pub fn declared<R>(
+        language: Language,
+        name: impl Into<String>,
+        columns: &[Declared<R>],
+    ) -> Table {
+        let head = |column: &Declared<R>| Column::new(column.name, column.unit, column.priority);
+        Table::new(language, name, columns.iter().map(head))
+    }
+
+    /// Adds the row that the columns make from its source.
+    pub fn add_row<R>(&mut self, columns: &[Declared<R>], source: &R) {
+        let row = columns.iter().map(|column| (column.cell)(source, self)).collect();
+        self.rows.push(row);
     }
 
     /// The footnote `why` as a cell; equal reasons share one footnote.

@@ -47,7 +47,7 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
         jobs: 1,
         label: "x".into(),
         better: Better::Higher,
-        blocks: Blocks::default(),
+        blocks: ab_test::Blocks::default(),
     };
     let (mut figure, mut numbers) = (new(), [Numbers::default(), Numbers::default()]);
     numbers[1].next(&crate::run::overhead::selection(0, 1.0), 1);
@@ -57,7 +57,7 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
             Noted { name: 'B', turns: &turns, ends },
         );
         let mut sides: [&mut dyn TrialSource; 2] = [&mut a, &mut b];
-        Trials::pair(
+        PairedBlocks::pair(
             &mut figure,
             &PairTurn { order, left_s: 1.0 },
             &mut sides,
