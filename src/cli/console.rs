@@ -2,8 +2,8 @@
 //!
 //! Results go to standard output (unless JSON was asked for), progress to standard error.
 
+use parking_lot::Mutex;
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -140,8 +140,8 @@ impl Console {
         chart.set_message(state.ramp.lines(self.width).join("\n"));
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     fn style(&self, template: &str) {

@@ -15,9 +15,9 @@ mod slots;
 pub mod stored;
 mod wire;
 
+use parking_lot::Mutex;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use oxhttp::model::{Body, Request, Response, StatusCode};
 
@@ -61,7 +61,7 @@ impl Site {
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
         access::guarded(access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
-            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = self.turn.lock();
             catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
         }))
     }

@@ -1,9 +1,10 @@
 //! Places for connections: a limited number, of which those that wait for a request give way to
 //! new ones.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The places of a server.
 pub(super) struct Slots {
@@ -33,7 +34,7 @@ impl Slots {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A place for a new connection, of which `stream` is a second handle. If there is none, the
@@ -47,8 +48,7 @@ impl Slots {
                 let _ = longest.shutdown(Shutdown::Both);
             }
             let is_full = |state: &mut State| state.taken >= self.most;
-            let freed = self.freed.wait_while(state, is_full);
-            state = freed.unwrap_or_else(PoisonError::into_inner);
+            self.freed.wait_while(&mut state, is_full);
         }
         let number = state.next;
         state.taken += 1;

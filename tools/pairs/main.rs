@@ -42,7 +42,7 @@ struct Args {
     /// Engines whose private servers are measured
     #[arg(default_values_t = ["sqlite", "postgres", "mariadb"].map(String::from))]
     engines: Vec<String>,
-    /// Pairs of each engine; one takes about five minutes
+    /// Pairs of each engine; one takes four to nine minutes
     #[arg(long, default_value_t = 10)]
     pairs: u32,
     /// Multiple of the work that an op does in the second run

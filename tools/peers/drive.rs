@@ -1,6 +1,6 @@
 //! Our side: a workload of the catalogue, run by the runner as `dbdyno run` does.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use dbdyno::engine::{self, Database};
 use dbdyno::error::Result;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::columns::RATE;
 use super::document::{
-    Block, Cell, Checks, Column, Digits, Document, Outcome as Check, Section, Table,
+    Block, Cell, Checks, Declared, Digits, Document, Outcome as Check, Section, Table,
 };
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
@@ -200,72 +200,15 @@ impl Found<'_> {
     }
 
     fn table(&self, language: Language) -> Table {
-        let columns = [
-            ("Workload", 0),
-            ("Jobs", 0),
-            ("Unit", 0),
-            ("A", 1),
-            ("B", 1),
-            ("Ratio", 0),
-            ("low", 0),
-            ("high", 0),
-            ("Outcome", 0),
-            ("Blocks", 2),
-            ("left out", 3),
-            ("Verdict", 2),
-        ];
-        let mut table = Table::new(
-            language,
-            "figures",
-            columns.map(|(name, priority)| Column::new(name, "", priority)),
-        );
+        let columns = figure_columns();
+        let mut table = Table::declared(language, "figures", &columns);
         for row in &self.rows {
-            let cells = self.cells(row, &mut table);
-            table.rows.push(cells);
+            table.add_row(&columns, &FigureRow { found: self, row });
             table.remarks.extend(remarks(language, row));
         }
         let missing = self.unpaired.iter().map(|unpaired| missing(language, unpaired));
         table.remarks.extend(missing);
         table
-    }
-
-    fn cells(&self, row: &Row, table: &mut Table) -> Vec<Cell> {
-        let language = table.language;
-        let unused = || Sentence::new("no trial can be used");
-        let too_few = || {
-            Sentence::count(
-                self.rule.fewest_blocks(),
-                "one block is needed",
-                "at least {count} blocks are needed",
-            )
-        };
-        let of_runs = [(row.base, row.base_verdict), (row.other, row.other_verdict)];
-        let [base, other] = of_runs.map(|(value, verdict)| {
-            let verdict = verdict.unwrap_or(row.verdict);
-            table.figure(value.ok_or_else(unused), RATE, verdict)
-        });
-        let mut figure = |value: Option<f64>, digits, why: &dyn Fn() -> Sentence| {
-            table.figure(value.ok_or_else(why), digits, row.verdict)
-        };
-        let ratio = figure(row.ratio, Digits::Decimals(3), &unused);
-        let [low, high] = [row.low, row.high].map(|end| match end {
-            Some(end) => Cell::Number { value: end, digits: Digits::Decimals(3), verdict: None },
-            None => figure(None, Digits::Decimals(3), &too_few),
-        });
-        vec![
-            Cell::text(row.subject.label()),
-            Cell::count(row.jobs),
-            Cell::text(&row.unit),
-            base,
-            other,
-            ratio,
-            low,
-            high,
-            Cell::text(self.outcome(language, row)),
-            Cell::count(row.blocks as u32),
-            Cell::count(row.left_out as u32),
-            Cell::Verdict(row.verdict),
-        ]
     }
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
@@ -294,6 +237,65 @@ impl Found<'_> {
             cases: self.rows.iter().map(case).chain(self.unpaired.iter().map(missing)).collect(),
         }
     }
+}
+
+/// A figure of both sides.
+struct FigureRow<'a> {
+    found: &'a Found<'a>,
+    row: &'a Row,
+}
+
+impl FigureRow<'_> {
+    /// The figure of a side with its own verdict.
+    fn side_cell(&self, table: &mut Table, value: Option<f64>, verdict: Option<Status>) -> Cell {
+        table.figure(value.ok_or_else(unused), RATE, verdict.unwrap_or(self.row.verdict))
+    }
+
+    /// An end of the interval of the ratio.
+    fn end_cell(&self, table: &mut Table, end: Option<f64>) -> Cell {
+        let digits = Digits::Decimals(3);
+        match end {
+            Some(value) => Cell::Number { value, digits, verdict: None },
+            None => {
+                let too_few = Sentence::count(
+                    self.found.rule.fewest_blocks(),
+                    "one block is needed",
+                    "at least {count} blocks are needed",
+                );
+                table.figure(Err(too_few), digits, self.row.verdict)
+            }
+        }
+    }
+}
+
+fn unused() -> Sentence {
+    Sentence::new("no trial can be used")
+}
+
+fn figure_columns<'a>() -> [Declared<FigureRow<'a>>; 12] {
+    [
+        Declared::new("Workload", "", 0, |line, _| Cell::text(line.row.subject.label())),
+        Declared::new("Jobs", "", 0, |line, _| Cell::count(line.row.jobs)),
+        Declared::new("Unit", "", 0, |line, _| Cell::text(&line.row.unit)),
+        Declared::new("A", "", 1, |line, table| {
+            line.side_cell(table, line.row.base, line.row.base_verdict)
+        }),
+        Declared::new("B", "", 1, |line, table| {
+            line.side_cell(table, line.row.other, line.row.other_verdict)
+        }),
+        Declared::new("Ratio", "", 0, |line, table| {
+            let ratio = line.row.ratio.ok_or_else(unused);
+            table.figure(ratio, Digits::Decimals(3), line.row.verdict)
+        }),
+        Declared::new("low", "", 0, |line, table| line.end_cell(table, line.row.low)),
+        Declared::new("high", "", 0, |line, table| line.end_cell(table, line.row.high)),
+        Declared::new("Outcome", "", 0, |line, table| {
+            Cell::text(line.found.outcome(table.language, line.row))
+        }),
+        Declared::new("Blocks", "", 2, |line, _| Cell::count(line.row.blocks as u32)),
+        Declared::new("left out", "", 3, |line, _| Cell::count(line.row.left_out as u32)),
+        Declared::new("Verdict", "", 2, |line, _| Cell::Verdict(line.row.verdict)),
+    ]
 }
 
 /// Outcome of a figure that one side lacks.

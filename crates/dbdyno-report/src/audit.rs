@@ -1,6 +1,6 @@
 //! Audit of runs: what a reader needs to trust and to repeat their figures, and what is missing.
 
-use super::document::{Block, Cell, Column, Document, Section, Table};
+use super::document::{Block, Cell, Declared, Document, Section, Table};
 use super::{Input, Report, RunTests, page};
 use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 
@@ -47,8 +47,9 @@ fn section(input: &Input, data: &RunTests, name: &str) -> Section {
     let counts = [("kept", kept.to_string()), ("all", points.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
     let answer = language.say("audit_points", &counts);
-    let mut table = Table::new(language, format!("audit {name}"), columns());
-    table.rows = points.iter().map(|point| row(input, point)).collect();
+    let columns = point_columns();
+    let mut table = Table::declared(language, format!("audit {name}"), &columns);
+    points.iter().for_each(|point| table.add_row(&columns, point));
     Section {
         title: name.to_string(),
         blocks: vec![
@@ -58,19 +59,21 @@ fn section(input: &Input, data: &RunTests, name: &str) -> Section {
     }
 }
 
-fn columns() -> Vec<Column> {
-    let columns = [("Point", 0), ("Source", 2), ("State", 0), ("Found", 0), ("To do", 1)];
-    columns.map(|(name, priority)| Column::new(name, "", priority)).into()
-}
-
-fn row(input: &Input, point: &Point) -> Vec<Cell> {
-    let language = input.language;
-    let advice = point.advice.map_or(Cell::Empty, |advice| Cell::text(language.phrase(advice)));
-    vec![
-        Cell::text(language.phrase(point.asked)),
-        Cell::text(point.source),
-        Cell::text(language.phrase(point.state.name())),
-        Cell::text(language.sentence(&point.found)),
-        advice,
+fn point_columns() -> [Declared<Point>; 5] {
+    [
+        Declared::new("Point", "", 0, |point, table| {
+            Cell::text(table.language.phrase(point.asked))
+        }),
+        Declared::new("Source", "", 2, |point, _| Cell::text(point.source)),
+        Declared::new("State", "", 0, |point, table| {
+            Cell::text(table.language.phrase(point.state.name()))
+        }),
+        Declared::new("Found", "", 0, |point, table| {
+            Cell::text(table.language.sentence(&point.found))
+        }),
+        Declared::new("To do", "", 1, |point, table| {
+            let advice = point.advice.map(|advice| table.language.phrase(advice));
+            advice.map_or(Cell::Empty, Cell::text)
+        }),
     ]
 }

@@ -4,14 +4,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::document::{
-    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
+    Axis, Block, Cell, Chart, Column, Declared, Digits, Document, Point, Role, Scale, Section,
+    Series, Table,
 };
 use super::format::json;
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::failover::{FEWEST, Over, over};
 use dbdyno_core::model::{
-    Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult,
-    Verdict,
+    Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, Survivor,
+    TestResult, Verdict,
 };
 
 /// Version of the JSON structure.
@@ -85,6 +86,11 @@ struct Repetition<'a> {
 }
 
 impl<'a> Repetition<'a> {
+    /// A time of the clients, or that it did not come.
+    fn time_cell(&self, table: &mut Table, time_s: Option<f64>) -> Cell {
+        table.figure(time_s.ok_or_else(|| NEVER.into()), SECONDS, self.verdict())
+    }
+
     fn all(data: &'a RunTests) -> Vec<Repetition<'a>> {
         let measured = data.tests.iter().filter_map(|test| test.measured());
         measured
@@ -314,35 +320,50 @@ fn takes_over(language: Language, failover: &Failover) -> String {
     })
 }
 
-fn table(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
-    Table::new(language, name, heads.iter().map(|(head, unit)| Column::new(*head, unit, 0)))
+/// A time since the failure, over the repetitions.
+struct TimeRow {
+    name: &'static str,
+    found: Result<Over, &'static str>,
+    status: Status,
+}
+
+impl TimeRow {
+    fn cell(&self, table: &mut Table, value: Result<f64, &'static str>) -> Cell {
+        table.figure(value.map_err(Sentence::from), SECONDS, self.status)
+    }
 }
 
 fn times(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads = [
-        ("Since the failure", ""),
-        ("Mean", "s"),
-        ("low", "s"),
-        ("high", "s"),
-        ("Repetitions", ""),
-        ("Verdict", ""),
-    ];
-    let mut table = table(language, "times", &heads);
+    let columns = time_columns();
+    let mut table = Table::declared(language, "times", &columns);
     let status = status(all);
     for (_, name, time) in TIMES {
-        let found = summed(all, time);
-        let mean =
-            table.figure(found.map(|over| over.mean).map_err(Sentence::from), SECONDS, status);
-        let end = |of: fn(&Over) -> Option<f64>| {
-            found.and_then(|over| of(&over).ok_or(INDICATIVE)).map_err(Sentence::from)
-        };
-        let [low, high] = [end(|over| over.low), end(|over| over.high)]
-            .map(|end| table.figure(end, SECONDS, status));
-        let count = Cell::count(found.map_or(0, |over| over.repetitions as u32));
-        let verdict = if found.is_ok() { Cell::Verdict(status) } else { Cell::Empty };
-        table.rows.push(vec![Cell::text(language.phrase(name)), mean, low, high, count, verdict]);
+        table.add_row(&columns, &TimeRow { name, found: summed(all, time), status });
     }
     table
+}
+
+fn time_columns() -> [Declared<TimeRow>; 6] {
+    [
+        Declared::new("Since the failure", "", 0, |row, table| {
+            Cell::text(table.language.phrase(row.name))
+        }),
+        Declared::new("Mean", "s", 0, |row, table| {
+            row.cell(table, row.found.map(|over| over.mean))
+        }),
+        Declared::new("low", "s", 0, |row, table| {
+            row.cell(table, row.found.and_then(|over| over.low.ok_or(INDICATIVE)))
+        }),
+        Declared::new("high", "s", 0, |row, table| {
+            row.cell(table, row.found.and_then(|over| over.high.ok_or(INDICATIVE)))
+        }),
+        Declared::new("Repetitions", "", 0, |row, _| {
+            Cell::count(row.found.map_or(0, |over| over.repetitions as u32))
+        }),
+        Declared::new("Verdict", "", 0, |row, _| {
+            if row.found.is_ok() { Cell::Verdict(row.status) } else { Cell::Empty }
+        }),
+    ]
 }
 
 type Count = (&'static str, fn(&LedgerCounts) -> u64);
@@ -359,9 +380,8 @@ const COUNTS: [Count; 8] = [
 ];
 
 fn commits(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads: Vec<(&str, &str)> =
-        [("No.", "")].into_iter().chain(COUNTS.map(|(name, _)| (name, ""))).collect();
-    let mut table = table(language, "commits", &heads);
+    let heads = ["No."].into_iter().chain(COUNTS.map(|(name, _)| name));
+    let mut table = Table::new(language, "commits", heads.map(|head| Column::new(head, "", 0)));
     for one in all {
         let counts = COUNTS.map(|(_, count)| count(&one.failover.ledger));
         let cells = counts.map(|count| Cell::Number {
@@ -375,39 +395,10 @@ fn commits(language: Language, all: &[Repetition<'_>]) -> Table {
 }
 
 fn repetitions(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads = [
-        ("No.", ""),
-        ("Node", ""),
-        ("Before", "tps"),
-        ("Detected", "s"),
-        ("Promoted", "s"),
-        ("Commit", "s"),
-        ("Moved", "s"),
-        ("90 %", "s"),
-        ("Gap", "s"),
-        ("Verdict", ""),
-    ];
-    let mut table = table(language, "repetitions", &heads);
+    let columns = repetition_columns();
+    let mut table = Table::declared(language, "repetitions", &columns);
     for one in all {
-        let (failover, status) = (one.failover, one.verdict());
-        let figures = TIMES.map(|(_, _, time)| {
-            table.figure(time(&failover.times).ok_or_else(|| NEVER.into()), SECONDS, status)
-        });
-        let [detected, first, moved, regained, gap] = figures;
-        let promoted =
-            failover.promotion.as_ref().map(|promotion| promotion.began_s + promotion.took_s);
-        let promoted = match promoted {
-            Some(value) => Cell::Number { value, digits: SECONDS, verdict: Some(status) },
-            None => Cell::Empty,
-        };
-        let before = Cell::Number {
-            value: failover.before_per_s,
-            digits: Digits::Significant(4),
-            verdict: Some(status),
-        };
-        let who = [Cell::count(one.test.seq), Cell::text(&failover.node), before];
-        let row = [detected, promoted, first, moved, regained, gap, Cell::Verdict(status)];
-        table.rows.push(who.into_iter().chain(row).collect());
+        table.add_row(&columns, one);
         let remark = |reason: &Reason| format!("{}: {}", one.test.seq, language.reason(reason));
         table.remarks.extend(one.test.verdict.reasons.iter().map(remark));
     }
@@ -415,36 +406,83 @@ fn repetitions(language: Language, all: &[Repetition<'_>]) -> Table {
     table
 }
 
+fn repetition_columns<'a>() -> [Declared<Repetition<'a>>; 10] {
+    [
+        Declared::new("No.", "", 0, |one, _| Cell::count(one.test.seq)),
+        Declared::new("Node", "", 0, |one, _| Cell::text(&one.failover.node)),
+        Declared::new("Before", "tps", 0, |one, _| Cell::Number {
+            value: one.failover.before_per_s,
+            digits: Digits::Significant(4),
+            verdict: Some(one.verdict()),
+        }),
+        Declared::new("Detected", "s", 0, |one, table| {
+            one.time_cell(table, one.failover.times.detected_s)
+        }),
+        Declared::new("Promoted", "s", 0, |one, _| {
+            one.failover.promotion.as_ref().map_or(Cell::Empty, |promotion| Cell::Number {
+                value: promotion.began_s + promotion.took_s,
+                digits: SECONDS,
+                verdict: Some(one.verdict()),
+            })
+        }),
+        Declared::new("Commit", "s", 0, |one, table| {
+            one.time_cell(table, one.failover.times.first_commit_s)
+        }),
+        Declared::new("Moved", "s", 0, |one, table| {
+            one.time_cell(table, one.failover.times.first_moved_s)
+        }),
+        Declared::new("90 %", "s", 0, |one, table| {
+            one.time_cell(table, one.failover.times.regained_s)
+        }),
+        Declared::new("Gap", "s", 0, |one, table| {
+            one.time_cell(table, one.failover.times.longest_gap_s)
+        }),
+        Declared::new("Verdict", "", 0, |one, _| Cell::Verdict(one.verdict())),
+    ]
+}
+
+/// A node that is left after a repetition.
+struct SurvivorRow<'a> {
+    repetition: u32,
+    node: &'a Survivor,
+}
+
 fn survivors(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads = [
-        ("No.", ""),
-        ("Node", ""),
-        ("Commits", ""),
-        ("Not there", ""),
-        ("Differing", ""),
-        ("State", ""),
-    ];
-    let mut table = table(language, "survivors", &heads);
+    let columns = survivor_columns();
+    let mut table = Table::declared(language, "survivors", &columns);
     for one in all {
         for node in &one.failover.survivors {
-            let mut count = |count: Option<u64>| match count {
-                Some(count) => {
-                    Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None }
-                }
-                None => table.unknown("it could not be read"),
-            };
-            let counts = [count(node.commits), count(node.lost), count(node.differing)];
-            let state = match (node.is_judge, node.is_member) {
+            table.add_row(&columns, &SurvivorRow { repetition: one.test.seq, node });
+        }
+    }
+    table
+}
+
+fn survivor_columns<'a>() -> [Declared<SurvivorRow<'a>>; 6] {
+    [
+        Declared::new("No.", "", 0, |row, _| Cell::count(row.repetition)),
+        Declared::new("Node", "", 0, |row, _| Cell::text(&row.node.name)),
+        Declared::new("Commits", "", 0, |row, table| count_cell(table, row.node.commits)),
+        Declared::new("Not there", "", 0, |row, table| count_cell(table, row.node.lost)),
+        Declared::new("Differing", "", 0, |row, table| count_cell(table, row.node.differing)),
+        Declared::new("State", "", 0, |row, table| {
+            let state = match (row.node.is_judge, row.node.is_member) {
                 (true, _) => "writable: compared with the ledger",
                 (_, true) => "member",
                 (_, false) => "follows the failed node",
             };
-            let who = [Cell::count(one.test.seq), Cell::text(&node.name)];
-            let state = [Cell::text(language.phrase(state))];
-            table.rows.push(who.into_iter().chain(counts).chain(state).collect());
+            Cell::text(table.language.phrase(state))
+        }),
+    ]
+}
+
+fn count_cell(table: &mut Table, count: Option<u64>) -> Cell {
+    match count {
+        Some(count) => {
+            Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None }
         }
+        None => table.unknown("it could not be read"),
     }
-    table
 }
 
 /// A repetition as programs read it.

@@ -2,16 +2,14 @@
 
 use serde_json::json;
 
-use super::document::{
-    Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
-};
+use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table};
 use super::format::json;
-use super::study::{OfBlocks, conditions, median_cells, undecided};
+use super::study::{StudyRow, columns, conditions, pair_columns, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
-use dbdyno_core::model::{Better, Status};
+use dbdyno_core::model::Better;
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -165,80 +163,43 @@ fn known_cell(study: &Interference, cell: &Slowdown, ratio: MedianInterval) -> H
 
 /// The cells of the heatmap with their intervals.
 fn slowdowns(language: Language, study: &Interference) -> Table {
-    let mut table = Table::new(
-        language,
-        format!("slowdown intervals {}", study.jobs),
-        pair_columns("Beside", "Ratio"),
-    );
+    let columns = pair_columns(["Workload", "Beside"], "Ratio");
+    let name = format!("slowdown intervals {}", study.jobs);
+    let mut table = Table::declared(language, name, &columns);
     for cell in &study.slowdowns {
-        let names = [cell.of, cell.beside].map(|at| study.alone[at].member.label());
-        let figure = OfBlocks { known: cell.ratio.as_ref(), median: cell.median_ratio };
-        let row = known_cells(&mut table, &names, figure, cell.blocks, cell.verdict);
-        table.rows.push(row);
+        let names = labels(study, [cell.of, cell.beside]);
+        let (known, median) = (cell.ratio.as_ref(), cell.median_ratio);
+        table.add_row(&columns, &StudyRow::new(names, known, median, cell.blocks, cell.verdict));
     }
     table
-}
-
-/// Two workloads, a figure of both with its interval, and how many blocks have it.
-fn pair_columns(other: &str, figure: &str) -> Vec<Column> {
-    let heads = [
-        ("Workload", 0),
-        (other, 0),
-        (figure, 0),
-        ("low", 0),
-        ("high", 0),
-        ("Blocks", 2),
-        ("Verdict", 1),
-    ];
-    heads.map(|(name, priority)| Column::new(name, "", priority)).into()
-}
-
-fn known_cells(
-    table: &mut Table,
-    names: &[String; 2],
-    figure: OfBlocks<'_>,
-    blocks: usize,
-    verdict: Status,
-) -> Vec<Cell> {
-    let [value, low, high, verdict] = median_cells(table, figure, &too_few(blocks), RATIO, verdict);
-    let texts = names.each_ref().map(Cell::text);
-    texts.into_iter().chain([value, low, high, Cell::count(blocks as u32), verdict]).collect()
 }
 
 fn pairs(language: Language, study: &Interference) -> Table {
-    let columns = pair_columns("Other workload", "Factor");
-    let mut table = Table::new(language, format!("consolidation {}", study.jobs), columns);
+    let columns = pair_columns(["Workload", "Other workload"], "Factor");
+    let mut table = Table::declared(language, format!("consolidation {}", study.jobs), &columns);
     for pair in &study.pairs {
-        let names = [pair.a, pair.b].map(|at| study.alone[at].member.label());
-        let figure = OfBlocks { known: pair.factor.as_ref(), median: pair.median_factor };
-        let cells = known_cells(&mut table, &names, figure, pair.blocks, pair.verdict);
-        table.rows.push(cells);
+        let names = labels(study, [pair.a, pair.b]);
         table.remarks.extend(conditions(language, &names.join(" + "), &pair.conditions));
+        let (known, median) = (pair.factor.as_ref(), pair.median_factor);
+        table.add_row(&columns, &StudyRow::new(names, known, median, pair.blocks, pair.verdict));
     }
     table
 }
 
+/// Names of the workloads at these places.
+fn labels(study: &Interference, places: [usize; 2]) -> Vec<String> {
+    places.map(|at| study.alone[at].member.label()).into()
+}
+
 fn alone(language: Language, study: &Interference) -> Table {
-    let figures = [("Median", 0), ("low", 0), ("high", 0)]
-        .map(|(name, priority)| Column::new(name, "ops/s", priority));
-    let last =
-        [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
-    let columns = [Column::new("Workload", "", 0)].into_iter().chain(figures).chain(last);
-    let mut table = Table::new(language, format!("alone {}", study.jobs), columns);
-    for row in &study.alone {
-        let figure = OfBlocks { known: row.ops_per_s.as_ref(), median: row.median_ops_per_s };
-        let why = too_few(row.blocks);
-        let [rate, low, high, verdict] = median_cells(&mut table, figure, &why, RATIO, row.verdict);
-        let label = row.member.label();
-        table.remarks.extend(conditions(language, &label, &row.conditions));
-        table.rows.push(vec![
-            Cell::text(label),
-            rate,
-            low,
-            high,
-            Cell::count(row.blocks as u32),
-            verdict,
-        ]);
+    let columns = columns("Workload", "Median", "ops/s");
+    let mut table = Table::declared(language, format!("alone {}", study.jobs), &columns);
+    for alone in &study.alone {
+        let label = alone.member.label();
+        table.remarks.extend(conditions(language, &label, &alone.conditions));
+        let (known, median) = (alone.ops_per_s.as_ref(), alone.median_ops_per_s);
+        let row = StudyRow::new(vec![label], known, median, alone.blocks, alone.verdict);
+        table.add_row(&columns, &row);
     }
     table
 }

@@ -1,7 +1,7 @@
 //! The KPM report: every test with the columns of its kind, a table per group and unit.
 
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
-use super::document::{Block, Cell, Column, Document, Section, Table};
+use super::document::{Block, Cell, Declared, Document, Section, Table};
 use super::kpm_columns::{
     self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
     durability,
@@ -10,7 +10,7 @@ use super::{Input, Language, Report, RunTests, page, row_vs_column, spread, sust
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::catalog::Form;
-use dbdyno_core::model::{LatencySummary, PartResult, Sentence, Test, params};
+use dbdyno_core::model::{PartResult, Sentence, params};
 
 /// `report kpm`.
 pub struct KpmReport;
@@ -138,68 +138,59 @@ fn lines<'a>(language: Language, data: &'a RunTests, group: &str, unit: &str) ->
     ramp::repeated(&tests.collect::<Vec<_>>()).into_iter().map(line).collect()
 }
 
-/// Name, unit, priority (see `Column`).
-const PART_COLUMNS: [(&str, &str, u8); 14] = [
-    ("Run", "", 3),
-    ("Test", "", 0),
-    ("Mixed workload", "", 2),
-    ("Part", "", 0),
-    ("Parameters", "", 1),
-    ("Jobs", "", 1),
-    ("Ops", "ops/s", 0),
-    ("Rows", "rows/s", 5),
-    ("Service time mean", "ms", 0),
-    ("p50", "ms", 4),
-    ("p95", "ms", 6),
-    ("p99", "ms", 3),
-    ("max", "ms", 7),
-    ("Verdict", "", 0),
-];
-
 /// The parts of those tests that have several; none if none has.
 pub(super) fn parts_table(language: Language, name: &str, lines: &[Line<'_>]) -> Option<Table> {
     let mixed: Vec<_> = lines.iter().filter(|line| line.test.parts().len() > 1).collect();
     if mixed.is_empty() {
         return None;
     }
-    let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
-    let mut table = Table::new(language, name, PART_COLUMNS.iter().map(column));
+    let columns = part_columns();
+    let mut table = Table::declared(language, name, &columns);
     for line in mixed {
         for part in line.test.parts() {
-            let row = row(line, part, &mut table);
-            table.rows.push(row);
+            table.add_row(&columns, &PartRow { line, part });
         }
     }
     Some(table)
 }
 
-fn row(line: &Line<'_>, part: &PartResult, table: &mut Table) -> Vec<Cell> {
-    let status = line.test.status();
-    let mut row = vec![
-        Cell::text(line.run.id.to_string()),
-        Cell::count(line.test.seq()),
-        Cell::text(line.test.workload()),
-        Cell::text(&part.workload),
-        Cell::text(params::assignments(&part.chosen, ",")),
-        Cell::count(part.jobs),
-    ];
-    row.extend(figures(line.test, part).map(|figure| table.figure(figure, RATE, status)));
-    row.push(Cell::Verdict(status));
-    row
+/// A part of a mixed workload.
+struct PartRow<'a> {
+    line: &'a Line<'a>,
+    part: &'a PartResult,
 }
 
-/// In the order of the columns, from ops on.
-fn figures(test: &Test, part: &PartResult) -> [Result<f64, Sentence>; 7] {
-    let LatencySummary { mean_us, p50_us, p95_us, p99_us, max_us, .. } = part.latency;
-    let percentile = |us| percentile_ms(test, us);
+impl PartRow<'_> {
+    fn cell(&self, table: &mut Table, figure: Result<f64, Sentence>) -> Cell {
+        table.figure(figure, RATE, self.line.test.status())
+    }
+
+    fn percentile(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        self.cell(table, percentile_ms(self.line.test, us))
+    }
+}
+
+fn part_columns<'a>() -> [Declared<PartRow<'a>>; 14] {
     [
-        Ok(part.ops_per_s),
-        rows_per_s(part),
-        mean_us.map(|us| us / 1000.0).ok_or_else(|| no_mean(test).into()),
-        percentile(p50_us),
-        percentile(p95_us),
-        percentile(p99_us),
-        percentile(max_us),
+        Declared::new("Run", "", 3, |row, _| Cell::text(row.line.run.id.to_string())),
+        Declared::new("Test", "", 0, |row, _| Cell::count(row.line.test.seq())),
+        Declared::new("Mixed workload", "", 2, |row, _| Cell::text(row.line.test.workload())),
+        Declared::new("Part", "", 0, |row, _| Cell::text(&row.part.workload)),
+        Declared::new("Parameters", "", 1, |row, _| {
+            Cell::text(params::assignments(&row.part.chosen, ","))
+        }),
+        Declared::new("Jobs", "", 1, |row, _| Cell::count(row.part.jobs)),
+        Declared::new("Ops", "ops/s", 0, |row, table| row.cell(table, Ok(row.part.ops_per_s))),
+        Declared::new("Rows", "rows/s", 5, |row, table| row.cell(table, rows_per_s(row.part))),
+        Declared::new("Service time mean", "ms", 0, |row, table| {
+            let mean_ms = row.part.latency.mean_us.map(|us| us / 1000.0);
+            row.cell(table, mean_ms.ok_or_else(|| no_mean(row.line.test).into()))
+        }),
+        Declared::new("p50", "ms", 4, |row, table| row.percentile(table, row.part.latency.p50_us)),
+        Declared::new("p95", "ms", 6, |row, table| row.percentile(table, row.part.latency.p95_us)),
+        Declared::new("p99", "ms", 3, |row, table| row.percentile(table, row.part.latency.p99_us)),
+        Declared::new("max", "ms", 7, |row, table| row.percentile(table, row.part.latency.max_us)),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.line.test.status())),
     ]
 }
 

@@ -4,13 +4,13 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{Block, Digits, Document, Section, Table};
 use super::format::json;
-use super::study::{OfBlocks, conditions, median_cells, undecided};
+use super::study::{StudyRow, columns, conditions, undecided};
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
-use dbdyno_core::analysis::study::{MedianInterval, too_few};
+use dbdyno_core::analysis::study::MedianInterval;
 use dbdyno_core::model::Status;
 
 /// Version of the JSON structure.
@@ -103,57 +103,44 @@ fn section(language: Language, name: &str, study: &Layers) -> Section {
     Section { title, blocks }
 }
 
-fn columns(first: &str) -> Vec<Column> {
-    let figures = [("Median", 0), ("low", 0), ("high", 0)]
-        .map(|(name, priority)| Column::new(name, "us", priority));
-    let last =
-        [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
-    [Column::new(first, "", 0)].into_iter().chain(figures).chain(last).collect()
-}
-
 fn layer_table(language: Language, study: &Layers) -> Table {
-    let mut table =
-        Table::new(language, format!("layers {} {}", study.workload, study.jobs), columns("Layer"));
-    for row in &study.layers {
-        let name = language.sentence(&row.name);
-        let name = if row.over.is_empty() || ["transport", "tcp", "tls"].contains(&row.layer) {
-            name
-        } else {
-            format!("{name} ({})", language.phrase(row.over))
-        };
-        let cells = layer_cells(&mut table, row, name);
-        table.rows.push(cells);
-    }
+    let columns = columns("Layer", "Median", "us");
+    let name = format!("layers {} {}", study.workload, study.jobs);
+    let mut table = Table::declared(language, name, &columns);
+    study.layers.iter().for_each(|row| table.add_row(&columns, &layer_row(language, row)));
     table
 }
 
-fn layer_cells(table: &mut Table, row: &LayerRow, name: String) -> Vec<Cell> {
-    let why = || row.why.clone().unwrap_or_else(|| "not measured".into());
-    let shown = row.us.or(row.median_us);
-    let [us, low, high] = [shown, row.low_us, row.high_us]
-        .map(|value| table.figure(value.ok_or_else(why), FIGURE, row.verdict));
-    let verdict = if shown.is_some() { Cell::Verdict(row.verdict) } else { Cell::Empty };
-    vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), verdict]
+fn layer_row(language: Language, row: &LayerRow) -> StudyRow {
+    let name = language.sentence(&row.name);
+    let is_plain = row.over.is_empty() || ["transport", "tcp", "tls"].contains(&row.layer);
+    let name = if is_plain { name } else { format!("{name} ({})", language.phrase(row.over)) };
+    let value = row.us.or(row.median_us);
+    StudyRow {
+        names: vec![name],
+        value,
+        low: row.low_us,
+        high: row.high_us,
+        why: row.why.clone().unwrap_or_else(|| "not measured".into()),
+        digits: FIGURE,
+        blocks: row.blocks,
+        verdict: row.verdict,
+        shows_verdict: value.is_some(),
+    }
 }
 
 fn ways(language: Language, study: &Layers) -> Table {
-    let mut table =
-        Table::new(language, format!("ways {} {}", study.workload, study.jobs), columns("Way"));
-    for row in &study.ways {
-        let cells = way_cells(&mut table, row);
-        table.rows.push(cells);
-        let subject = language.sentence(&row.way.name());
-        table.remarks.extend(conditions(language, &subject, &row.conditions));
+    let columns = columns("Way", "Median", "us");
+    let name = format!("ways {} {}", study.workload, study.jobs);
+    let mut table = Table::declared(language, name, &columns);
+    for way in &study.ways {
+        let name = language.sentence(&way.way.name());
+        table.remarks.extend(conditions(language, &name, &way.conditions));
+        let (known, median) = (way.us.as_ref(), way.median_us);
+        let row = StudyRow::new(vec![name], known, median, way.blocks, way.verdict);
+        table.add_row(&columns, &row);
     }
     table
-}
-
-fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
-    let figure = OfBlocks { known: row.us.as_ref(), median: row.median_us };
-    let [us, low, high, verdict] =
-        median_cells(table, figure, &too_few(row.blocks), FIGURE, row.verdict);
-    let name = table.language.sentence(&row.way.name());
-    vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), verdict]
 }
 
 /// A way as programs read it.

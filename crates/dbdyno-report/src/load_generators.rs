@@ -2,72 +2,96 @@
 
 use super::Language;
 use super::columns::RATE;
-use super::document::{Cell, Column, Digits, Table};
+use super::document::{Cell, Declared, Digits, Table};
 use dbdyno_core::model::{DriverFigures, Sentence, Test, WorkerResult};
 
-const HEADS: [(&str, &str); 9] = [
-    ("Load machine", ""),
-    ("Jobs", ""),
-    ("Ops", ""),
-    ("Ready after", "s"),
-    ("Memory", "kB/session"),
-    ("CPU used", "% of one"),
-    ("Late", "ms"),
-    ("Clock offset", "ms"),
-    ("Round trip", "ms"),
-];
+/// A load generator: the coordinator, which has no clock of another machine, or a worker.
+struct GeneratorRow<'a> {
+    name: String,
+    jobs: u32,
+    ops: u64,
+    driver: Option<&'a DriverFigures>,
+    has_sessions: bool,
+    worker: Option<&'a WorkerResult>,
+}
 
 /// Each load generator of a test, its coordinator first; no rows where that is not known.
 pub fn of_test(language: Language, test: &Test) -> Table {
-    let mut table =
-        Table::new(language, "load machines", HEADS.map(|(head, unit)| Column::new(head, unit, 0)));
+    let columns = generator_columns();
+    let mut table = Table::declared(language, "load machines", &columns);
     let Some(result) = test.measured() else { return table };
     if let Some(driver) = &result.driver {
         let is_alone = result.workers.is_empty();
-        let name = language.phrase(if is_alone { "this one" } else { "coordinator" });
         let (jobs, ops) = if is_alone { (result.jobs, result.window.ops) } else { (0, 0) };
-        let first = [Cell::text(name), Cell::count(jobs), whole(ops)];
-        let clock = [Cell::Empty, Cell::Empty, Cell::Empty];
-        let taken = taken(&mut table, Some(driver), is_alone);
-        table.rows.push(first.into_iter().chain(taken).chain(clock).collect());
+        let row = GeneratorRow {
+            name: language.phrase(if is_alone { "this one" } else { "coordinator" }),
+            jobs,
+            ops,
+            driver: Some(driver),
+            has_sessions: is_alone,
+            worker: None,
+        };
+        table.add_row(&columns, &row);
     }
     for worker in &result.workers {
-        let first = [Cell::text(&worker.name), Cell::count(worker.jobs), whole(worker.ops)];
-        let taken = taken(&mut table, worker.driver.as_ref(), true);
-        table.rows.push(first.into_iter().chain(taken).chain(clock(worker)).collect());
+        let row = GeneratorRow {
+            name: worker.name.clone(),
+            jobs: worker.jobs,
+            ops: worker.ops,
+            driver: worker.driver.as_ref(),
+            has_sessions: true,
+            worker: Some(worker),
+        };
+        table.add_row(&columns, &row);
     }
     table
 }
 
-fn whole(value: u64) -> Cell {
-    Cell::Number { value: value as f64, digits: Digits::Decimals(0), verdict: None }
-}
-
-fn plain(value: f64) -> Cell {
-    Cell::Number { value, digits: RATE, verdict: None }
-}
-
-/// Resources used on a machine.
-fn taken(table: &mut Table, driver: Option<&DriverFigures>, has_sessions: bool) -> [Cell; 3] {
-    let bytes = driver.and_then(|driver| driver.memory_bytes_per_session);
-    let mut known = |value: Option<f64>, why: &'static str| {
-        table.unjudged(value.ok_or_else(|| Sentence::new(why)))
-    };
+fn generator_columns<'a>() -> [Declared<GeneratorRow<'a>>; 9] {
     [
-        known(driver.map(|driver| driver.connect_s), "not measured"),
-        match has_sessions {
-            true => known(
-                bytes.map(|bytes| bytes / 1e3),
-                "fewer jobs than in a test before, or not known here",
-            ),
-            false => Cell::Empty,
-        },
-        known(driver.map(|driver| 100.0 * driver.processors), "not measured"),
+        Declared::new("Load machine", "", 0, |row, _| Cell::text(&row.name)),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count(row.jobs)),
+        Declared::new("Ops", "", 0, |row, _| Cell::Number {
+            value: row.ops as f64,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        }),
+        Declared::new("Ready after", "s", 0, |row, table| {
+            known_cell(table, row.driver.map(|driver| driver.connect_s), "not measured")
+        }),
+        Declared::new("Memory", "kB/session", 0, |row, table| {
+            if !row.has_sessions {
+                return Cell::Empty;
+            }
+            let bytes = row.driver.and_then(|driver| driver.memory_bytes_per_session);
+            let why = "fewer jobs than in a test before, or not known here";
+            known_cell(table, bytes.map(|bytes| bytes / 1e3), why)
+        }),
+        Declared::new("CPU used", "% of one", 0, |row, table| {
+            let used_pct = row.driver.map(|driver| 100.0 * driver.processors);
+            known_cell(table, used_pct, "not measured")
+        }),
+        Declared::new("Late", "ms", 0, |row, _| ms_cell(row.worker.map(|worker| worker.late_s))),
+        Declared::new("Clock offset", "ms", 0, |row, _| {
+            ms_cell(row.worker.map(|worker| worker.clock_offset_s))
+        }),
+        Declared::new("Round trip", "ms", 0, |row, _| {
+            ms_cell(row.worker.map(|worker| worker.round_trip_s))
+        }),
     ]
 }
 
-fn clock(worker: &WorkerResult) -> [Cell; 3] {
-    [worker.late_s, worker.clock_offset_s, worker.round_trip_s].map(|s| plain(1e3 * s))
+fn known_cell(table: &mut Table, value: Option<f64>, why: &'static str) -> Cell {
+    table.unjudged(value.ok_or_else(|| Sentence::new(why)))
+}
+
+/// A time of a worker in ms; empty for the coordinator.
+fn ms_cell(time_s: Option<f64>) -> Cell {
+    time_s.map_or(Cell::Empty, |time_s| Cell::Number {
+        value: 1e3 * time_s,
+        digits: RATE,
+        verdict: None,
+    })
 }
 
 #[cfg(test)]

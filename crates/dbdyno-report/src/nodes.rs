@@ -2,11 +2,11 @@
 //! in a test.
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
-use dbdyno_core::model::{RunRecord, Status, Test};
+use dbdyno_core::model::{NodeResult, RunRecord, Status, Test};
 
 /// `report nodes`.
 pub struct NodesReport;
@@ -83,86 +83,101 @@ fn links(language: Language, run: &RunRecord) -> Option<(String, String)> {
 }
 
 fn scaling(language: Language, found: &[NodeScaling]) -> Table {
-    let heads = [
-        ("Workload", ""),
-        ("Nodes", ""),
-        ("Jobs", ""),
-        ("Rate", "ops/s"),
-        ("Scaling", "x"),
-        ("Scaling +-", "x"),
-    ];
-    let columns =
-        heads.iter().chain(&[("Cluster tax", "x")]).map(|(head, unit)| Column::new(*head, unit, 0));
-    let mut table = Table::new(language, "node scaling", columns);
-    for line in found {
-        let number = |value, digits, status| Cell::Number { value, digits, verdict: Some(status) };
-        let mut known = |value: Option<(f64, Status)>, why: &'static str| match value {
-            Some((value, status)) => number(value, Digits::Decimals(3), status),
-            None => table.unknown(why),
-        };
-        let judged = |value: Option<f64>| value.map(|value| (value, line.status));
-        let cells = [
-            known(judged(line.scaling), "no test on one node"),
-            known(judged(line.half_width), "one node, or no interval"),
-            known(line.tax, "no commits, or no test on one node with as many jobs per node"),
-        ];
-        let rate = number(line.ops_per_s, RATE, line.status);
-        let first =
-            [Cell::text(&line.label), Cell::count(line.nodes), Cell::count(line.jobs), rate];
-        table.rows.push(first.into_iter().chain(cells).collect());
-    }
+    let columns = scaling_columns();
+    let mut table = Table::declared(language, "node scaling", &columns);
+    found.iter().for_each(|line| table.add_row(&columns, line));
     table
+}
+
+fn scaling_columns() -> [Declared<NodeScaling>; 7] {
+    [
+        Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
+        Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
+        Declared::new("Jobs", "", 0, |line, _| Cell::count(line.jobs)),
+        Declared::new("Rate", "ops/s", 0, |line, _| Cell::Number {
+            value: line.ops_per_s,
+            digits: RATE,
+            verdict: Some(line.status),
+        }),
+        Declared::new("Scaling", "x", 0, |line, table| {
+            ratio_cell(table, line.scaling.map(|ratio| (ratio, line.status)), "no test on one node")
+        }),
+        Declared::new("Scaling +-", "x", 0, |line, table| {
+            let half_width = line.half_width.map(|half_width| (half_width, line.status));
+            ratio_cell(table, half_width, "one node, or no interval")
+        }),
+        Declared::new("Cluster tax", "x", 0, |line, table| {
+            let why = "no commits, or no test on one node with as many jobs per node";
+            ratio_cell(table, line.tax, why)
+        }),
+    ]
+}
+
+fn ratio_cell(table: &mut Table, known: Option<(f64, Status)>, why: &'static str) -> Cell {
+    match known {
+        Some((value, status)) => {
+            Cell::Number { value, digits: Digits::Decimals(3), verdict: Some(status) }
+        }
+        None => table.unknown(why),
+    }
+}
+
+/// A node in a window of this length.
+struct NodeRow<'a> {
+    node: &'a NodeResult,
+    window_s: f64,
 }
 
 /// Each node of a test on a cluster; no rows of any other.
 pub fn of_test(language: Language, test: &Test) -> Table {
-    let heads = [
-        ("Node", ""),
-        ("Jobs", ""),
-        ("Ops", ""),
-        ("Rate", "ops/s"),
-        ("Lag", "s"),
-        ("Flow control", "%"),
-    ];
-    let columns = heads
-        .iter()
-        .chain(&[("CPU", "%"), ("State", "")])
-        .map(|(head, unit)| Column::new(*head, unit, 0));
-    let mut table = Table::new(language, "nodes", columns);
+    let columns = node_columns();
+    let mut table = Table::declared(language, "nodes", &columns);
     let Some(result) = test.measured() else { return table };
     for node in &result.node_figures {
-        let number = |value, digits| Cell::Number { value, digits, verdict: None };
-        let mut known = |value: Option<f64>, why: &'static str| match value {
-            Some(value) => number(value, Digits::Decimals(3)),
-            None => table.unknown(why),
-        };
-        let lag = known(node.lag_s, "not a replica");
-        let paused = known(
-            paused_share(node, result.window_s).map(|share| 100.0 * share),
-            "not a node of Galera",
-        );
-        let busy = cpu::busy_pct(&node.window_counters).ok();
-        let busy = known(busy, "the node's host is not observed (--host-metrics)");
-        let state = if node.lost {
-            "lost"
-        } else if node.missing {
-            "missing"
-        } else {
-            "there"
-        };
-        let (ops, rate) =
-            (number(node.ops as f64, Digits::Decimals(0)), number(node.ops_per_s, RATE));
-        let state = Cell::text(language.phrase(state));
-        table.rows.push(vec![
-            Cell::text(&node.name),
-            Cell::count(node.jobs),
-            ops,
-            rate,
-            lag,
-            paused,
-            busy,
-            state,
-        ]);
+        table.add_row(&columns, &NodeRow { node, window_s: result.window_s });
     }
     table
+}
+
+fn node_columns<'a>() -> [Declared<NodeRow<'a>>; 8] {
+    [
+        Declared::new("Node", "", 0, |row, _| Cell::text(&row.node.name)),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count(row.node.jobs)),
+        Declared::new("Ops", "", 0, |row, _| Cell::Number {
+            value: row.node.ops as f64,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        }),
+        Declared::new("Rate", "ops/s", 0, |row, _| Cell::Number {
+            value: row.node.ops_per_s,
+            digits: RATE,
+            verdict: None,
+        }),
+        Declared::new("Lag", "s", 0, |row, table| {
+            known_cell(table, row.node.lag_s, "not a replica")
+        }),
+        Declared::new("Flow control", "%", 0, |row, table| {
+            let paused_pct = paused_share(row.node, row.window_s).map(|share| 100.0 * share);
+            known_cell(table, paused_pct, "not a node of Galera")
+        }),
+        Declared::new("CPU", "%", 0, |row, table| {
+            let busy_pct = cpu::busy_pct(&row.node.window_counters).ok();
+            known_cell(table, busy_pct, "the node's host is not observed (--host-metrics)")
+        }),
+        Declared::new("State", "", 0, |row, table| {
+            let state = match (row.node.lost, row.node.missing) {
+                (true, _) => "lost",
+                (false, true) => "missing",
+                (false, false) => "there",
+            };
+            Cell::text(table.language.phrase(state))
+        }),
+    ]
+}
+
+fn known_cell(table: &mut Table, value: Option<f64>, why: &'static str) -> Cell {
+    match value {
+        Some(value) => Cell::Number { value, digits: Digits::Decimals(3), verdict: None },
+        None => table.unknown(why),
+    }
 }

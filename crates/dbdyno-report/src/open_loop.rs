@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::columns::{RATE, no_percentile};
-use super::document::{Block, Cell, Column, Table};
+use super::document::{Block, Cell, Declared, Table};
 use super::{Language, RunTests, lowered, test_charts};
 use dbdyno_core::analysis::ab_test::Counted;
 use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, Tried};
 use dbdyno_core::model::{
-    OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Status, Test, TestResult,
-    params, without_schedule,
+    OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Sentence, Status, Test,
+    TestResult, params, without_schedule,
 };
 
 const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are \
@@ -21,15 +21,12 @@ const ABOUT: &str = "Open loop: ops start when they are due, whether or not the 
 
 /// The answers of searches, and a line per test; none without any.
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
-    let mut table = Table::new(language, "open loop", columns());
+    let columns = test_columns();
+    let mut table = Table::declared(language, "open loop", &columns);
     for test in &data.tests {
-        let Some((result, open)) =
-            test.measured().and_then(|result| Some((result, result.open.as_ref()?)))
-        else {
-            continue;
-        };
-        let row = row(&mut table, test, result, open);
-        table.rows.push(row);
+        let Some(result) = test.measured() else { continue };
+        let Some(open) = &result.open else { continue };
+        table.add_row(&columns, &TestRow { test, result, open });
     }
     if table.rows.is_empty() {
         return None;
@@ -47,44 +44,66 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
 /// The two rates between which the highest one lies that meets each SLO; those of disturbed trials
 /// with their mark.
 fn rates(language: Language, answers: &[Answer<'_>]) -> Table {
-    let columns = [
-        ("Workload", ""),
-        ("Jobs", ""),
-        ("SLO", ""),
-        ("Met at", "ops/s"),
-        ("Met in", ""),
-        ("Missed at", "ops/s"),
-        ("Missed in", ""),
-        ("Verdict", ""),
-    ];
-    let columns = columns.map(|(name, unit)| Column::new(name, unit, 0));
-    let mut table = Table::new(language, "highest rates that meet an SLO", columns);
-    for answer in answers {
-        let settled = |rate: Option<(f64, u32)>| rate.map(|(per_s, times)| (per_s, times, times));
-        let [met, missed] = match &answer.measured {
-            Some(bracket) => [
-                bracket.met.map(|tried| (tried.per_s, tried.met, tried.trials)),
-                bracket.missed.map(|tried| (tried.per_s, tried.missed(), tried.trials)),
-            ],
-            None => [settled(answer.kept), settled(answer.broken)],
-        };
-        let mut row = vec![
-            Cell::text(label(answer.test)),
-            Cell::count(answer.test.jobs),
-            Cell::text(answer.promise.to_string()),
-        ];
-        for rate in [met, missed] {
-            let per_s = rate.map(|(per_s, ..)| per_s).ok_or_else(|| "no rate settles it".into());
-            row.push(table.figure(per_s, RATE, answer.status));
-            row.push(rate.map_or(Cell::Empty, |(_, times, trials)| {
-                Cell::text(of_trials(language, times, trials))
-            }));
-        }
-        let is_open = met.is_none() && missed.is_none();
-        row.push(if is_open { Cell::Empty } else { Cell::Verdict(answer.status) });
-        table.rows.push(row);
-    }
+    let columns = rate_columns();
+    let mut table = Table::declared(language, "highest rates that meet an SLO", &columns);
+    answers.iter().for_each(|answer| table.add_row(&columns, answer));
     table
+}
+
+fn rate_columns<'a>() -> [Declared<Answer<'a>>; 8] {
+    [
+        Declared::new("Workload", "", 0, |answer, _| Cell::text(label(answer.test))),
+        Declared::new("Jobs", "", 0, |answer, _| Cell::count(answer.test.jobs)),
+        Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.promise.to_string())),
+        Declared::new("Met at", "ops/s", 0, |answer, table| {
+            rate_cell(table, met(answer), answer.status)
+        }),
+        Declared::new("Met in", "", 0, |answer, table| trials_cell(table, met(answer))),
+        Declared::new("Missed at", "ops/s", 0, |answer, table| {
+            rate_cell(table, missed(answer), answer.status)
+        }),
+        Declared::new("Missed in", "", 0, |answer, table| trials_cell(table, missed(answer))),
+        Declared::new("Verdict", "", 0, |answer, _| {
+            let is_open = met(answer).is_none() && missed(answer).is_none();
+            if is_open { Cell::Empty } else { Cell::Verdict(answer.status) }
+        }),
+    ]
+}
+
+/// A rate of a search, and the trials with this outcome.
+#[derive(Clone, Copy)]
+struct SearchedRate {
+    per_s: f64,
+    times: u32,
+    trials: u32,
+}
+
+/// A rate at which all trials had the same outcome.
+fn settled(known: Option<(f64, u32)>) -> Option<SearchedRate> {
+    known.map(|(per_s, times)| SearchedRate { per_s, times, trials: times })
+}
+
+/// The highest rate that meets the SLO.
+fn met(answer: &Answer<'_>) -> Option<SearchedRate> {
+    let Some(bracket) = &answer.measured else { return settled(answer.kept) };
+    let tried = bracket.met.as_ref()?;
+    Some(SearchedRate { per_s: tried.per_s, times: tried.met, trials: tried.trials })
+}
+
+/// The lowest rate that misses it.
+fn missed(answer: &Answer<'_>) -> Option<SearchedRate> {
+    let Some(bracket) = &answer.measured else { return settled(answer.broken) };
+    let tried = bracket.missed.as_ref()?;
+    Some(SearchedRate { per_s: tried.per_s, times: tried.missed(), trials: tried.trials })
+}
+
+fn rate_cell(table: &mut Table, rate: Option<SearchedRate>, status: Status) -> Cell {
+    let per_s = rate.map(|rate| rate.per_s).ok_or_else(|| "no rate settles it".into());
+    table.figure(per_s, RATE, status)
+}
+
+fn trials_cell(table: &Table, rate: Option<SearchedRate>) -> Cell {
+    rate.map_or(Cell::Empty, |rate| Cell::text(of_trials(table.language, rate.times, rate.trials)))
 }
 
 /// `3 of 5`.
@@ -111,30 +130,13 @@ const PHASES: &str = "Load over time: each phase is reported separately. Respons
 
 /// A line for each phase of loads over time.
 pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
-    let columns = [
-        ("Test", "", 1),
-        ("Workload", "", 0),
-        ("Phase", "", 0),
-        ("Offered", "ops/s", 1),
-        ("Done", "ops/s", 0),
-        ("Response p50", "ms", 2),
-        ("Response p99", "ms", 0),
-        ("Response max", "ms", 3),
-        ("Waiting at its end", "ops", 1),
-        ("Recovery", "s", 0),
-        ("Verdict", "", 0),
-    ];
-    let columns: Vec<Column> = columns
-        .into_iter()
-        .map(|(name, unit, priority)| Column::new(name, unit, priority))
-        .collect();
-    let mut table = Table::new(language, "phases", columns);
+    let columns = phase_columns();
+    let mut table = Table::declared(language, "phases", &columns);
     for test in tests {
         let Some(result) = test.measured() else { continue };
         let phases = result.open.iter().flat_map(|open| &open.phases);
         for (number, figures) in (1_usize..).zip(phases) {
-            let row = phase_row(&mut table, test, result, figures);
-            table.rows.push(row);
+            table.add_row(&columns, &PhaseRow { test, result, figures });
             table.remarks.extend(undone(language, test, number, figures));
         }
     }
@@ -168,74 +170,106 @@ fn phase_status(result: &TestResult, figures: &PhaseResult) -> Status {
     others.map(|reason| reason.status).fold(own, Status::max)
 }
 
-fn phase_row(
-    table: &mut Table,
-    test: &Test,
-    result: &TestResult,
-    figures: &PhaseResult,
-) -> Vec<Cell> {
-    let status = phase_status(result, figures);
-    let response = &figures.response;
-    let ms = |us: Option<f64>| us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into());
-    let cells = [
-        Ok(figures.due / (figures.to_s - figures.from_s)),
-        Ok(figures.ops_per_s),
-        ms(response.p50_us),
-        ms(response.p99_us),
-        ms(response.max_us),
-        Ok(figures.behind.round()),
-        figures.recovery_s.ok_or_else(|| "the window ended before the jobs had caught up".into()),
-    ];
-    let mut row = vec![
-        Cell::count(test.seq()),
-        Cell::text(label(result)),
-        Cell::text(figures.phase.to_string()),
-    ];
-    row.extend(cells.map(|cell| table.figure(cell, RATE, status)));
-    row.push(Cell::Verdict(status));
-    row
+/// A phase of a load over time.
+struct PhaseRow<'a> {
+    test: &'a Test,
+    result: &'a TestResult,
+    figures: &'a PhaseResult,
 }
 
-fn columns() -> Vec<Column> {
-    let columns = [
-        ("Test", "", 1),
-        ("Workload", "", 0),
-        ("Jobs", "", 0),
-        ("Offered", "ops/s", 0),
-        ("Done", "ops/s", 0),
-        ("Response p50", "ms", 2),
-        ("Response p95", "ms", 4),
-        ("Response p99", "ms", 0),
-        ("Response max", "ms", 3),
-        ("Service p99", "ms", 1),
-        ("Service max", "ms", 5),
-        ("Verdict", "", 0),
-    ];
-    columns.into_iter().map(|(name, unit, priority)| Column::new(name, unit, priority)).collect()
+impl PhaseRow<'_> {
+    fn cell(&self, table: &mut Table, value: Result<f64, Sentence>) -> Cell {
+        table.figure(value, RATE, phase_status(self.result, self.figures))
+    }
+
+    fn ms_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        self.cell(table, ms(self.test, us))
+    }
 }
 
-fn row(table: &mut Table, test: &Test, result: &TestResult, open: &OpenLoop) -> Vec<Cell> {
-    let status = test.status();
-    let mut row =
-        vec![Cell::count(test.seq()), Cell::text(label(result)), Cell::count(result.jobs)];
-    for per_s in [open.offer.per_s, result.ops_per_s] {
-        row.push(table.figure(Ok(per_s), RATE, status));
+/// A time in ms, or why the test has none.
+fn ms(test: &Test, us: Option<f64>) -> Result<f64, Sentence> {
+    us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into())
+}
+
+fn phase_columns<'a>() -> [Declared<PhaseRow<'a>>; 11] {
+    [
+        Declared::new("Test", "", 1, |row, _| Cell::count(row.test.seq())),
+        Declared::new("Workload", "", 0, |row, _| Cell::text(label(row.result))),
+        Declared::new("Phase", "", 0, |row, _| Cell::text(row.figures.phase.to_string())),
+        Declared::new("Offered", "ops/s", 1, |row, table| {
+            let figures = row.figures;
+            row.cell(table, Ok(figures.due / (figures.to_s - figures.from_s)))
+        }),
+        Declared::new("Done", "ops/s", 0, |row, table| row.cell(table, Ok(row.figures.ops_per_s))),
+        Declared::new("Response p50", "ms", 2, |row, table| {
+            row.ms_cell(table, row.figures.response.p50_us)
+        }),
+        Declared::new("Response p99", "ms", 0, |row, table| {
+            row.ms_cell(table, row.figures.response.p99_us)
+        }),
+        Declared::new("Response max", "ms", 3, |row, table| {
+            row.ms_cell(table, row.figures.response.max_us)
+        }),
+        Declared::new("Waiting at its end", "ops", 1, |row, table| {
+            row.cell(table, Ok(row.figures.behind.round()))
+        }),
+        Declared::new("Recovery", "s", 0, |row, table| {
+            let why = || "the window ended before the jobs had caught up".into();
+            row.cell(table, row.figures.recovery_s.ok_or_else(why))
+        }),
+        Declared::new("Verdict", "", 0, |row, _| {
+            Cell::Verdict(phase_status(row.result, row.figures))
+        }),
+    ]
+}
+
+/// A test of an open loop.
+struct TestRow<'a> {
+    test: &'a Test,
+    result: &'a TestResult,
+    open: &'a OpenLoop,
+}
+
+impl TestRow<'_> {
+    fn cell(&self, table: &mut Table, value: Result<f64, Sentence>) -> Cell {
+        table.figure(value, RATE, self.test.status())
     }
-    let (response, service) = (&open.response, &result.latency);
-    let times = [
-        response.p50_us,
-        response.p95_us,
-        response.p99_us,
-        response.max_us,
-        service.p99_us,
-        service.max_us,
-    ];
-    for us in times {
-        let ms = us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into());
-        row.push(table.figure(ms, RATE, status));
+
+    fn ms_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        self.cell(table, ms(self.test, us))
     }
-    row.push(Cell::Verdict(status));
-    row
+}
+
+fn test_columns<'a>() -> [Declared<TestRow<'a>>; 12] {
+    [
+        Declared::new("Test", "", 1, |row, _| Cell::count(row.test.seq())),
+        Declared::new("Workload", "", 0, |row, _| Cell::text(label(row.result))),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count(row.result.jobs)),
+        Declared::new("Offered", "ops/s", 0, |row, table| {
+            row.cell(table, Ok(row.open.offer.per_s))
+        }),
+        Declared::new("Done", "ops/s", 0, |row, table| row.cell(table, Ok(row.result.ops_per_s))),
+        Declared::new("Response p50", "ms", 2, |row, table| {
+            row.ms_cell(table, row.open.response.p50_us)
+        }),
+        Declared::new("Response p95", "ms", 4, |row, table| {
+            row.ms_cell(table, row.open.response.p95_us)
+        }),
+        Declared::new("Response p99", "ms", 0, |row, table| {
+            row.ms_cell(table, row.open.response.p99_us)
+        }),
+        Declared::new("Response max", "ms", 3, |row, table| {
+            row.ms_cell(table, row.open.response.max_us)
+        }),
+        Declared::new("Service p99", "ms", 1, |row, table| {
+            row.ms_cell(table, row.result.latency.p99_us)
+        }),
+        Declared::new("Service max", "ms", 5, |row, table| {
+            row.ms_cell(table, row.result.latency.max_us)
+        }),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.test.status())),
+    ]
 }
 
 /// The workload with its own parameters that are not defaults.

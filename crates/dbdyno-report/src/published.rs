@@ -1,8 +1,8 @@
 //! Every printed figure of published runs, one line each: what the reports are made from, with the
 //! notes of the source.
 
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Language, Report, RunTests, page};
+use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
+use super::{Input, Report, RunTests, page};
 use dbdyno_core::analysis::published;
 use dbdyno_core::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
@@ -34,37 +34,17 @@ impl Report for PointsReport {
     }
 }
 
-/// Name and priority of the columns.
-const COLUMNS: &[(&str, u8)] = &[
-    ("Platform", 5),
-    ("GB", 7),
-    ("Test", 6),
-    ("Code", 0),
-    ("Workload", 4),
-    ("Parameters", 8),
-    ("Kind", 1),
-    ("Nodes", 9),
-    ("Jobs", 0),
-    ("Threads", 9),
-    ("Metric", 0),
-    ("Value", 0),
-    ("Unit", 0),
-    ("KPM", 6),
-    ("Note", 3),
-    ("Verdict", 0),
-];
-
 fn section(input: &Input, data: &RunTests) -> Section {
     let language = input.language;
     let unnamed = || language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
     let name = data.run.name.clone().unwrap_or_else(unnamed);
     let published = data.tests.iter().filter_map(Test::published);
-    let columns = COLUMNS.iter().map(|&(name, priority)| Column::new(name, "", priority));
-    let mut table = Table::new(language, format!("points {name}"), columns);
+    let columns = figure_columns();
+    let mut table = Table::declared(language, format!("points {name}"), &columns);
     for test in published {
-        table
-            .rows
-            .extend(test.published.figures.iter().map(|figure| line(language, data, test, figure)));
+        for figure in &test.published.figures {
+            table.add_row(&columns, &FigureRow { data, test, figure });
+        }
     }
     let empty = match data.run.kind {
         RunKind::Published => "This publication has no figure.",
@@ -77,42 +57,63 @@ fn section(input: &Input, data: &RunTests) -> Section {
     Section { title: name, blocks }
 }
 
-fn line(
-    language: Language,
-    data: &RunTests,
-    test: &PublishedTest,
-    figure: &PublishedFigure,
-) -> Vec<Cell> {
-    let published = &test.published;
-    let platform =
-        data.run.provenance.as_ref().map_or("", |provenance| provenance.platform.as_str());
-    let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
-    let status = verdict(test, figure, is_kpm);
-    vec![
-        Cell::text(platform),
-        data.run.size_gb.map_or(Cell::Empty, |value| Cell::Number {
-            value,
-            digits: as_printed(value),
-            verdict: None,
+/// A printed figure of a test.
+struct FigureRow<'a> {
+    data: &'a RunTests,
+    test: &'a PublishedTest,
+    figure: &'a PublishedFigure,
+}
+
+impl FigureRow<'_> {
+    fn is_kpm(&self) -> bool {
+        self.test.published.kpm.as_ref() == Some(&self.figure.metric)
+    }
+
+    fn status(&self) -> Status {
+        verdict(self.test, self.figure, self.is_kpm())
+    }
+
+    fn platform(&self) -> &str {
+        let provenance = self.data.run.provenance.as_ref();
+        provenance.map_or("", |provenance| provenance.platform.as_str())
+    }
+}
+
+fn figure_columns<'a>() -> [Declared<FigureRow<'a>>; 16] {
+    [
+        Declared::new("Platform", "", 5, |row, _| Cell::text(row.platform())),
+        Declared::new("GB", "", 7, |row, _| {
+            row.data.run.size_gb.map_or(Cell::Empty, |value| Cell::Number {
+                value,
+                digits: as_printed(value),
+                verdict: None,
+            })
         }),
-        Cell::count(test.seq),
-        Cell::text(&published.code),
-        Cell::text(&test.workload),
-        Cell::text(params::assignments(&test.params, ",")),
-        Cell::text(language.phrase(published.kind.name())),
-        Cell::count_if_known(published.nodes),
-        Cell::count_if_known(published.jobs),
-        Cell::count_if_known(published.threads),
-        Cell::text(&figure.metric),
-        Cell::Number {
-            value: figure.value,
-            digits: as_printed(figure.value),
-            verdict: Some(status),
-        },
-        Cell::text(&figure.unit),
-        Cell::text(if is_kpm { language.phrase("yes") } else { String::new() }),
-        Cell::text(&figure.note),
-        Cell::Verdict(status),
+        Declared::new("Test", "", 6, |row, _| Cell::count(row.test.seq)),
+        Declared::new("Code", "", 0, |row, _| Cell::text(&row.test.published.code)),
+        Declared::new("Workload", "", 4, |row, _| Cell::text(&row.test.workload)),
+        Declared::new("Parameters", "", 8, |row, _| {
+            Cell::text(params::assignments(&row.test.params, ","))
+        }),
+        Declared::new("Kind", "", 1, |row, table| {
+            Cell::text(table.language.phrase(row.test.published.kind.name()))
+        }),
+        Declared::new("Nodes", "", 9, |row, _| Cell::count_if_known(row.test.published.nodes)),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count_if_known(row.test.published.jobs)),
+        Declared::new("Threads", "", 9, |row, _| Cell::count_if_known(row.test.published.threads)),
+        Declared::new("Metric", "", 0, |row, _| Cell::text(&row.figure.metric)),
+        Declared::new("Value", "", 0, |row, _| Cell::Number {
+            value: row.figure.value,
+            digits: as_printed(row.figure.value),
+            verdict: Some(row.status()),
+        }),
+        Declared::new("Unit", "", 0, |row, _| Cell::text(&row.figure.unit)),
+        Declared::new("KPM", "", 6, |row, table| {
+            let yes = || table.language.phrase("yes");
+            Cell::text(if row.is_kpm() { yes() } else { String::new() })
+        }),
+        Declared::new("Note", "", 3, |row, _| Cell::text(&row.figure.note)),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.status())),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Input;
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Section, Table};
+use super::document::{Block, Cell, Declared, Section, Table};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
 
@@ -59,12 +59,14 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     let (accepted, refused): (Vec<_>, Vec<_>) = tests.into_iter().partition(Stored::is_accepted);
     let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
     let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
-    let mut table = Table::new(language, "stores", columns());
-    for (rows, columns) in pairs
-        .filter(|(rows, columns)| rows.run.data_set_id.is_some() && rows.work() == columns.work())
-    {
-        let row = row(&mut table, rows, columns);
-        table.rows.extend(row);
+    let columns = pair_columns();
+    let mut table = Table::declared(language, "stores", &columns);
+    let has_data_set = |stored: &Stored<'_>| stored.run.data_set_id.is_some();
+    for (by_rows, by_columns) in pairs {
+        if has_data_set(by_rows) && by_rows.work() == by_columns.work() {
+            let pair = StorePair::new(by_rows, by_columns);
+            pair.iter().for_each(|pair| table.add_row(&columns, pair));
+        }
     }
     if table.rows.is_empty() {
         return None;
@@ -90,38 +92,48 @@ fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
     input.runs.iter().zip(platforms).flat_map(of_run).collect()
 }
 
-fn columns() -> Vec<Column> {
-    let columns = [
-        ("Workload", "", 0),
-        ("Jobs", "", 0),
-        ("Row store", "", 2),
-        ("Rows", "", 0),
-        ("Column store", "", 2),
-        ("Columns", "", 0),
-        ("Unit", "", 1),
-        ("Ratio", "", 0),
-    ];
-    columns.map(|(name, unit, priority)| Column::new(name, unit, priority)).into()
+/// The same work on a row and on a column store.
+struct StorePair<'a> {
+    by_rows: &'a Stored<'a>,
+    by_columns: &'a Stored<'a>,
+    unit: &'a str,
+    row_value: f64,
+    column_value: f64,
+    /// Above 1 the column store is better.
+    ratio: f64,
 }
 
-/// A pair of accepted tests; none of others.
-fn row(table: &mut Table, rows: &Stored<'_>, columns: &Stored<'_>) -> Option<Vec<Cell>> {
-    let ((kpm, by_rows), (_, by_columns)) = (rows.figure()?, columns.figure()?);
-    let ratio = match kpm.better {
-        Better::Higher => by_columns / by_rows,
-        Better::Lower => by_rows / by_columns,
-    };
-    let mut figure = |value: f64, status| table.figure(Ok(value), RATE, status);
-    Some(vec![
-        Cell::text(work_name(rows.test)),
-        Cell::count_if_known(rows.test.jobs()),
-        Cell::text(rows.platform),
-        figure(by_rows, rows.test.status()),
-        Cell::text(columns.platform),
-        figure(by_columns, columns.test.status()),
-        Cell::text(&kpm.unit),
-        figure(ratio, rows.test.status().max(columns.test.status())),
-    ])
+impl<'a> StorePair<'a> {
+    /// A pair of accepted tests; none of others.
+    fn new(by_rows: &'a Stored<'a>, by_columns: &'a Stored<'a>) -> Option<StorePair<'a>> {
+        let ((kpm, row_value), (_, column_value)) = (by_rows.figure()?, by_columns.figure()?);
+        let ratio = match kpm.better {
+            Better::Higher => column_value / row_value,
+            Better::Lower => row_value / column_value,
+        };
+        let unit = kpm.unit.as_str();
+        Some(StorePair { by_rows, by_columns, unit, row_value, column_value, ratio })
+    }
+}
+
+fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 8] {
+    [
+        Declared::new("Workload", "", 0, |pair, _| Cell::text(work_name(pair.by_rows.test))),
+        Declared::new("Jobs", "", 0, |pair, _| Cell::count_if_known(pair.by_rows.test.jobs())),
+        Declared::new("Row store", "", 2, |pair, _| Cell::text(pair.by_rows.platform)),
+        Declared::new("Rows", "", 0, |pair, table| {
+            table.figure(Ok(pair.row_value), RATE, pair.by_rows.test.status())
+        }),
+        Declared::new("Column store", "", 2, |pair, _| Cell::text(pair.by_columns.platform)),
+        Declared::new("Columns", "", 0, |pair, table| {
+            table.figure(Ok(pair.column_value), RATE, pair.by_columns.test.status())
+        }),
+        Declared::new("Unit", "", 1, |pair, _| Cell::text(pair.unit)),
+        Declared::new("Ratio", "", 0, |pair, table| {
+            let status = pair.by_rows.test.status().max(pair.by_columns.test.status());
+            table.figure(Ok(pair.ratio), RATE, status)
+        }),
+    ]
 }
 
 /// The workload with its parameters but for the store.

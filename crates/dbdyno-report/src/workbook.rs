@@ -1,7 +1,7 @@
 //! Everything about the runs for a spreadsheet: what the page has, and the raw seconds.
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Digits, Section, Table};
+use super::document::{Block, Cell, Declared, Digits, Section, Table};
 use super::page::{self, Limits};
 use super::{Document, Input, Report, compare, datasheet, heatmap};
 use dbdyno_core::model::{RunRecord, SeriesPoint, Test};
@@ -59,34 +59,18 @@ fn side_by_side(input: &Input, document: &mut Document) -> Table {
 /// opens in seconds.
 const MAX_ROWS: usize = 20_000;
 
-/// Name, unit, priority (see `Column`).
-const COLUMNS: &[(&str, &str, u8)] = &[
-    ("Run", "", 3),
-    ("Test", "", 1),
-    ("Workload", "", 0),
-    ("Jobs", "", 0),
-    ("Time", "s", 0),
-    ("In window", "", 2),
-    ("Ops", "ops/s", 0),
-    ("Units", "units/s", 5),
-    ("p50", "ms", 4),
-    ("p99", "ms", 3),
-    ("Errors", "", 6),
-];
-
 /// The section; none if no test has a series.
 fn series(input: &Input) -> Option<Section> {
-    let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
     let language = input.language;
-    let mut table = Table::new(language, "series", COLUMNS.iter().map(column));
+    let columns = point_columns();
+    let mut table = Table::declared(language, "series", &columns);
     let points = || {
         input
             .tests()
             .flat_map(|(run, test)| test.series().iter().map(move |point| (run, test, point)))
     };
     for (run, test, point) in points().take(MAX_ROWS) {
-        let row = row(&mut table, run, test, point);
-        table.rows.push(row);
+        table.add_row(&columns, &PointRow { run, test, point });
     }
     let left_out = points().count().saturating_sub(MAX_ROWS);
     if left_out > 0 {
@@ -96,28 +80,53 @@ fn series(input: &Input) -> Option<Section> {
         .then(|| Section::new(language, "Raw series", vec![Block::Table(table)]))
 }
 
-fn row(table: &mut Table, run: &RunRecord, test: &Test, point: &SeriesPoint) -> Vec<Cell> {
-    let number = |value: f64, digits| Cell::Number { value, digits, verdict: None };
-    let judged = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(test.status()) };
-    let mut percentile = |us: Option<f64>| match us {
-        Some(us) => judged(us / 1e3),
-        None => table.unknown("too few timed ops in this second"),
-    };
-    let (p50, p99) = (percentile(point.p50_us), percentile(point.p99_us));
-    let rate = |count: f64| {
-        if point.interval_s > 0.0 { judged(count / point.interval_s) } else { Cell::Empty }
-    };
-    vec![
-        Cell::text(run.id.to_string()),
-        Cell::count(test.seq()),
-        Cell::text(test.workload()),
-        Cell::count_if_known(test.jobs()),
-        number(point.t_s, Digits::Decimals(3)),
-        Cell::text(table.language.phrase(if point.in_window { "yes" } else { "no" })),
-        rate(point.ops),
-        rate(point.units),
-        p50,
-        p99,
-        number(point.errors as f64, Digits::Decimals(0)),
+/// A second of a test.
+struct PointRow<'a> {
+    run: &'a RunRecord,
+    test: &'a Test,
+    point: &'a SeriesPoint,
+}
+
+impl PointRow<'_> {
+    fn figure(&self, value: f64) -> Cell {
+        Cell::Number { value, digits: RATE, verdict: Some(self.test.status()) }
+    }
+
+    fn rate(&self, count: f64) -> Cell {
+        let interval_s = self.point.interval_s;
+        if interval_s > 0.0 { self.figure(count / interval_s) } else { Cell::Empty }
+    }
+
+    fn percentile(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        match us {
+            Some(us) => self.figure(us / 1e3),
+            None => table.unknown("too few timed ops in this second"),
+        }
+    }
+}
+
+fn point_columns<'a>() -> [Declared<PointRow<'a>>; 11] {
+    [
+        Declared::new("Run", "", 3, |row, _| Cell::text(row.run.id.to_string())),
+        Declared::new("Test", "", 1, |row, _| Cell::count(row.test.seq())),
+        Declared::new("Workload", "", 0, |row, _| Cell::text(row.test.workload())),
+        Declared::new("Jobs", "", 0, |row, _| Cell::count_if_known(row.test.jobs())),
+        Declared::new("Time", "s", 0, |row, _| Cell::Number {
+            value: row.point.t_s,
+            digits: Digits::Decimals(3),
+            verdict: None,
+        }),
+        Declared::new("In window", "", 2, |row, table| {
+            Cell::text(table.language.phrase(if row.point.in_window { "yes" } else { "no" }))
+        }),
+        Declared::new("Ops", "ops/s", 0, |row, _| row.rate(row.point.ops)),
+        Declared::new("Units", "units/s", 5, |row, _| row.rate(row.point.units)),
+        Declared::new("p50", "ms", 4, |row, table| row.percentile(table, row.point.p50_us)),
+        Declared::new("p99", "ms", 3, |row, table| row.percentile(table, row.point.p99_us)),
+        Declared::new("Errors", "", 6, |row, _| Cell::Number {
+            value: row.point.errors as f64,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        }),
     ]
 }

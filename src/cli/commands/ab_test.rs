@@ -1,8 +1,8 @@
 //! `ab-test A B`: blocks of trials of both sides until it is known whether they differ.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use super::report;
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
@@ -85,7 +85,7 @@ fn measure(
     request::with_password(context, &requests[0], |first| {
         let second = Request { password: first.password.clone(), ..requests[1].clone() };
         let events = |event: Event<'_>| {
-            let unsaid = note.lock().ok().and_then(|mut note| note.take());
+            let unsaid = note.lock().take();
             unsaid.iter().for_each(|note| console.note(note));
             show_event(console, &event);
         };

@@ -1,6 +1,6 @@
 //! `load`, `verify`, `clean`: the data set of a target, without measuring.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
@@ -120,11 +120,11 @@ fn clean_server(desk: &DataCommand<'_>, platform: &Platform) -> Result<()> {
     let holder = Mutex::new(None);
     let tell = |line: &str| {
         desk.console.note(line);
-        *holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.to_string());
+        *holder.lock() = Some(line.to_string());
     };
     let drop_all = || dataset::while_telling(&site, &tell, || dataset::drop_all(&site, &lock));
     let cleaned = run::interruptible(&site, &desk.interrupt, drop_all);
-    let holder = holder.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let holder = holder.into_inner();
     let cleaned = cleaned.map_err(|error| match (error.kind, holder) {
         (Kind::Interrupted, Some(holder)) => {
             Error::new(Kind::Interrupted, desk.label.clone(), format!("interrupted while {holder}"))

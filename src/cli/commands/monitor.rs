@@ -1,7 +1,8 @@
 //! `monitor`: a database at work, beside what its platform was measured to do.
 
+use parking_lot::Mutex;
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
@@ -170,8 +171,7 @@ struct MetricsPage {
 
 impl MetricsPage {
     fn set(&self, look: &IntervalSample) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) =
-            live_metrics::text(&self.target, look);
+        *self.text.lock() = live_metrics::text(&self.target, look);
     }
 }
 
@@ -179,9 +179,7 @@ fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> 
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
     let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
-    metrics_server::serve(address, move || {
-        text.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    })?;
+    metrics_server::serve(address, move || text.lock().clone())?;
     Ok(Some(page))
 }
 

@@ -1,7 +1,8 @@
 //! `run`: the main job.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;

@@ -1,10 +1,11 @@
 //! Work that may take long and can be cancelled, and what is cancelled: handles of the open
 //! sessions of a database.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Database, threads};
@@ -85,8 +86,7 @@ impl<H> Running<H> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open<H>> {
-        // Whoever panicked with the lock left a complete map behind.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Keeps `handle` until the returned guard is dropped.

@@ -1,8 +1,8 @@
 //! Engines whose library is loaded at run time: where such a library is looked for, and what
 //! fetches it.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::{EngineError, Version};
 
@@ -67,11 +67,11 @@ impl Choice {
 
     /// Names the directory.
     pub fn set(&self, dir: &Path) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(dir.to_path_buf());
+        *self.0.lock() = Some(dir.to_path_buf());
     }
 
     /// The directory that was named.
     pub fn get(&self) -> Option<PathBuf> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }

@@ -1,10 +1,10 @@
 //! Libraries that are loaded at run time: found, loaded once for the rest of the process, their
 //! version checked before anything else is called.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
@@ -76,7 +76,7 @@ impl<A> Loader<A> {
             Some(dir) => self.existing(&dir.join(&file))?,
             None => self.fetched(&file).unwrap_or_else(|| file.into()),
         };
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = self.loaded.lock();
         if let Some(known) = loaded.get(&path) {
             return Ok(known);
         }

@@ -11,9 +11,10 @@
 //!   half way;
 //! - `open`: an error class with which opening fails.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
@@ -110,7 +111,7 @@ type Tables = Mutex<BTreeMap<String, (u64, u64)>>;
 
 /// The tables; a thread that panicked while it held the lock did no harm to plain counts.
 fn lock(tables: &Tables) -> MutexGuard<'_, BTreeMap<String, (u64, u64)>> {
-    tables.lock().unwrap_or_else(PoisonError::into_inner)
+    tables.lock()
 }
 
 fn add_rows(tables: &Tables, load: &RowLoad<'_>) {

@@ -2,8 +2,9 @@
 //! of work, beside their speed when the run began. Steal, frequency and load do not show a sibling
 //! or a clock that the host of a virtual machine lends to others.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use dbdyno_core::model::Counters;
 
@@ -69,7 +70,7 @@ impl CpuSpeedProbe {
         // none left nobody answers.
         let _ = std::thread::Builder::new().spawn(move || {
             while asked.recv().is_ok() {
-                add(&look(), &mut shared.lock().unwrap_or_else(PoisonError::into_inner));
+                add(&look(), &mut shared.lock());
             }
         });
         CpuSpeedProbe { ask, sums }
@@ -81,7 +82,7 @@ impl Probe for CpuSpeedProbe {
         "watch"
     }
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        counters.extend(self.sums.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        counters.extend(self.sums.lock().clone());
         // Refused while a look is under way.
         let _ = self.ask.try_send(());
         Ok(())

@@ -1,8 +1,8 @@
 //! Loads one table: its missing rows, indexes, statistics, check. What broke off is kept if a later
 //! load can go on.
 
+use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
     ) -> T {
         let mut reported_at = Instant::now();
         let look = || {
-            let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let phase = *phase.lock();
             if phase != "rows" && reported_at.elapsed() >= NEWS {
                 reported_at = Instant::now();
                 let (table, left_s) = (table.name.clone(), self.pace.left_s());
@@ -105,7 +105,7 @@ impl<'a> Builder<'a> {
             if name != "rows" {
                 self.pace.next_phase();
             }
-            *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = name;
+            *phase.lock() = name;
             (self.watch.events)(LoadEvent::Phase { table: table.name.clone(), phase: name });
         };
         if begun.done.is_empty() {

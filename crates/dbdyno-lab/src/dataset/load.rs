@@ -1,8 +1,8 @@
 //! Loads the rows of one table in chunks by several sessions, then builds its indexes side by side.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::fit;
@@ -38,7 +38,7 @@ impl Pace {
     }
 
     fn forecast(&self) -> MutexGuard<'_, Forecast> {
-        self.forecast.lock().unwrap_or_else(PoisonError::into_inner)
+        self.forecast.lock()
     }
 
     /// Seconds left over all tables and phases; infinite while nothing is known.
@@ -157,10 +157,7 @@ fn in_parallel(
             }
             if let Err(error) = task(at) {
                 next.store(count, Relaxed);
-                first_error
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .get_or_insert(error);
+                first_error.lock().get_or_insert(error);
             }
         }
     };
@@ -174,7 +171,7 @@ fn in_parallel(
     if cancel.load(Relaxed) {
         return Err(EngineError::new(ErrorClass::Cancelled, "interrupted"));
     }
-    first_error.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
+    first_error.into_inner().map_or(Ok(()), Err)
 }
 
 /// Counts rows over all sessions and tells about them.

@@ -1,7 +1,7 @@
 //! A run under way as metrics: what runs, its rate and times, and of each test that is over its
 //! figures and verdict.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use super::open_metrics::{Family, Histogram, Kind, Labels, Page, Summary};
 use crate::run::Event;
@@ -114,7 +114,7 @@ impl RunMetrics {
 
     /// Takes note of an event.
     pub fn note(&self, event: &Event<'_>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         match event {
             Event::RunStarted { run_id } => state.run_id = Some(*run_id),
             Event::TestStarted { selection, jobs, run_left_s, .. } => {
@@ -145,7 +145,7 @@ impl RunMetrics {
 
     /// All of it in the text format.
     pub fn text(&self) -> String {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock();
         let mut page = Page::default();
         add_build(&mut page);
         state.add_run(&mut page);

@@ -2,7 +2,7 @@
 //! disturbs the machine then disturbs both alike (L. Bulej et al., "Duet benchmarking: improving
 //! measurement accuracy in the cloud", ICPE 2020).
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 use super::measure::{MeasureContext, Step, StoredTest};
 use super::measured_run::RunContext;
@@ -118,9 +118,9 @@ struct RendezvousGuard<'a> {
 
 impl RendezvousGuard<'_> {
     fn come(&self) {
-        let mut has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut has_come = self.has_come.lock();
         if !std::mem::replace(&mut *has_come, true) {
-            *self.meeting.came.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            *self.meeting.came.lock() += 1;
             self.meeting.changed.notify_all();
         }
     }
@@ -128,9 +128,9 @@ impl RendezvousGuard<'_> {
     /// Returns when the other side has come, too.
     fn meet(&self) {
         self.come();
-        let mut came = self.meeting.came.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut came = self.meeting.came.lock();
         while *came < 2 {
-            came = self.meeting.changed.wait(came).unwrap_or_else(PoisonError::into_inner);
+            self.meeting.changed.wait(&mut came);
         }
     }
 }
@@ -236,7 +236,7 @@ mod tests {
             drop(fails);
             waits.join().unwrap();
         });
-        assert_eq!(*meeting.came.lock().unwrap(), 2, "each counts once");
+        assert_eq!(*meeting.came.lock(), 2, "each counts once");
     }
 
     #[test]
@@ -256,11 +256,11 @@ mod tests {
         });
         let large = selection(&|workload| workload.tables = vec!["big".into()]);
         let told = Mutex::new(0);
-        let events = |_: Event<'_>| *told.lock().unwrap() += 1;
+        let events = |_: Event<'_>| *told.lock() += 1;
         let left =
             without_devices(&plan(vec![free, commits.clone(), scans, cached, large]), &events)
                 .unwrap();
-        assert_eq!((left.selections.len(), *told.lock().unwrap()), (2, 3));
+        assert_eq!((left.selections.len(), *told.lock()), (2, 3));
         let error = without_devices(&plan(vec![commits]), &events).unwrap_err();
         assert!(error.to_string().contains("its commits wait for a device"), "{error}");
     }

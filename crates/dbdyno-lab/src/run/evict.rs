@@ -4,11 +4,11 @@
 //! again during it. Whether that worked is measured, not assumed: the device's reads are counted
 //! (see `analysis::tiers`). Files of other tables are read in.
 
+use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{Advice, fadvise};
@@ -114,10 +114,10 @@ fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
     let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
         let rounds = threads::start(scope, || {
-            let mut over = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut over = ended.lock();
             while !*over {
                 evict(files);
-                over = wake.wait_timeout(over, interval).unwrap_or_else(PoisonError::into_inner).0;
+                wake.wait_for(&mut over, interval);
             }
         });
         let _ending = Ending { ended: &ended, wake: &wake };
@@ -133,7 +133,7 @@ struct Ending<'a> {
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.ended.lock() = true;
         self.wake.notify_all();
     }
 }

@@ -1,8 +1,8 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next
 //! begins.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::deferred_work::CatchUp;

@@ -1,7 +1,7 @@
 //! A run: what it is asked to do, the plan as far as its platform can run it, its record, its data.
 
+use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::sync::Mutex;
 
 use serde_json::json;
 

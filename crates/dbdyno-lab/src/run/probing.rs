@@ -1,7 +1,8 @@
 //! All probes of a run: the operating system's and the database's, and the disclosure they make.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::deferred_work::CatchUp;
 use super::sampler::Sampler;
@@ -328,7 +329,7 @@ impl Failures<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -337,13 +338,13 @@ mod tests {
         let told = Mutex::new(Vec::new());
         let events = |event: Event<'_>| {
             let Event::Note(text) = event else { return };
-            told.lock().unwrap().push(text.to_string());
+            told.lock().push(text.to_string());
         };
         let mut failures = Failures { events: &events, reported: BTreeSet::new() };
         ["disk: gone", "sql: counters.io: no", "disk: gone"]
             .iter()
             .for_each(|failure| failures.report(failure));
-        let told = told.into_inner().unwrap();
+        let told = told.into_inner();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("probe disk: gone; "), "{told:?}");
     }

@@ -6,7 +6,7 @@
 //! line a row, where the server makes one itself, and `repository.<name>.licence` says what must be
 //! licensed for it. An engine without them has none.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use super::Platform;
 use dbdyno_core::catalog::Catalog;
@@ -53,7 +53,7 @@ impl Repositories {
     /// A snapshot of each: its number, or why there is none.
     pub(super) fn take(&self) -> Vec<std::result::Result<String, String>> {
         let Some(session) = &self.session else { return Vec::new() };
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = session.lock();
         let mut snap =
             |one: &Repository| one.snapshot(session.as_mut()).map_err(|error| error.message);
         self.asked.iter().map(&mut snap).collect()
@@ -66,7 +66,7 @@ impl Repositories {
         after: &[std::result::Result<String, String>],
     ) -> Vec<RepositorySnapshots> {
         let Some(session) = &self.session else { return Vec::new() };
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = session.lock();
         let moments = before.iter().zip(after);
         let pairs = self.asked.iter().zip(moments);
         pairs

@@ -1,9 +1,9 @@
 //! Server-side evidence of a test: statistics by name, and the log of a private server.
 
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::Platform;
 use super::repositories::Repositories;
@@ -83,9 +83,7 @@ impl ServerEvidence {
 }
 
 fn profiles(sampler: Option<&Mutex<Sampler>>) -> ProfileReading {
-    sampler
-        .map(|sampler| sampler.lock().unwrap_or_else(PoisonError::into_inner).profiles())
-        .unwrap_or_default()
+    sampler.map(|sampler| sampler.lock().profiles()).unwrap_or_default()
 }
 
 fn log_between(path: &Path, from: u64, to: u64) -> ServerLog {

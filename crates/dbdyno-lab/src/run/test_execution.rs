@@ -1,7 +1,7 @@
 //! Runs one test and collects its server-side evidence. Everything here is `Send`, so that a duet
 //! can run two tests at once.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::deferred_work::CatchUp;
@@ -88,11 +88,8 @@ impl TestExecution<'_> {
         let before = self.evidence.mark(sampler.as_deref());
         // While jobs run the sampler's session is at work: its counts are known before and after.
         // Each time last of what it asks, so that what asking adds is in both.
-        let own = || {
-            sampler.as_deref().map_or_else(Counters::default, |sampler| {
-                sampler.lock().unwrap_or_else(PoisonError::into_inner).counts()
-            })
-        };
+        let own =
+            || sampler.as_deref().map_or_else(Counters::default, |sampler| sampler.lock().counts());
         let mut begin = Some(own());
         let mut read = |reading| {
             if reading == test_runner::Reading::PaidBack {

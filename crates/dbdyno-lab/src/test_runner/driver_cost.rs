@@ -1,7 +1,7 @@
 //! Cost of driving a test for our own process: time until its jobs are ready, memory for their
 //! sessions, CPU time.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Instant;
 
 use procfs::process::Process;
@@ -73,7 +73,7 @@ impl DriverCost {
 /// now.
 fn before(jobs: u32) -> Option<u64> {
     let now = resident_bytes()?;
-    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut before = BEFORE.lock();
     let (bytes, most) = before.get_or_insert((now, jobs));
     let is_told = jobs >= *most;
     *most = jobs.max(*most);

@@ -1,6 +1,6 @@
 //! The gate: all jobs connect and prepare, then start together.
 
-use std::sync::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
@@ -39,8 +39,7 @@ impl Gate {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A job that panicked holding the lock left plain counters behind: still usable.
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn update(&self, change: impl FnOnce(&mut State)) {
@@ -56,10 +55,10 @@ impl Gate {
     }
 
     fn wait_open(&self) -> MutexGuard<'_, State> {
-        let state = self
-            .opened
-            .wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
-        state.unwrap_or_else(std::sync::PoisonError::into_inner)
+        let mut state = self.lock();
+        let is_closed = |state: &mut State| state.opened_at.is_none() && !state.stopped;
+        self.opened.wait_while(&mut state, is_closed);
+        state
     }
 
     /// Moment at which the gate opened, once it is open; `None` if the test is cancelled.
@@ -136,10 +135,8 @@ impl Gate {
         timeout: Duration,
         done: impl Fn(&State) -> bool,
     ) -> Option<MutexGuard<'_, State>> {
-        let (state, _) = self
-            .changed
-            .wait_timeout_while(self.lock(), timeout, |state| !done(state))
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self.lock();
+        self.changed.wait_while_for(&mut state, |state| !done(state), timeout);
         done(&state).then_some(state)
     }
 }

@@ -1,7 +1,7 @@
 //! The log of a test: what each job did, slice by slice, and the latency of each second.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -319,7 +319,7 @@ impl SecondsLog {
 
     /// The histograms of its time, nothing unless they are kept; and what was done when.
     pub fn into_times(self) -> (Periods, Timeline) {
-        let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.0.into_inner();
         shared.end(0);
         (shared.kept.unwrap_or_default(), shared.timeline)
     }
@@ -386,13 +386,13 @@ impl SecondsLog {
 
     /// Times of ops in each second, and the timeline.
     pub fn into_seconds(self) -> (Vec<Second>, Timeline) {
-        let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.0.into_inner();
         shared.end(0);
         (shared.over, shared.timeline)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

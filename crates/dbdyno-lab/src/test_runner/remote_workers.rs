@@ -1,6 +1,6 @@
 //! A test whose jobs run on several load generators, as its coordinator sees it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 use super::assemble::Raw;
@@ -75,10 +75,6 @@ pub enum Stage {
     Done,
 }
 
-pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers + 'static> {
-    workers.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Represents the workers at the start gate, which counts each of them as one job, until all have
 /// finished; returns their logs. Copies their progress into the log and sends them changes of the
 /// window.
@@ -96,7 +92,7 @@ pub(super) fn represent_workers(
     let mut proxy = WorkerProxy { gate, schedule, log, seen, edges, is_stopped: false };
     let followed = proxy.follow(workers, shares);
     if followed.is_err() && !proxy.is_stopped {
-        let _ = lock(workers).stop(); // those that are left; what failed says more
+        let _ = workers.lock().stop(); // those that are left; what failed says more
     }
     let ended = proxy.seen.iter().filter(|stage| **stage == Stage::Done).count();
     (ended..shares.len()).for_each(|_| gate.ended());
@@ -119,28 +115,28 @@ impl WorkerProxy<'_> {
         workers: &Mutex<dyn Workers>,
         shares: &[WorkerAssignment],
     ) -> Result<Vec<WorkerLog>, EngineError> {
-        lock(workers).assign(shares)?;
+        workers.lock().assign(shares)?;
         while self.seen.iter().any(|stage| *stage != Stage::Done) {
             std::thread::sleep(POLL_INTERVAL);
             if self.gate.is_stopped() && !self.is_stopped {
                 self.is_stopped = true;
-                lock(workers).stop()?;
+                workers.lock().stop()?;
                 if !self.gate.is_open() {
                     return Ok(Vec::new());
                 }
             }
             let edges = self.schedule.edges();
             if edges != self.edges {
-                lock(workers).set_window(edges)?;
+                workers.lock().set_window(edges)?;
                 self.edges = edges;
             }
-            let now = lock(workers).poll()?;
+            let now = workers.lock().poll()?;
             now.iter()
                 .zip(1..)
                 .for_each(|(come, worker)| self.log.take_points(worker, &come.points));
             now.iter().enumerate().for_each(|(at, come)| self.advance(at, come.stage));
         }
-        lock(workers).collect()
+        workers.lock().collect()
     }
 
     /// Tells the gate of every stage between the one that was seen last and this.

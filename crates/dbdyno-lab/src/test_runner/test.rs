@@ -1,8 +1,8 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
+use parking_lot::Mutex;
 use std::cell::LazyCell;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
@@ -366,18 +366,17 @@ fn measure_elsewhere(
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let shares =
-        match WorkerAssignment::all(spec, context, &deal, remote_workers::lock(workers).count()) {
-            Ok(shares) => shares,
-            Err(error) => return Outcome::Failed(error),
-        };
+    let shares = match WorkerAssignment::all(spec, context, &deal, workers.lock().count()) {
+        Ok(shares) => shares,
+        Err(error) => return Outcome::Failed(error),
+    };
     let schedule = Schedule::new(&spec.selection.window);
     // Who runs a share stands there for its jobs.
     let count = shares.len() as u32;
     let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
     let started_at = jiff::Timestamp::now().to_string();
     // Workers that cannot be told never begin: whoever looks at them learns why.
-    let start = || remote_workers::lock(workers).start().unwrap_or_else(|_| Instant::now());
+    let start = || workers.lock().start().unwrap_or_else(|_| Instant::now());
     let timeout = context.connect_timeout * 2;
     let mut coordinator =
         Coordinator::new(&gate, &schedule, &seconds, timeout, probes, progress).starting(&start);
@@ -436,9 +435,9 @@ fn lost() -> EngineError {
 /// Session log from the gate to the end; empty without a source.
 fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
     let Some(source) = context.sessions else { return SessionLog::default() };
-    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut source = source.lock();
     let jobs = || match context.workers {
-        Some(workers) => [(String::new(), remote_workers::lock(workers).sessions())].into(),
+        Some(workers) => [(String::new(), workers.lock().sessions())].into(),
         None => context.database.node_job_sessions(),
     };
     sample(&mut *source, gate, &jobs, &ended)

@@ -1,6 +1,6 @@
 //! A load generator: claims shares of tests and runs them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
@@ -127,7 +127,7 @@ fn one(
             client.send_stage("failed", Some(error.message), None)?;
         }
     }
-    let (backend, _) = client.backend.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (backend, _) = client.backend.into_inner();
     Ok((backend, true))
 }
 
@@ -215,7 +215,7 @@ impl CoordinatorClient<'_> {
     }
 
     fn lock(&self) -> MutexGuard<'_, (Box<dyn ResultsBackend>, Instant)> {
-        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
+        self.backend.lock()
     }
 
     fn send_stage(&self, stage: &str, detail: Option<String>, log: Option<String>) -> Step<()> {

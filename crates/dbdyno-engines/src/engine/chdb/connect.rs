@@ -1,10 +1,11 @@
 //! An open database and its connections: settings, the same for every session of a run.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::FlockOperation;
 
@@ -94,7 +95,7 @@ impl Instance {
         directory: Option<&Path>,
         settings: &Settings,
     ) -> Result<Arc<Self>, EngineError> {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.lock();
         let directory = directory.map(Path::to_path_buf);
         let times = match &*open {
             None => 0,
@@ -142,7 +143,7 @@ impl Instance {
 
     /// Cancels what runs in any connection.
     pub(super) fn cancel(&self) {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.own.lock();
         if let Some(raw) = &*own {
             // What cannot be cancelled ends by itself, or is asked again.
             let sql = "kill query where query_id <> queryID() async";
@@ -157,9 +158,9 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.lock();
         // With the last connection the engine ends; only then may another directory be opened.
-        self.own.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.own.get_mut().take();
         *open = open.take().filter(|(_, times)| *times > 1).map(|(of, times)| (of, times - 1));
     }
 }

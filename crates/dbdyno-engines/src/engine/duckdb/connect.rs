@@ -1,10 +1,11 @@
 //! An open database and its connections: settings, the same for every session of a run.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
 use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};
@@ -166,7 +167,7 @@ impl Instance {
         connection: &Connection,
         commits: bool,
     ) -> Result<Committing<'_>, EngineError> {
-        let mut committing = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut committing = self.committing.lock();
         if *committing == 0 {
             let types = if commits { format!("{TYPES},{TRANSACTIONS}") } else { TYPES.to_string() };
             connection.execute(&format!("set enabled_log_types = '{types}'"))?;
@@ -191,7 +192,7 @@ pub(super) struct Committing<'i> {
 
 impl Drop for Committing<'_> {
     fn drop(&mut self) {
-        *self.all.lock().unwrap_or_else(PoisonError::into_inner) -= u32::from(self.commits);
+        *self.all.lock() -= u32::from(self.commits);
     }
 }
 
@@ -286,7 +287,7 @@ impl Connection {
 
     /// Waits until no other transaction of ours changes the catalogue.
     pub(super) fn wait_for_catalog(&self) -> MutexGuard<'_, ()> {
-        self.instance.catalog_changes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.instance.catalog_changes.lock()
     }
 
     /// Runs statements; the rows that the last one changed.

@@ -1,6 +1,6 @@
 //! A job's session: prepared statements on its own connection.
 
-use std::sync::MutexGuard;
+use parking_lot::MutexGuard;
 
 use super::connect::Connection;
 use super::load::append;

@@ -11,10 +11,11 @@
 //! and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `results_backend` stores results.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secrecy::SecretString;
 
@@ -309,7 +310,7 @@ impl PgDatabase {
     }
 
     fn lent(&self) -> MutexGuard<'_, BTreeSet<u32>> {
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lent.lock()
     }
 
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {

@@ -1,10 +1,11 @@
 //! Limits for connections that wait for a server, and the reasons to give up: a server that is
 //! known not to answer, and a request to stop.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Interval at which a waiting thread checks whether to go on.
@@ -65,13 +66,8 @@ impl ConnectTimeouts {
     /// True if the server at an address answers: asks, unless that was done just now. Of many that
     /// wait one asks for all.
     pub(super) fn answers(&self, address: &str, ask: impl FnOnce() -> bool) -> bool {
-        let all = self.0.asked.lock();
-        let asked = all
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(address.to_owned())
-            .or_default()
-            .clone();
-        let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.0.asked.lock().entry(address.to_owned()).or_default().clone();
+        let mut asked = asked.lock();
         match *asked {
             Some((at, answered)) if at.elapsed() < SILENCE_TIMEOUT => answered,
             _ => {

@@ -1,7 +1,7 @@
 //! A password on its way to the server: found once, printed nowhere, wiped when dropped.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use secrecy::SecretString;
 
@@ -32,7 +32,7 @@ impl Passwords {
     }
 
     fn common(&self) -> MutexGuard<'_, Option<SecretString>> {
-        self.common.lock().unwrap_or_else(PoisonError::into_inner)
+        self.common.lock()
     }
 
     /// The password of every server, if it is known so far.
@@ -42,7 +42,7 @@ impl Passwords {
 
     /// The password of the server at an address, if it was asked for before.
     pub(in crate::engine) fn found(&self, address: &str) -> Option<SecretString> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+        self.known.lock().get(address).cloned()
     }
 
     /// For a server to which a password is sent before it asks: that of the environment, else that
@@ -66,7 +66,7 @@ impl Passwords {
         if let Some(password) = self.known() {
             return Ok(password);
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(password) = known.get(address) {
             return Ok(password.clone());
         }

@@ -1,9 +1,10 @@
 //! Connection routes to a server: hosts and account for each transport (Unix socket, TCP, TLS).
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use secrecy::SecretString;
 
@@ -59,7 +60,7 @@ impl<C> Routes<C> {
         if transport == Transport::Given {
             return Ok(self.given.clone());
         }
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = self.others.lock();
         if let Some(known) = others.get(&transport) {
             return Ok(known.clone());
         }
@@ -70,12 +71,12 @@ impl<C> Routes<C> {
 
     /// Remembers the route of a transport that nobody finds by himself.
     pub(in crate::engine) fn add(&self, transport: Transport, route: Arc<Route<C>>) {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, route);
+        self.others.lock().insert(transport, route);
     }
 
     /// True if this route was found.
     pub(in crate::engine) fn has(&self, transport: Transport) -> bool {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&transport)
+        self.others.lock().contains_key(&transport)
     }
 }
 
