@@ -6,7 +6,7 @@
 //! comparison says it would find.
 //!
 //! Three tables come of them: the pairs; every two of all these runs, whose suite is the same on
-//! servers of their own, too; and each second run with all first runs as its base.
+//! servers of their own, too; and each second run with up to ten others as its base.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its tables")]
 
@@ -114,8 +114,9 @@ fn run(args: &Args) -> Result<()> {
         if pairs.len() > 1 {
             let (every_two, many) = (judge_every_two(args, &pairs), judge_by_many(args, &pairs));
             println!("{}", table(&format!("{engine}: every two runs"), args, &every_two));
-            let base = format!("{engine}: each second run, base of {}", pairs.len());
-            println!("{}", table(&base, args, &many));
+            let base = (2 * pairs.len() - 1).min(MAX_OF_BASE);
+            let title = format!("{engine}: each second run, base of {base} runs");
+            println!("{}", table(&title, args, &many));
         }
     }
     Ok(())
@@ -215,12 +216,28 @@ fn read(results: &Path, number: u32) -> Result<Pair> {
     Ok(Pair { base, other, rest: Input { catalog, ..input } })
 }
 
-/// What a comparison says of two runs. `is_made`: the second one has the losses of our own making.
+/// What comparisons say of two runs: of the suite alone, and if `is_made` of the suite with each
+/// loss of our own making, which is real, so that it eases the step-up for all others.
 fn judge(args: &Args, rest: &Input, runs: [&RunTests; 2], is_made: bool) -> Option<Judged> {
-    let runs = runs.map(RunTests::clone).to_vec();
-    let input = Input { runs, is_gate: true, fail_below: LIMIT, ..rest.clone() };
+    let compared = |made: Option<&str>| {
+        let runs = runs.map(|run| with_made(run, made)).to_vec();
+        let input = Input { runs, is_gate: true, fail_below: LIMIT, ..rest.clone() };
+        comparisons(&input).into_iter().next()
+    };
     let losses: &[f64] = if is_made { &args.losses } else { &[] };
-    comparisons(&input).first().map(|comparison| count_judged(losses, comparison))
+    let made = losses.iter().filter_map(|times| {
+        let id = id(*times);
+        Made::new(*times, &compared(Some(&id))?)
+    });
+    let made = made.collect();
+    compared(None).map(|comparison| Judged { made, ..Judged::new(&comparison) })
+}
+
+/// The suite of a run, and of the made workloads this one.
+fn with_made(run: &RunTests, made: Option<&str>) -> RunTests {
+    let mut run = run.clone();
+    run.tests.retain(|test| test.group() != GROUP || made == Some(test.workload()));
+    run
 }
 
 fn judge_pairs(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
@@ -245,14 +262,26 @@ fn judge_every_two(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
     judged
 }
 
-/// Each second run, by a base of all first runs.
+/// Most runs of a base.
+const MAX_OF_BASE: usize = 10;
+
+/// Each second run, by a base of the first runs and the other second ones, of which the suite alone
+/// counts.
 fn judge_by_many(args: &Args, pairs: &[Pair]) -> Vec<Judged> {
-    let history: Vec<RunTests> = pairs.iter().map(|pair| pair.base.clone()).collect();
-    let judge = |pair: &Pair| {
-        let rest = Input { history: history.clone(), is_base_of_many: true, ..pair.rest.clone() };
-        judge(args, &rest, [&history[history.len() - 1], &pair.other], true)
+    let judge = |(at, pair): (usize, &Pair)| {
+        let others = pairs.iter().enumerate().filter(|(other, _)| *other != at);
+        let of_suite = others.map(|(_, pair)| {
+            let mut run = pair.other.clone();
+            run.tests.retain(|test| test.group() != GROUP);
+            run
+        });
+        let firsts = pairs.iter().map(|pair| pair.base.clone());
+        let history: Vec<RunTests> = firsts.chain(of_suite).take(MAX_OF_BASE).collect();
+        let newest = history[0].clone();
+        let rest = Input { history, is_base_of_many: true, ..pair.rest.clone() };
+        judge(args, &rest, [&newest, &pair.other], true)
     };
-    pairs.iter().filter_map(judge).collect()
+    pairs.iter().enumerate().filter_map(judge).collect()
 }
 
 /// State of the machine while the pairs were measured.
@@ -263,28 +292,33 @@ fn disturbances(engine: &str, pairs: &[Pair]) -> String {
     format!("{engine}: {disturbed} of {} tests disturbed", tests.len())
 }
 
-fn count_judged(losses: &[f64], comparison: &Comparison) -> Judged {
-    let (made, suite): (Vec<&Row>, Vec<&Row>) =
-        comparison.kpms.iter().partition(|row| row.subject.group == GROUP);
-    let known: Vec<&Row> = suite.into_iter().filter(|row| row.ratio.span.is_ok()).collect();
-    let spans = || known.iter().filter_map(|row| row.ratio.span.ok());
-    let of_loss = |times: &f64| {
-        let mut rows = made.iter().filter(|row| row.subject.workload == id(*times));
-        let row = rows.next()?;
+impl Judged {
+    /// What a comparison of the suite says, without made losses.
+    fn new(comparison: &Comparison) -> Judged {
+        let rows = comparison.kpms.iter();
+        let known: Vec<&Row> = rows.filter(|row| row.ratio.span.is_ok()).collect();
+        let spans = || known.iter().filter_map(|row| row.ratio.span.ok());
+        Judged {
+            figures: known.len(),
+            found: known.iter().filter(|row| row.stands).count(),
+            holding: spans().filter(|span| span.low <= 1.0 && span.high >= 1.0).count(),
+            failing: known.iter().filter(|row| row.is_failure(LIMIT)).count(),
+            half_widths: spans().map(|span| (span.high / span.low).ln() / 2.0).collect(),
+            made: Vec::new(),
+        }
+    }
+}
+
+impl Made {
+    /// What a comparison says of the made workload with this loss.
+    fn new(times: f64, comparison: &Comparison) -> Option<Made> {
+        let row = comparison.kpms.iter().find(|row| row.subject.group == GROUP)?;
         Some(Made {
-            times: *times,
+            times,
             is_found: row.stands,
             measured: 1.0 / row.ratio.value,
             found_from: row.detectable_loss,
         })
-    };
-    Judged {
-        figures: known.len(),
-        found: known.iter().filter(|row| row.stands).count(),
-        holding: spans().filter(|span| span.low <= 1.0 && span.high >= 1.0).count(),
-        failing: known.iter().filter(|row| row.is_failure(LIMIT)).count(),
-        half_widths: spans().map(|span| (span.high / span.low).ln() / 2.0).collect(),
-        made: losses.iter().filter_map(of_loss).collect(),
     }
 }
 

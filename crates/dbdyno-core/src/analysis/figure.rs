@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use super::bottleneck::{Bottleneck, bottlenecks};
 use super::interval::{self, IntervalOrReason, most_trusted};
-use super::ramp;
+use super::{ramp, tiers};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
-use crate::stats::moderated::{self, Estimate};
+use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
 
 /// Repetitions with their values.
 pub type Repeats<'a> = Vec<(f64, &'a Test)>;
@@ -173,8 +173,24 @@ pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -
     if known.as_ref().is_some_and(is_all) {
         return known;
     }
-    let logs = logs(repeats)?;
-    moderated::estimates(&[logs], &[within(repeats, computed)]).into_iter().next()
+    let point = Repetitions {
+        logs: logs(repeats)?,
+        within: within(repeats, computed),
+        resource: resource_of(test),
+    };
+    moderated::estimates(&[point]).into_iter().next()
+}
+
+/// Bytes of a block: ops that read as many from a device wait for it.
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// What the figures of a test depend on most: a device, if its ops commit, or if each reads a block
+/// from it.
+pub fn resource_of(test: &Test) -> Resource {
+    let Some(result) = test.measured() else { return Resource::default() };
+    let read_bytes = tiers::device_read_bytes(&result.window_counters).unwrap_or(0.0);
+    let reads = read_bytes >= BLOCK_BYTES * result.window.ops.max(1) as f64;
+    if result.window.commits > 0 || reads { Resource::Device } else { Resource::Processor }
 }
 
 /// The natural logarithms of measured repetitions; none if one has no logarithm.
@@ -211,7 +227,7 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
     let measured = tests.iter().filter(|test| test.measured().is_some());
     let ramps = ramp::groups(measured, |test| *test);
     let mut members: Vec<(usize, Vec<u32>)> = Vec::new();
-    let (mut points, mut windows) = (Vec::new(), Vec::new());
+    let mut points = Vec::new();
     for ramp in &ramps {
         for (metric, value) in [Test::kpm_value as fn(&Test) -> Option<f64>, Test::second_value]
             .into_iter()
@@ -221,14 +237,14 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
                 let first = repeats[0].1;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = logs(&repeats).zip(kpm) else { continue };
-                points.push(logs);
-                windows.push(within(&repeats, &kpm.value));
+                let (within, resource) = (within(&repeats, &kpm.value), resource_of(first));
+                points.push(Repetitions { logs, within, resource });
                 let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
                 members.push((metric, of_point.map(|test| test.seq()).collect()));
             }
         }
     }
-    let found = moderated::estimates(&points, &windows);
+    let found = moderated::estimates(&points);
     let each = members.into_iter().zip(found);
     each.flat_map(|((metric, seqs), estimate)| {
         seqs.into_iter().map(move |seq| (seq, metric, estimate))

@@ -9,7 +9,7 @@ use super::{Comparison, Ratio, Span};
 use crate::analysis::figure;
 use crate::analysis::interval::{self, Unknown, most_trusted, supports};
 use crate::model::{Better, Status, Test};
-use crate::stats::moderated::{self, Between, Location};
+use crate::stats::moderated::{self, Between, Location, Resource};
 
 /// Windows as long as that, or longer or shorter by this factor at most, are the same test.
 const SAME_WINDOW: f64 = 2.0;
@@ -49,6 +49,8 @@ struct Repetitions {
     /// Squared standard error of a single one as the seconds of its window tell it, or why they do
     /// not.
     within: Result<f64, Unknown>,
+    /// What the figure depends on most.
+    resource: Resource,
 }
 
 /// Repetitions with their values.
@@ -66,6 +68,7 @@ impl Repetitions {
                 logs: Vec::new(),
                 location: None,
                 within: Err(Unknown::Published),
+                resource: Resource::default(),
             };
         }
         let within = match repeats.as_slice() {
@@ -81,7 +84,13 @@ impl Repetitions {
         let turned =
             |location: Location| Location { at: sign(metric.better) * location.at, ..location };
         let location = of_run.map(|estimate| turned(estimate.location));
-        Repetitions { logs: logs(repeats, metric.better), location, within }
+        let resource = repeats.iter().map(|(_, test)| figure::resource_of(test)).max();
+        Repetitions {
+            logs: logs(repeats, metric.better),
+            location,
+            within,
+            resource: resource.unwrap_or_default(),
+        }
     }
 }
 
@@ -281,6 +290,7 @@ fn located(points: &[&Sample], side: usize) -> Vec<Location> {
     let found = moderated::locate(&logs).into_iter().zip(sides);
     let as_of_run = |(here, own): (Location, &Repetitions)| Location {
         within: own.within.ok(),
+        resource: own.resource,
         ..own.location.unwrap_or(here)
     };
     found.map(as_of_run).collect()

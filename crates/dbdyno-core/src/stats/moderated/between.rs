@@ -154,9 +154,16 @@ fn point_effect(stated: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::moderated::Resource;
 
     fn at(value: f64, repetitions: usize) -> Option<Location> {
-        Some(Location { at: value, variance: 1e-4, repetitions, within: None })
+        Some(Location {
+            at: value,
+            variance: 1e-4,
+            repetitions,
+            within: None,
+            resource: Resource::default(),
+        })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The values of the points of one run, and how well each is known.
 
 use super::ratios::{noises, one_run, within};
-use super::{Location, Variance, locate};
+use super::{Location, Resource, Variance, locate};
 
 /// The value of a point as its repetitions tell it together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,13 +29,28 @@ fn widening(repeated_points: usize, repetitions: usize) -> f64 {
     if repeated_points < FEW_POINTS { known.copied().unwrap_or(1.0) } else { 1.0 }
 }
 
-/// The values of all points of a run from the logarithms of their repetitions (one or more each).
-/// `within` holds the squared standard error of a point that was measured once, as the seconds of
-/// its window tell it.
-pub fn estimates(points: &[Vec<f64>], within_windows: &[Option<f64>]) -> Vec<Estimate> {
-    let located = locate(points).into_iter().zip(within_windows);
-    let located: Vec<Location> =
-        located.map(|(location, within)| Location { within: *within, ..location }).collect();
+/// The repetitions of a point of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Repetitions {
+    /// Their natural logarithms, one or more.
+    pub logs: Vec<f64>,
+    /// Squared standard error of a point that was measured once, as the seconds of its window tell
+    /// it.
+    pub within: Option<f64>,
+    /// What the point depends on most.
+    pub resource: Resource,
+}
+
+/// The values of all points of a run.
+pub fn estimates(points: &[Repetitions]) -> Vec<Estimate> {
+    let logs: Vec<Vec<f64>> = points.iter().map(|point| point.logs.clone()).collect();
+    let located = locate(&logs).into_iter().zip(points);
+    let as_of_point = |(location, point): (Location, &Repetitions)| Location {
+        within: point.within,
+        resource: point.resource,
+        ..location
+    };
+    let located: Vec<Location> = located.map(as_of_point).collect();
     let own = |one: &Location| Variance { value: one.variance, freedom: one.freedom() };
     let own: Vec<Variance> = located.iter().map(own).collect();
     let (noises, _) = noises(&own, None);
@@ -60,7 +75,9 @@ mod tests {
     fn a_point_is_known_better_within_its_run_than_an_equal_fresh_run_can_tell() {
         let calm = |shift: f64| [0.0, 0.02, -0.02, 0.01, -0.01].map(|off| off + shift).to_vec();
         let points: Vec<Vec<f64>> = (0..6).map(|at| calm(f64::from(at))).collect();
-        let found = estimates(&points, &[None; 6]);
+        let points: Vec<Repetitions> =
+            points.into_iter().map(|logs| Repetitions { logs, ..Repetitions::default() }).collect();
+        let found = estimates(&points);
         // The variance of a repetition is 2.5e-4, of the mean of five 5e-5; equal points agree upon
         // it, with the freedom of all of them.
         for (at, one) in found.iter().enumerate() {
@@ -70,11 +87,18 @@ mod tests {
             // 1.5 % and 1 % between runs.
             assert!((one.fresh.unwrap().value - 5e-5 - 3.25e-4).abs() < 1e-9, "{one:?}");
         }
+        let of_device =
+            points.into_iter().map(|point| Repetitions { resource: Resource::Device, ..point });
+        for one in estimates(&of_device.collect::<Vec<_>>()) {
+            // 3 % and 1 %.
+            assert!((one.fresh.unwrap().value - 5e-5 - 1e-3).abs() < 1e-9, "{one:?}");
+        }
     }
 
     #[test]
     fn a_single_window_is_known_by_its_seconds_and_by_nothing_without_them() {
-        let found = estimates(&[vec![1.0], vec![2.0]], &[Some(1e-4), None]);
+        let point = |log, within| Repetitions { logs: vec![log], within, ..Default::default() };
+        let found = estimates(&[point(1.0, Some(1e-4)), point(2.0, None)]);
         let mean = found[0].mean.unwrap();
         assert!((mean.value - (1e-4 + 9e-4)).abs() < 1e-12, "{mean:?}");
         assert_eq!((found[1].mean, found[1].fresh), (None, None));

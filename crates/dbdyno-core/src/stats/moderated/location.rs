@@ -1,6 +1,7 @@
 //! The value of a point: a mean of the logarithms of its repetitions that one wild repetition
 //! cannot move far (P. J. Huber, "Robust estimation of a location parameter", 1964).
 
+use super::{PRIOR_POINT, PRIOR_POINT_OF_DEVICE, Variance};
 use crate::stats::summary::{mean, median};
 
 /// A repetition counts as at most so many scales off.
@@ -26,6 +27,28 @@ const STEPS: usize = 6;
 /// However many repetitions are wild, the variance is not more than nine times that within reach.
 const MIN_NEAR: f64 = 1.0 / 3.0;
 
+/// What a point depends on most; fresh runs of equal work differ by more where it is a device,
+/// whose speed others move.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Resource {
+    /// The CPUs and the memory.
+    #[default]
+    Processor,
+    /// A storage device: its ops wait for writes or reads.
+    Device,
+}
+
+impl Resource {
+    /// Variance of the effect of a fresh run on a point alone, of a platform that has shown
+    /// nothing yet.
+    pub(super) fn prior(self) -> Variance {
+        match self {
+            Resource::Processor => PRIOR_POINT,
+            Resource::Device => PRIOR_POINT_OF_DEVICE,
+        }
+    }
+}
+
 /// The value of a point in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Location {
@@ -37,6 +60,8 @@ pub struct Location {
     pub repetitions: usize,
     /// Squared standard error as the seconds of the only repetition tell it.
     pub within: Option<f64>,
+    /// What it depends on most.
+    pub resource: Resource,
 }
 
 impl Location {
@@ -92,7 +117,7 @@ fn location(logs: &[f64], reach: f64) -> Location {
     let squares: f64 = off.map(|off| off.clamp(-reach, reach).powi(2)).sum();
     let freedom = (logs.len() as f64 - 1.0).max(1.0);
     let variance = squares / freedom / near.max(MIN_NEAR).powi(2);
-    Location { at, variance, repetitions: logs.len(), within: None }
+    Location { at, variance, repetitions: logs.len(), within: None, resource: Resource::default() }
 }
 
 #[cfg(test)]

@@ -25,9 +25,9 @@ mod vectors;
 
 pub use between::Between;
 pub use detectable::{Needed, Size, detectable, needed};
-pub use estimate::{Estimate, estimates};
+pub use estimate::{Estimate, Repetitions, estimates};
 pub use gate::{Gate, GateResult, Test, step_up};
-pub use location::{Location, locate};
+pub use location::{Location, Resource, locate};
 pub use ratios::{Ratio, Ratios, against_many, mean_of, one_run, pair};
 pub use squeeze::squeeze;
 
@@ -44,9 +44,10 @@ const MIN_POINTS: usize = 4;
 const MIN_RUNS: usize = 2;
 const MIN_RUNS_OF_FEW_POINTS: usize = 4;
 /// Between runs, of a platform that has shown nothing yet: variance of the effect on all points
-/// (1 %) and of the effect on each point alone (1.5 %).
+/// (1 %) and of the effect on each point alone (1.5 %; 3 % where it depends on a device).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
 const PRIOR_POINT: Variance = Variance { value: 0.015 * 0.015, freedom: 4.0 };
+const PRIOR_POINT_OF_DEVICE: Variance = Variance { value: 0.030 * 0.030, freedom: 4.0 };
 /// The variance between windows of one run beyond what the seconds of one of them show (3 %), for
 /// points that were measured once.
 const PRIOR_WINDOWS: Variance = Variance { value: 0.03 * 0.03, freedom: 4.0 };

@@ -3,7 +3,7 @@
 use super::between::Usual;
 use super::squeeze::squeeze;
 use super::{
-    Between, Location, MIN_POINTS, MIN_VARIANCE, PRIOR_COMMON, PRIOR_POINT, PRIOR_WINDOWS, Variance,
+    Between, Location, MIN_POINTS, MIN_VARIANCE, PRIOR_COMMON, PRIOR_WINDOWS, Resource, Variance,
 };
 use crate::stats::summary::{mean, median};
 
@@ -82,9 +82,13 @@ pub fn pair(a: &[Location], b: &[Location], groups: &[usize], between: Option<&B
         let usual = between.and_then(|between| between.usual(point));
         let noise = noises[point].map(|noise| noise.times(shares)).or_else(|| of_windows(a, b));
         let noise = noise.or_else(|| usual.filter(|usual| usual.noise.is_none()).map(|_| NONE));
-        let between = between.map(|between| (between, usual));
+        let known = between.map(|between| (between, usual));
         let layout = Layout { runs: 2.0, noise: 2.0 / shares };
-        ratios.push(noise.map(|noise| ratio(b.at - a.at, noise, between, layout)));
+        let (log, resource) = (b.at - a.at, a.resource.max(b.resource));
+        ratios.push(noise.map(|noise| match known {
+            Some((between, Some(usual))) => many(log, noise, between, usual, layout),
+            _ => by_prior(log, noise, resource, between, layout),
+        }));
     }
     let mut found = Ratios { ratios, prior, widened: None };
     if between.is_none() {
@@ -132,7 +136,7 @@ pub fn one_run(run: &[Location], between: Option<&Between>) -> Vec<Option<Varian
         let noise = noises[point].map(|noise| noise.times(1.0 / one.repetitions as f64));
         let noise = noise.or_else(|| within(one))?;
         let Some((between, usual)) = between.zip(usual) else {
-            return Some(Variance::sum(&[noise, PRIOR_POINT, PRIOR_COMMON]));
+            return Some(Variance::sum(&[noise, one.resource.prior(), PRIOR_COMMON]));
         };
         let spread = usual.spread.value * (between.point + noise.value);
         let freedom = noise.freedom.min(usual.spread.freedom);
@@ -185,26 +189,22 @@ pub(super) fn within(one: &Location) -> Option<Variance> {
     Some(Variance::sum(&[seconds, PRIOR_WINDOWS]))
 }
 
-fn ratio(
+/// Of a point of which earlier runs tell nothing: on a platform that is known, or on any.
+fn by_prior(
     log: f64,
     noise: Variance,
-    between: Option<(&Between, Option<Usual>)>,
+    resource: Resource,
+    between: Option<&Between>,
     layout: Layout,
 ) -> Ratio {
-    match between {
-        Some((between, Some(usual))) => many(log, noise, between, usual, layout),
-        // A platform that is known, and a point that is not.
-        other => {
-            let common = other.map_or(PRIOR_COMMON, |(between, _)| between.common);
-            let (point, common) = (PRIOR_POINT.times(layout.runs), common.times(layout.runs));
-            Ratio {
-                log,
-                own: Variance::sum(&[noise, point]),
-                common,
-                fixed: point.value + common.value,
-                of_repetition: layout.noise * noise.value,
-            }
-        }
+    let common = between.map_or(PRIOR_COMMON, |between| between.common);
+    let (point, common) = (resource.prior().times(layout.runs), common.times(layout.runs));
+    Ratio {
+        log,
+        own: Variance::sum(&[noise, point]),
+        common,
+        fixed: point.value + common.value,
+        of_repetition: layout.noise * noise.value,
     }
 }
 
