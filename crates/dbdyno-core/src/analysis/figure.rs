@@ -272,3 +272,25 @@ fn foremost<'a>(figures: &[Figure<'a>]) -> Option<Figure<'a>> {
     let figures = figures.iter().copied();
     figures.reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{counters, result};
+    use crate::model::{Tally, TestResult};
+
+    #[test]
+    fn a_test_depends_on_a_device_if_its_ops_commit_or_read_blocks_from_it() {
+        let of_reads = |bytes_per_op: f64| {
+            let ops = result().window.ops as f64;
+            let window_counters = counters(&[("server_read_bytes", bytes_per_op * ops)]);
+            Test::from(TestResult { window_counters, ..result() })
+        };
+        let window = Tally { commits: 1, ..result().window };
+        let commits = Test::from(TestResult { window, ..result() });
+        assert_eq!(resource_of(&Test::from(result())), Resource::Processor);
+        assert_eq!(resource_of(&of_reads(4000.0)), Resource::Processor);
+        assert_eq!(resource_of(&of_reads(4096.0)), Resource::Device);
+        assert_eq!(resource_of(&commits), Resource::Device);
+    }
+}
