@@ -216,7 +216,7 @@ fn read(results: &Path, number: u32) -> Result<Pair> {
     Ok(Pair { base, other, rest: Input { catalog, ..input } })
 }
 
-/// What comparisons say of two runs: of the suite alone, and if `is_made` of the suite with each
+/// Verdict of comparisons of two runs: of the suite alone, and if `is_made` of the suite with each
 /// loss of our own making, which is real, so that it eases the step-up for all others.
 fn judge(args: &Args, rest: &Input, runs: [&RunTests; 2], is_made: bool) -> Option<Judged> {
     let compared = |made: Option<&str>| {
@@ -293,7 +293,7 @@ fn disturbances(engine: &str, pairs: &[Pair]) -> String {
 }
 
 impl Judged {
-    /// What a comparison of the suite says, without made losses.
+    /// Verdict of a comparison of the suite, without made losses.
     fn new(comparison: &Comparison) -> Judged {
         let rows = comparison.kpms.iter();
         let known: Vec<&Row> = rows.filter(|row| row.ratio.span.is_ok()).collect();
@@ -310,7 +310,7 @@ impl Judged {
 }
 
 impl Made {
-    /// What a comparison says of the made workload with this loss.
+    /// Verdict of a comparison on the made workload with this loss.
     fn new(times: f64, comparison: &Comparison) -> Option<Made> {
         let row = comparison.kpms.iter().find(|row| row.subject.group == GROUP)?;
         Some(Made {
@@ -322,7 +322,7 @@ impl Made {
     }
 }
 
-/// What comparisons have said.
+/// Table of the verdicts of comparisons.
 fn table(title: &str, args: &Args, judged: &[Judged]) -> String {
     let mut table = Table::new();
     table.set_header(["", title]);

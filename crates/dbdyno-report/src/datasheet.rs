@@ -408,7 +408,7 @@ impl<'a> KpmRow<'a> {
         if shown.is_empty() { of_tests.collect() } else { shown }
     }
 
-    /// What lowered the verdicts on what is shown, and on what is left out.
+    /// Reasons that lowered the verdicts on what is shown, and on what is left out.
     fn lowered(&self, language: Language) -> Vec<Lowered> {
         let mut lowered = Vec::new();
         for (jobs, verdict) in &self.judged() {

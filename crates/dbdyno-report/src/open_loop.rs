@@ -26,7 +26,10 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
     for test in &data.tests {
         let Some(result) = test.measured() else { continue };
         let Some(open) = &result.open else { continue };
-        table.add_row(&columns, &TestRow { test, result, open });
+        table.add_row(
+            &columns,
+            &TestRow { judged: JudgedTest { test, status: test.status() }, result, open },
+        );
     }
     if table.rows.is_empty() {
         return None;
@@ -136,7 +139,8 @@ pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
         let Some(result) = test.measured() else { continue };
         let phases = result.open.iter().flat_map(|open| &open.phases);
         for (number, figures) in (1_usize..).zip(phases) {
-            table.add_row(&columns, &PhaseRow { test, result, figures });
+            let judged = JudgedTest { test, status: phase_status(result, figures) };
+            table.add_row(&columns, &PhaseRow { judged, result, figures });
             table.remarks.extend(undone(language, test, number, figures));
         }
     }
@@ -170,105 +174,99 @@ fn phase_status(result: &TestResult, figures: &PhaseResult) -> Status {
     others.map(|reason| reason.status).fold(own, Status::max)
 }
 
+/// A test with the verdict on the figures of a row.
+struct JudgedTest<'a> {
+    test: &'a Test,
+    status: Status,
+}
+
+impl JudgedTest<'_> {
+    fn cell(&self, table: &mut Table, value: Result<f64, Sentence>) -> Cell {
+        table.figure(value, RATE, self.status)
+    }
+
+    /// A time in ms, or why the test has none.
+    fn ms_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        self.cell(table, us.map(|us| us / 1e3).ok_or_else(|| no_percentile(self.test).into()))
+    }
+}
+
 /// A phase of a load over time.
 struct PhaseRow<'a> {
-    test: &'a Test,
+    judged: JudgedTest<'a>,
     result: &'a TestResult,
     figures: &'a PhaseResult,
 }
 
-impl PhaseRow<'_> {
-    fn cell(&self, table: &mut Table, value: Result<f64, Sentence>) -> Cell {
-        table.figure(value, RATE, phase_status(self.result, self.figures))
-    }
-
-    fn ms_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
-        self.cell(table, ms(self.test, us))
-    }
-}
-
-/// A time in ms, or why the test has none.
-fn ms(test: &Test, us: Option<f64>) -> Result<f64, Sentence> {
-    us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into())
-}
-
 fn phase_columns<'a>() -> [Declared<PhaseRow<'a>>; 11] {
     [
-        Declared::new("Test", "", 1, |row, _| Cell::count(row.test.seq())),
+        Declared::new("Test", "", 1, |row, _| Cell::count(row.judged.test.seq())),
         Declared::new("Workload", "", 0, |row, _| Cell::text(label(row.result))),
         Declared::new("Phase", "", 0, |row, _| Cell::text(row.figures.phase.to_string())),
         Declared::new("Offered", "ops/s", 1, |row, table| {
             let figures = row.figures;
-            row.cell(table, Ok(figures.due / (figures.to_s - figures.from_s)))
+            row.judged.cell(table, Ok(figures.due / (figures.to_s - figures.from_s)))
         }),
-        Declared::new("Done", "ops/s", 0, |row, table| row.cell(table, Ok(row.figures.ops_per_s))),
+        Declared::new("Done", "ops/s", 0, |row, table| {
+            row.judged.cell(table, Ok(row.figures.ops_per_s))
+        }),
         Declared::new("Response p50", "ms", 2, |row, table| {
-            row.ms_cell(table, row.figures.response.p50_us)
+            row.judged.ms_cell(table, row.figures.response.p50_us)
         }),
         Declared::new("Response p99", "ms", 0, |row, table| {
-            row.ms_cell(table, row.figures.response.p99_us)
+            row.judged.ms_cell(table, row.figures.response.p99_us)
         }),
         Declared::new("Response max", "ms", 3, |row, table| {
-            row.ms_cell(table, row.figures.response.max_us)
+            row.judged.ms_cell(table, row.figures.response.max_us)
         }),
         Declared::new("Waiting at its end", "ops", 1, |row, table| {
-            row.cell(table, Ok(row.figures.behind.round()))
+            row.judged.cell(table, Ok(row.figures.behind.round()))
         }),
         Declared::new("Recovery", "s", 0, |row, table| {
             let why = || "the window ended before the jobs had caught up".into();
-            row.cell(table, row.figures.recovery_s.ok_or_else(why))
+            row.judged.cell(table, row.figures.recovery_s.ok_or_else(why))
         }),
-        Declared::new("Verdict", "", 0, |row, _| {
-            Cell::Verdict(phase_status(row.result, row.figures))
-        }),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.judged.status)),
     ]
 }
 
 /// A test of an open loop.
 struct TestRow<'a> {
-    test: &'a Test,
+    judged: JudgedTest<'a>,
     result: &'a TestResult,
     open: &'a OpenLoop,
 }
 
-impl TestRow<'_> {
-    fn cell(&self, table: &mut Table, value: Result<f64, Sentence>) -> Cell {
-        table.figure(value, RATE, self.test.status())
-    }
-
-    fn ms_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
-        self.cell(table, ms(self.test, us))
-    }
-}
-
 fn test_columns<'a>() -> [Declared<TestRow<'a>>; 12] {
     [
-        Declared::new("Test", "", 1, |row, _| Cell::count(row.test.seq())),
+        Declared::new("Test", "", 1, |row, _| Cell::count(row.judged.test.seq())),
         Declared::new("Workload", "", 0, |row, _| Cell::text(label(row.result))),
         Declared::new("Jobs", "", 0, |row, _| Cell::count(row.result.jobs)),
         Declared::new("Offered", "ops/s", 0, |row, table| {
-            row.cell(table, Ok(row.open.offer.per_s))
+            row.judged.cell(table, Ok(row.open.offer.per_s))
         }),
-        Declared::new("Done", "ops/s", 0, |row, table| row.cell(table, Ok(row.result.ops_per_s))),
+        Declared::new("Done", "ops/s", 0, |row, table| {
+            row.judged.cell(table, Ok(row.result.ops_per_s))
+        }),
         Declared::new("Response p50", "ms", 2, |row, table| {
-            row.ms_cell(table, row.open.response.p50_us)
+            row.judged.ms_cell(table, row.open.response.p50_us)
         }),
         Declared::new("Response p95", "ms", 4, |row, table| {
-            row.ms_cell(table, row.open.response.p95_us)
+            row.judged.ms_cell(table, row.open.response.p95_us)
         }),
         Declared::new("Response p99", "ms", 0, |row, table| {
-            row.ms_cell(table, row.open.response.p99_us)
+            row.judged.ms_cell(table, row.open.response.p99_us)
         }),
         Declared::new("Response max", "ms", 3, |row, table| {
-            row.ms_cell(table, row.open.response.max_us)
+            row.judged.ms_cell(table, row.open.response.max_us)
         }),
         Declared::new("Service p99", "ms", 1, |row, table| {
-            row.ms_cell(table, row.result.latency.p99_us)
+            row.judged.ms_cell(table, row.result.latency.p99_us)
         }),
         Declared::new("Service max", "ms", 5, |row, table| {
-            row.ms_cell(table, row.result.latency.max_us)
+            row.judged.ms_cell(table, row.result.latency.max_us)
         }),
-        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.test.status())),
+        Declared::new("Verdict", "", 0, |row, _| Cell::Verdict(row.judged.status)),
     ]
 }
 

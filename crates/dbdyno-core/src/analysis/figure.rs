@@ -184,8 +184,8 @@ pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -
 /// Bytes of a block: ops that read as many from a device wait for it.
 const BLOCK_BYTES: f64 = 4096.0;
 
-/// What the figures of a test depend on most: a device, if its ops commit, or if each reads a block
-/// from it.
+/// Resource that the figures of a test depend on most: a device, if its ops commit, or if each
+/// reads a block from it.
 pub fn resource_of(test: &Test) -> Resource {
     let Some(result) = test.measured() else { return Resource::default() };
     let read_bytes = tiers::device_read_bytes(&result.window_counters).unwrap_or(0.0);

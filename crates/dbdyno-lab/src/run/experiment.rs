@@ -27,7 +27,7 @@ use dbdyno_engines::engine::Access;
 
 /// An experiment that is asked for.
 pub struct Experiment<'a> {
-    /// What is varied: of each arm its platform, its plan, and who is told; each gets a run.
+    /// Platforms or plans that are varied, and who is told of each; each arm gets a run.
     pub arms: Vec<RunContext<'a>>,
     /// Blocks of tests and their order, and what ends the experiment.
     pub design: Design,

@@ -24,7 +24,7 @@ use dbdyno_core::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, V
 use dbdyno_core::stats::keys::KeyStream;
 use dbdyno_engines::host::Halves;
 
-/// What pairs of tests are to decide, and for how long.
+/// Limits of pairs of tests: margin of the decision, and time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairs {
     /// Ratios of B to A within 1/(1 + margin) to 1 + margin count as equal.

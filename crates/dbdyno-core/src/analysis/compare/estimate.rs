@@ -49,7 +49,7 @@ struct Repetitions {
     /// Squared standard error of a single one as the seconds of its window tell it, or why they do
     /// not.
     within: Result<f64, Unknown>,
-    /// What the figure depends on most.
+    /// Resource that the figure depends on most.
     resource: Resource,
 }
 

@@ -37,7 +37,7 @@ pub struct Repetitions {
     /// Squared standard error of a point that was measured once, as the seconds of its window tell
     /// it.
     pub within: Option<f64>,
-    /// What the point depends on most.
+    /// Resource that the point depends on most.
     pub resource: Resource,
 }
 

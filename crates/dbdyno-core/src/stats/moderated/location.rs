@@ -27,8 +27,8 @@ const STEPS: usize = 6;
 /// However many repetitions are wild, the variance is not more than nine times that within reach.
 const MIN_NEAR: f64 = 1.0 / 3.0;
 
-/// What a point depends on most; fresh runs of equal work differ by more where it is a device,
-/// whose speed others move.
+/// Resource that a point depends on most; fresh runs of equal work differ by more where it is a
+/// device, whose speed others move.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// The CPUs and the memory.
@@ -60,7 +60,7 @@ pub struct Location {
     pub repetitions: usize,
     /// Squared standard error as the seconds of the only repetition tell it.
     pub within: Option<f64>,
-    /// What it depends on most.
+    /// Resource that the point depends on most.
     pub resource: Resource,
 }
 

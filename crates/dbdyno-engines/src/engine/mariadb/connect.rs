@@ -25,9 +25,9 @@ use dbdyno_core::model::Connects;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 /// Longest challenge of a login that a greeting can state; servers send 21 bytes.
 const MAX_CHALLENGE_BYTES: u8 = i8::MAX as u8;
-/// What stands in a greeting between the server's version and the length of the challenge:
-/// number of the connection (4), first part of the challenge (8), zero (1), lower half of the
-/// capabilities (2), character set (1), status (2), upper half of the capabilities (2).
+/// Bytes of a greeting between the server's version and the length of the challenge: number of the
+/// connection (4), first part of the challenge (8), zero (1), lower half of the capabilities (2),
+/// character set (1), status (2), upper half of the capabilities (2).
 const BYTES_BEFORE_LENGTH: usize = 20;
 /// Number of the character set (utf8mb4_general_ci).
 const UTF8MB4: u8 = 45;
