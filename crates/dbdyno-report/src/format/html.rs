@@ -8,12 +8,14 @@ mod bars;
 pub mod board;
 mod brand;
 mod chart;
-mod figures;
 mod page;
 #[cfg(test)]
 mod palette_tests;
+mod panels;
+mod ratios;
 mod svg;
 mod table;
+mod timeline;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

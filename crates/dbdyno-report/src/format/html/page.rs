@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::svg::{self, Shape, Span, mark, rule, sign, stretched, text};
-use super::{block, chart, figures, table};
+use super::{block, chart, panels, ratios, table, timeline};
 use crate::Language;
 use crate::picture::{
     Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Spark, StyledText, Tick, Times,
@@ -152,9 +152,9 @@ fn picture(picture: &Picture, language: Language) -> Markup {
         Picture::Cards(cards) => {
             html! { div.cards { "\n" @for card in cards { (self::card(card, language)) } } "\n" }
         }
-        Picture::Ratios(ratios) => figures::ratios(ratios, language),
-        Picture::Panels(panels) => figures::panels(panels, language),
-        Picture::Timeline(line) => figures::timeline(line, language),
+        Picture::Ratios(ratios) => ratios::ratios(ratios, language),
+        Picture::Panels(panels) => panels::panels(panels, language),
+        Picture::Timeline(line) => timeline::timeline(line, language),
         Picture::Heatmap(map) => table::heatmap(map),
         Picture::Charts(charts) => {
             html! { div.charts { "\n" @for chart in charts { (chart::figure(chart)) } } "\n" }

@@ -1,0 +1,318 @@
+//! Small multiples: a row per group, three drawings on the same axes.
+
+use maud::{Markup, html};
+
+use super::svg::{self, Shape, Span, apart, line, mark, powers, rule, text};
+use crate::Language;
+use crate::document::Digits;
+use crate::picture::{CpuSplit, Mark, PanelRow, Panels};
+
+/// Height of a small multiple, and its axes.
+const PANEL: f64 = 112.0;
+const PANEL_TOP: f64 = 8.0;
+const PANEL_BOTTOM: f64 = 88.0;
+const PANEL_LEFT: f64 = 11.0;
+const PANEL_RIGHT: f64 = 64.0;
+/// Names beside the curves of a small multiple.
+const MAX_LABELS: usize = 5;
+
+/// A row per group, three drawings on the same axes.
+pub(super) fn panels(panels: &Panels, language: Language) -> Markup {
+    let axes = Axes::from_panels(panels);
+    html! {
+        div.panels { "\n"
+            div.row.heads {
+                div {}
+                @for (title, about) in &panels.heads {
+                    div { strong { (title) } " " span { (about) } }
+                }
+            } "\n"
+            @for row in &panels.rows {
+                div.row { "\n"
+                    div.lead {
+                        h3 { (row.group) @if !row.title.is_empty() { " " span { (row.title) } } }
+                        @for text in &row.texts { p { (text) } }
+                    }
+                    @let drawings = [axes.multiples(row, language), axes.times(row), axes.cpu(row)];
+                    @let spoken = drawings.iter().zip(&row.spoken);
+                    @for ((drawing, spoken), (title, _)) in spoken.zip(&panels.heads) {
+                        figure.panel { "\n"
+                            figcaption { (title) }
+                            svg width="100%" height=(svg::px(PANEL))
+                                role="img" aria-label=(spoken) {
+                                title { (spoken) }
+                                (drawing)
+                                (axes.jobs_axis(panels, language))
+                            }
+                        } "\n"
+                    }
+                } "\n"
+            }
+        } "\n"
+    }
+}
+
+/// The axes that all rows share.
+struct Axes {
+    jobs: Span,
+    multiple: Span,
+    time: Span,
+    percent: Span,
+    most_jobs: f64,
+}
+
+impl Axes {
+    fn from_panels(panels: &Panels) -> Axes {
+        let points =
+            || panels.rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points);
+        let (least, most) = points().fold((1.0_f64, 1.0_f64), |(least, most), point| {
+            (least.min(point.1), most.max(point.1))
+        });
+        let most_jobs = panels.jobs.iter().copied().fold(1.0, f64::max);
+        let least_jobs = panels.jobs.iter().copied().fold(most_jobs, f64::min);
+        let multiples = powers(2.0, least.min(0.75), most.max(1.5));
+        let times = || panels.rows.iter().flat_map(|row| &row.times);
+        let known = || {
+            times()
+                .flat_map(|times| times.percentiles_us.into_iter().chain([times.mean_us]))
+                .flatten()
+        };
+        let decades = powers(10.0, known().fold(1e6, f64::min), known().fold(10.0, f64::max));
+        let ends = |ticks: &[f64]| (ticks[0], ticks[ticks.len() - 1]);
+        let span = |(low, high): (f64, f64), is_log| Span {
+            low,
+            high,
+            from: PANEL_BOTTOM,
+            to: PANEL_TOP,
+            is_log,
+        };
+        Axes {
+            jobs: Span {
+                low: least_jobs,
+                high: most_jobs,
+                from: PANEL_LEFT + 5.0,
+                to: PANEL_RIGHT,
+                is_log: true,
+            },
+            multiple: span(ends(&multiples), true),
+            time: span(ends(&decades), true),
+            percent: span((0.0, 100.0), false),
+            most_jobs,
+        }
+    }
+
+    fn grid(y: f64, class: &str, name: &str) -> Markup {
+        html! {
+            (rule((PANEL_LEFT, y), (PANEL_RIGHT + 2.0, y), class))
+            @if !name.is_empty() { (text(PANEL_LEFT - 1.5, y + 4.0, "e", name)) }
+        }
+    }
+
+    fn jobs_axis(&self, panels: &Panels, language: Language) -> Markup {
+        let step = panels.jobs.len().div_ceil(6);
+        html! {
+            @for &jobs in panels.jobs.iter().step_by(step) {
+                (text(self.jobs.place(jobs), PANEL_BOTTOM + 17.0, "m", &svg::tick(language, jobs)))
+            }
+            (text(PANEL_RIGHT + 6.0, PANEL_BOTTOM + 17.0, "", &panels.jobs_word))
+        }
+    }
+
+    fn multiples(&self, row: &PanelRow, language: Language) -> Markup {
+        let ticks = powers(2.0, self.multiple.low, self.multiple.high);
+        let step = ticks.len().div_ceil(6);
+        let perfect = [
+            (1.0, 1.0),
+            (self.multiple.high.min(self.most_jobs), self.multiple.high.min(self.most_jobs)),
+        ];
+        let at =
+            |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
+        let shown: Vec<_> = row.curves.iter().take(MAX_LABELS).collect();
+        let end = |points: &[(f64, f64, Mark)]| {
+            points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0
+        };
+        let wishes: Vec<f64> = shown.iter().map(|curve| end(&curve.points)).collect();
+        let places = apart(&wishes, 14.0, PANEL_TOP + 4.0, PANEL_BOTTOM);
+        html! {
+            @for &tick in ticks.iter().step_by(step) {
+                @let name = if tick < 1.0 { ratio_fraction(tick) } else { svg::short(tick) };
+                @let class = if tick == 1.0 { "axis" } else { "grid" };
+                (Self::grid(self.multiple.place(tick), class, &name))
+            }
+            (line(&perfect.map(at), PANEL, "perfect"))
+            @if let Some(knee) = row.knee {
+                (rule(
+                    (self.jobs.place(knee), PANEL_TOP),
+                    (self.jobs.place(knee), PANEL_BOTTOM),
+                    "knee",
+                ))
+            }
+            @for (number, curve) in row.curves.iter().enumerate().rev() {
+                @let class = if number == 0 { "main" } else { "rest" };
+                @let points = curve.points.iter().map(|point| at((point.0, point.1)));
+                @let points: Vec<(f64, f64)> = points.collect();
+                (line(&points, PANEL, &format!("curve {class}")))
+                @for ((x, y), point) in points.iter().zip(&curve.points) {
+                    (mark(*x, *y, Shape::Figure(point.2), class, ""))
+                }
+            }
+            @for (number, (curve, y)) in shown.iter().zip(places).enumerate() {
+                (text(
+                    PANEL_RIGHT + 3.5,
+                    y,
+                    if number == 0 { "name main" } else { "" },
+                    &curve_name(
+                        language,
+                        &curve.label,
+                        &row.group,
+                        curve.points.last().map(|point| point.1),
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn times(&self, row: &PanelRow) -> Markup {
+        let ticks = powers(10.0, self.time.low, self.time.high);
+        let of = |index: usize| -> Vec<(f64, f64)> {
+            let known = |times: &crate::picture::Times| {
+                Some((self.jobs.place(times.jobs), self.time.place(times.percentiles_us[index]?)))
+            };
+            row.times.iter().filter_map(known).collect()
+        };
+        let curves = [of(0), of(1), of(2)];
+        let means: Vec<(f64, f64)> = row
+            .times
+            .iter()
+            .filter_map(|times| {
+                Some((self.jobs.place(times.jobs), self.time.place(times.mean_us?)))
+            })
+            .collect();
+        let names: Vec<(f64, String, bool)> = ["p50", "p95", "p99"]
+            .iter()
+            .enumerate()
+            .filter_map(|(index, name)| {
+                let shown =
+                    row.times.iter().rev().find(|times| times.percentiles_us[index].is_some())?;
+                Some((
+                    curves[index].last()?.1 + 4.0,
+                    format!("{name} {}", shown.shown[index]),
+                    index == 0,
+                ))
+            })
+            .collect();
+        let places = apart(
+            &names.iter().map(|name| name.0).collect::<Vec<_>>(),
+            14.0,
+            PANEL_TOP + 4.0,
+            PANEL_BOTTOM,
+        );
+        html! {
+            @for &tick in &ticks {
+                @let is_named = is_thousand(tick) || ticks.len() < 5;
+                (Self::grid(
+                    self.time.place(tick),
+                    if is_named { "axis" } else { "grid" },
+                    &if is_named { time_name(tick) } else { String::new() },
+                ))
+            }
+            @for (index, points) in curves.iter().enumerate() {
+                (line(points, PANEL, if index == 0 { "curve main" } else { "curve thin" }))
+                @for (x, y) in points {
+                    (mark(*x, *y, Shape::Figure(Mark::Valid), "main small", ""))
+                }
+            }
+            (line(&means, PANEL, "perfect"))
+            @for (x, y) in &means { (mark(*x, *y, Shape::Mean, "main", "")) }
+            @if names.is_empty() {
+                @if let Some(times) = row.times.last() {
+                    (text(
+                        PANEL_RIGHT + 3.5,
+                        means.last().map_or(40.0, |mean| mean.1 + 4.0),
+                        "name main",
+                        &times.mean_shown,
+                    ))
+                }
+            }
+            @for ((_, name, is_main), y) in names.iter().zip(places) {
+                (text(PANEL_RIGHT + 3.5, y, if *is_main { "name main" } else { "" }, name))
+            }
+        }
+    }
+
+    fn cpu(&self, row: &PanelRow) -> Markup {
+        let width = (28.0 / row.cpu.len().max(1) as f64).clamp(2.0, 7.0);
+        html! {
+            @for tick in [0.0, 50.0, 100.0] {
+                (Self::grid(
+                    self.percent.place(tick),
+                    if tick == 0.0 { "axis" } else { "grid" },
+                    &svg::short(tick),
+                ))
+            }
+            @for bar in &row.cpu { @for (class, from, to) in stack(&bar.split) {
+                @let (top, bottom) = (self.percent.place(to), self.percent.place(from));
+                rect x=(svg::pct(self.jobs.place(bar.jobs) - width / 2.0)) y=(svg::px(top))
+                    width=(svg::pct(width)) height=(svg::px(bottom - top)) class=(class) {}
+            } }
+            @for (number, word) in row.cpu_words.iter().enumerate() {
+                (text(
+                    PANEL_RIGHT + 7.0,
+                    PANEL_BOTTOM - 2.0 - 15.0 * (row.cpu_words.len() - 1 - number) as f64,
+                    "",
+                    word,
+                ))
+            }
+        }
+    }
+}
+
+/// The code of a label, else its end without the group, with the last multiple: there is room for
+/// some letters before the next drawing.
+fn curve_name(language: Language, label: &str, group: &str, last: Option<f64>) -> String {
+    let code = label.split_once('(').and_then(|(_, rest)| Some(rest.split_once(')')?.0));
+    let short = label.strip_prefix(group).map_or(label, |rest| rest.trim_start_matches('-'));
+    let short: String = code.unwrap_or(short).chars().take(11).collect();
+    last.map_or_else(
+        || short.clone(),
+        |last| format!("{short} {}×", language.number(last, Digits::Significant(3))),
+    )
+}
+
+fn ratio_fraction(tick: f64) -> String {
+    match tick {
+        0.5 => "½".into(),
+        0.25 => "¼".into(),
+        tick => format!("1/{}", svg::short(1.0 / tick)),
+    }
+}
+
+fn is_thousand(us: f64) -> bool {
+    [1.0, 1e3, 1e6].iter().any(|name| (us / name - 1.0).abs() < 1e-9)
+}
+
+fn time_name(us: f64) -> String {
+    let (scale, unit) = [(1e6, "s"), (1e3, "ms")]
+        .into_iter()
+        .find(|(scale, _)| us >= scale * 0.999)
+        .unwrap_or((1.0, "µs"));
+    format!("{}\u{a0}{unit}", svg::short(us / scale))
+}
+
+/// Class, from and to of each part, from below.
+pub(super) fn stack(split: &CpuSplit) -> Vec<(&'static str, f64, f64)> {
+    let parts = [
+        ("own", Some(split.own)),
+        ("iowait", split.iowait),
+        ("foreign", split.foreign),
+        ("steal", split.steal),
+    ];
+    let mut from = 0.0;
+    let place = |(class, part): (&'static str, Option<f64>)| {
+        let to = (from + part.filter(|part| part.is_finite() && *part > 0.0)?).min(100.0);
+        let placed = (class, from, to);
+        from = to;
+        Some(placed)
+    };
+    parts.into_iter().filter_map(place).collect()
+}
