@@ -2,11 +2,11 @@
 //!
 //! Results go to standard output (unless JSON was asked for), progress to standard error.
 
-use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 
 use super::context::Context;
 use super::ramp_chart::RampChart;

@@ -15,11 +15,11 @@ mod slots;
 pub mod stored;
 mod wire;
 
-use parking_lot::Mutex;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use oxhttp::model::{Body, Request, Response, StatusCode};
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 use crate::error::Result;

@@ -1,10 +1,11 @@
 //! Places for connections: a limited number, of which those that wait for a request give way to
 //! new ones.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// The places of a server.
 pub(super) struct Slots {

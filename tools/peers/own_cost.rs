@@ -3,11 +3,12 @@
 //! per op, and by the kernel's account of the threads that measure; and the lookup beside a monitor
 //! against the lookup alone.
 
-use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};

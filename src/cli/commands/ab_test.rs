@@ -1,8 +1,9 @@
 //! `ab-test A B`: blocks of trials of both sides until it is known whether they differ.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 use super::report;
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};

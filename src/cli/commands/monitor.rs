@@ -1,10 +1,10 @@
 //! `monitor`: a database at work, beside what its platform was measured to do.
 
-use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use rustix::event::{Timespec, poll};

@@ -1,9 +1,10 @@
 //! `run`: the main job.
 
-use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};

@@ -12,6 +12,7 @@ pub(crate) mod expr;
 mod failover;
 pub mod kpm;
 mod named_values;
+mod open_loop;
 pub mod params;
 pub mod plan;
 mod processor_time;
@@ -42,6 +43,7 @@ pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use named_values::{Named, NamedValues, Names, SharedNames};
+pub use open_loop::{OpenLoop, PhaseResult};
 pub use plan::{
     Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Requirement,
     Routine, Selection, TableRef, TestSpec,
@@ -56,9 +58,8 @@ pub use rate::{
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
-    BackgroundResult, Connects, JobResult, LatencySummary, NodeResult, OpenLoop, OpsPerSample,
-    PartResult, PhaseResult, SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult,
-    WindowInterval, WorkerResult,
+    BackgroundResult, Connects, JobResult, LatencySummary, NodeResult, OpsPerSample, PartResult,
+    SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, WindowInterval, WorkerResult,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;

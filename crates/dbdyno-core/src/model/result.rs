@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::named_values::read_series;
 use super::{
     Counters, Drive, DriverFigures, Durability, ExperimentResult, Failover, Kpm, NamedValues,
-    OfferedLoad, Precision, Profile, RatePhase, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
+    OpenLoop, Precision, Profile, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -159,76 +159,6 @@ pub struct OpsPerSample {
     pub least: f64,
     /// Most ops that a sample stands for.
     pub most: f64,
-}
-
-/// Offered load of a test in an open loop, and how it was served.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenLoop {
-    /// Arrival rate, and the SLO if a search set it.
-    pub offer: OfferedLoad,
-    /// Ops that were due in the window, those included that were late already when it opened: done
-    /// ones and those that were not started when it closed.
-    pub due: f64,
-    /// Response times: from when an op was due to its end. Mean over all ops.
-    pub response: LatencySummary,
-    /// Of a rate that changes: each phase.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<PhaseResult>,
-}
-
-impl OpenLoop {
-    /// True if the rate was not the same all the time.
-    pub fn changes(&self) -> bool {
-        let phases = self.phases.iter().map(|figures| figures.phase);
-        let mut rates = phases.flat_map(|phase| [phase.from_per_s, phase.to_per_s]);
-        let first = rates.next();
-        rates.any(|rate| Some(rate) != first)
-    }
-}
-
-/// Of a Poisson process so many standard deviations are not chance.
-const UNDONE_SIGMAS: f64 = 4.0;
-
-/// Result of the ops of a phase of a load over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PhaseResult {
-    /// Phase with its rates.
-    pub phase: RatePhase,
-    /// Since the window opened.
-    pub from_s: f64,
-    /// End of the phase, in s since the window opened.
-    pub to_s: f64,
-    /// Ops that were due in it, by its rates: the expected number.
-    pub due: f64,
-    /// Ops done per second while it lasted, whenever they were due.
-    pub ops_per_s: f64,
-    /// Ops that were due in it and were done in the window, then or later.
-    pub done: u64,
-    /// Response times of those. Ops that were never done have none.
-    pub response: LatencySummary,
-    /// Ops that were due and not started when it began, and when it ended.
-    pub behind_at_begin: f64,
-    /// Ops that were due and not started when it ended.
-    pub behind: f64,
-    /// Seconds from its end until the jobs had caught up, see
-    /// [`crate::stats::arrivals::Backlog::recovery_s`]; absent if the window ended before.
-    pub recovery_s: Option<f64>,
-}
-
-impl PhaseResult {
-    /// True if so many more ops waited at its end than at its begin as are due in one second of it
-    /// on average: the platform did not keep up with it. What an earlier phase left is not its
-    /// fault.
-    pub fn is_overloaded(&self) -> bool {
-        let a_second = self.due / (self.to_s - self.from_s);
-        self.behind - self.behind_at_begin >= a_second
-    }
-
-    /// Ops that were due in it and not done in the window, as far as chance does not explain them.
-    pub fn undone(&self) -> Option<f64> {
-        let missing = self.due - self.done as f64;
-        (missing > UNDONE_SIGMAS * self.due.sqrt()).then_some(missing)
-    }
 }
 
 /// One job's own figures in the window.

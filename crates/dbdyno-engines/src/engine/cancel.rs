@@ -1,12 +1,13 @@
 //! Work that may take long and can be cancelled, and what is cancelled: handles of the open
 //! sessions of a database.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Database, threads};
 

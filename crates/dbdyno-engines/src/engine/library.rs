@@ -1,8 +1,9 @@
 //! Engines whose library is loaded at run time: where such a library is looked for, and what
 //! fetches it.
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 use super::{EngineError, Version};
 

@@ -1,12 +1,12 @@
 //! Libraries that are loaded at run time: found, loaded once for the rest of the process, their
 //! version checked before anything else is called.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
+use parking_lot::Mutex;
 
 use super::library::{Choice, Package, RuntimeLibrary};
 use super::{EngineError, ErrorClass, Version};

@@ -2,9 +2,10 @@
 //! of work, beside their speed when the run began. Steal, frequency and load do not show a sibling
 //! or a clock that the host of a virtual machine lends to others.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
+
+use parking_lot::Mutex;
 
 use dbdyno_core::model::Counters;
 

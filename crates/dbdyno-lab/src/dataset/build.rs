@@ -1,10 +1,11 @@
 //! Loads one table: its missing rows, indexes, statistics, check. What broke off is kept if a later
 //! load can go on.
 
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::LoadResult;

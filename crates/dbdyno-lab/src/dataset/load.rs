@@ -1,9 +1,10 @@
 //! Loads the rows of one table in chunks by several sessions, then builds its indexes side by side.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::fit;
 use dbdyno_core::error::Result;

@@ -4,13 +4,13 @@
 //! again during it. Whether that worked is measured, not assumed: the device's reads are counted
 //! (see `analysis::tiers`). Files of other tables are read in.
 
-use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};

@@ -1,16 +1,17 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next
 //! begins.
 
-use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
 use super::evict::Evictor;
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
-use super::schedule::{self, Answers, ScheduledRamp, ServerStart};
+use super::progress::RunProgress;
+use super::schedule::{self, Answers, ServerStart};
 use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
 use super::test_execution::{TestExecution, UnjudgedTest};
@@ -109,54 +110,6 @@ enum RampEnd {
     /// It could not be prepared: no repetition will do better.
     Hopeless,
     Stop(RunStatus),
-}
-
-/// Progress of a run.
-pub struct RunProgress {
-    /// Of the tests so far.
-    numbers: Numbers,
-    /// Rest of the ramp of each selection; none where it could not be prepared.
-    ramps: Vec<Option<Ramp>>,
-    /// All turns that have not begun.
-    ahead: VecDeque<ScheduledRamp>,
-    /// Best ops per second of every selection so far of each series of rising values.
-    climbs: BTreeMap<String, Vec<f64>>,
-}
-
-impl RunProgress {
-    /// Progress before the first of these server starts.
-    pub fn new(plan: &Plan, server_starts: &[ServerStart]) -> RunProgress {
-        let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
-        RunProgress {
-            numbers: Numbers::default(),
-            ramps,
-            ahead: server_starts
-                .iter()
-                .flat_map(|server_start| server_start.turns.clone())
-                .collect(),
-            climbs: BTreeMap::new(),
-        }
-    }
-
-    /// Takes down the best ops per second of a selection in the first turn of its series of rising
-    /// values. Once the series is saturated the rest of it is left out: which that is, for people.
-    fn climb(&mut self, selections: &[Selection], at: usize, best: f64) -> Option<String> {
-        let series = selections[at].rising.as_ref()?;
-        let steps = self.climbs.entry(series.clone()).or_default();
-        steps.push(best);
-        if !analysis::is_saturated(steps.iter().copied()) {
-            return None;
-        }
-        let is_left = |later: &usize| selections[*later].rising.as_ref() == Some(series);
-        let left: Vec<usize> = (at + 1..selections.len()).filter(is_left).collect();
-        let names: Vec<String> =
-            left.iter().map(|&later| selections[later].name_with_parameters()).collect();
-        for later in left {
-            self.ramps[later] = None;
-        }
-        let why = "throughput gained less than 5 % twice in a row";
-        (!names.is_empty()).then(|| format!("left out: {}: {why}", names.join(", ")))
-    }
 }
 
 /// Judges the repetitions of a run.

@@ -1,8 +1,8 @@
 //! A run: what it is asked to do, the plan as far as its platform can run it, its record, its data.
 
-use parking_lot::Mutex;
 use std::borrow::Cow;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::experiment::{self, Design, Experiment, ExperimentEnded};

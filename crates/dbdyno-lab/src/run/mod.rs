@@ -27,6 +27,7 @@ pub mod platform;
 mod pooler;
 mod prepare;
 pub mod probing;
+mod progress;
 mod repositories;
 mod request;
 pub mod sampler;

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use super::experiment::{Blocks, ReadyArm};
-use super::measure::RunProgress;
 use super::measured_run::RunContext;
+use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
 use crate::store::Store;
 use dbdyno_core::error::Result;

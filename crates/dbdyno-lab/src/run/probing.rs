@@ -1,8 +1,9 @@
 //! All probes of a run: the operating system's and the database's, and the disclosure they make.
 
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
 use super::sampler::Sampler;

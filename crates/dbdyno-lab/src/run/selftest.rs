@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use super::measure::RunProgress;
 use super::measured_run::{fitting, interruptible, make_site, recorded, standard_definition};
 use super::platform::{Platform, is_there};
 use super::prepare::{Ready, prepared};
+use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
 use super::{Checked, Event, Request, RunContext, answers, overhead};
 use crate::dataset::{self, Lock};

@@ -1,9 +1,10 @@
 //! Server-side evidence of a test: statistics by name, and the log of a private server.
 
-use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 use super::Platform;
 use super::repositories::Repositories;

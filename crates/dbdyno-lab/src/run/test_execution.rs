@@ -1,8 +1,9 @@
 //! Runs one test and collects its server-side evidence. Everything here is `Send`, so that a duet
 //! can run two tests at once.
 
-use parking_lot::Mutex;
 use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
 use super::evict::Evictor;

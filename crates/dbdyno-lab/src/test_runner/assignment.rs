@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::driver_cost::DriverCost;
+use super::due::Due;
 use super::gate::Gate;
+use super::job_group::{EndOnDrop, JobGroup, log_of};
 use super::log::{JobLog, Periods, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
-use super::test::{Due, EndOnDrop, JobGroup, TestContext, log_of};
+use super::test::TestContext;
 use super::timeline::Timeline;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};

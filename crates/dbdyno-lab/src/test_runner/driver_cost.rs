@@ -1,9 +1,9 @@
 //! Cost of driving a test for our own process: time until its jobs are ready, memory for their
 //! sessions, CPU time.
 
-use parking_lot::Mutex;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use procfs::process::Process;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,7 +1,8 @@
 //! The gate: all jobs connect and prepare, then start together.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 #[derive(Debug, Default)]
 struct State {

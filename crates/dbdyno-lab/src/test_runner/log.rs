@@ -1,8 +1,8 @@
 //! The log of a test: what each job did, slice by slice, and the latency of each second.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::coordinator::Now;

@@ -1,14 +1,15 @@
 //! A test whose jobs run on several load generators, as its coordinator sees it.
 
-use parking_lot::Mutex;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::assemble::Raw;
 use super::assignment::{WorkerAssignment, WorkerLog};
 use super::gate::Gate;
+use super::job_group::JobGroup;
 use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::{Edges, Schedule};
-use super::test::JobGroup;
 use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
 use dbdyno_engines::engine::EngineError;
 

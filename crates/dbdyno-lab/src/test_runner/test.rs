@@ -1,19 +1,20 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
-use parking_lot::Mutex;
 use std::cell::LazyCell;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use parking_lot::Mutex;
 
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
 use super::assignment::WorkerAssignment;
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::due::due_times;
 use super::gate::Gate;
-use super::log::{JobLog, SecondsLog, Who};
+use super::job_group::{EndOnDrop, GroupJob, JobGroup, log_of, panicked, run_job};
+use super::log::{SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::remote_workers::{self, Workers};
 use super::schedule::Schedule;
@@ -21,18 +22,12 @@ use super::sessions::{SessionLog, SessionSource, sample};
 use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
-use dbdyno_core::model::{
-    Arrivals, Facts, Loop, RateProfile, Selection, SnapshotPoint, TestResult, TestSpec,
-};
+use dbdyno_core::model::{Facts, Loop, SnapshotPoint, TestResult, TestSpec};
 use dbdyno_core::sql;
-use dbdyno_core::stats::arrivals::DueTimes;
 use dbdyno_core::stats::keys;
 use dbdyno_engines::engine::{
-    Database, EngineError, ErrorClass, JobPlacement, JobSpec, Session, cancellable, threads,
+    Database, EngineError, ErrorClass, JobPlacement, Session, cancellable, threads,
 };
-
-/// Difference between the seed of a background workload's keys and the test's.
-const BACKGROUND_SEED: u64 = 0x5eed;
 
 /// Context of a test.
 pub struct TestContext<'a> {
@@ -129,7 +124,7 @@ fn run_to_end(
 
 /// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
 /// silent was given up.
-fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
+pub(super) fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
     use ErrorClass::{Cancelled, Lost, Unreachable};
     interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
 }
@@ -443,176 +438,9 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
     sample(&mut *source, gate, &jobs, &ended)
 }
 
-/// When the ops of a job are due, in an open loop or of a user who thinks.
-fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
-    Some(Due::for_job(spec, job, seed)?.times(job, spec.jobs))
-}
-
-/// When the ops of a job are due.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Due {
-    process: Process,
-    seed: u64,
-}
-
-/// Process that makes the ops of a job due; rates are the job's own.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-enum Process {
-    /// An open loop at one rate.
-    Rate { per_s: f64, arrivals: Arrivals },
-    /// An open loop at a rate that changes, behind a warm-up; of it the job has a share.
-    Profile { profile: RateProfile, warmup_s: f64, share: f64, arrivals: Arrivals },
-    /// A user who thinks.
-    Thinking { mean_s: f64 },
-}
-
-impl Due {
-    /// Of a job (from 1) in an open loop, or of a user who thinks, drawn from the seed of the test.
-    pub(super) fn for_job(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
-        let process = match &spec.selection.looping {
-            Loop::Thinking(mean_s) => Process::Thinking { mean_s: *mean_s },
-            Loop::Profile(profile, arrivals) => Process::Profile {
-                profile: profile.clone(),
-                warmup_s: spec.selection.window.warmup_s,
-                share: spec.offered_per_s(job)? / spec.offer?.per_s,
-                arrivals: *arrivals,
-            },
-            Loop::Closed | Loop::Open(..) | Loop::Highest(..) => {
-                Process::Rate { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals }
-            }
-        };
-        Some(Due { process, seed })
-    }
-
-    /// True of a load over time.
-    pub(super) fn is_over_time(&self) -> bool {
-        matches!(self.process, Process::Profile { .. })
-    }
-
-    /// Of a job of so many.
-    pub(super) fn times(&self, job: u32, jobs: u32) -> DueTimes {
-        let at = |per_s: f64, arrivals: Arrivals| match arrivals {
-            Arrivals::Uniform => DueTimes::uniform(per_s, job, jobs),
-            Arrivals::Poisson => DueTimes::poisson(per_s, self.seed, job),
-        };
-        match &self.process {
-            Process::Rate { per_s, arrivals } => at(*per_s, *arrivals),
-            // At a rate of one op per second; the load tells when so many are due.
-            Process::Profile { profile, warmup_s, share, arrivals } => {
-                at(1.0, *arrivals).along(profile.load(*warmup_s), *share)
-            }
-            Process::Thinking { mean_s } => DueTimes::thinking(*mean_s, self.seed, job),
-        }
-    }
-}
-
-/// Log of a job's thread, or the reason why there is none.
-pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
-    match thread {
-        Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
-        Err(refused) => JobLog { failure: Some(refused), ..JobLog::default() },
-    }
-}
-
 /// The samples of a test; without a thread to take them there are none.
 fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
     sampler.join().unwrap_or_default()
-}
-
-/// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
-pub(super) fn panicked() -> JobLog {
-    let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
-    JobLog { failure: Some(failure), ..JobLog::default() }
-}
-
-/// Jobs that run a selection: those of the test, or those beside them.
-pub(super) struct JobGroup<'a> {
-    pub selection: &'a Selection,
-    pub size: u32,
-    /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside
-    /// itself goes on counting.
-    pub after: u32,
-    pub jobs: u32,
-    pub is_background: bool,
-}
-
-impl<'a> JobGroup<'a> {
-    pub(super) fn all(spec: &TestSpec<'a>) -> Vec<JobGroup<'a>> {
-        let (selection, size) = (spec.selection, spec.jobs);
-        let shared = if selection.is_beside_itself() { selection.background_jobs() } else { 0 };
-        let own = JobGroup { selection, size, after: 0, jobs: size + shared, is_background: false };
-        let background = selection.background.as_ref().map(|background| JobGroup {
-            selection: &background.selection,
-            size: background.jobs,
-            after: if shared > 0 { size } else { 0 },
-            jobs: if shared > 0 { size + shared } else { background.jobs },
-            is_background: true,
-        });
-        std::iter::once(own).chain(background).collect()
-    }
-
-    /// Index of the part that a job (from 1) runs.
-    pub(super) fn part(&self, job: u32) -> usize {
-        (job as usize - 1) % self.selection.parts.len()
-    }
-
-    /// Seed of its keys: another workload must not draw the same in the same order.
-    pub(super) fn seed(&self, seed: u64) -> u64 {
-        seed ^ if self.is_background { BACKGROUND_SEED } else { 0 }
-    }
-}
-
-/// A job of a group.
-struct GroupJob<'a> {
-    group: &'a JobGroup<'a>,
-    /// Number of the job within the group, from 1.
-    number: u32,
-    /// Node of the cluster that it works on.
-    node: Option<&'a str>,
-    /// Seed of the test.
-    seed: u64,
-    facts: &'a Facts,
-}
-
-fn run_job(
-    context: &TestContext<'_>,
-    job: &GroupJob<'_>,
-    mut pacer: JobPacer<'_>,
-    gate: &Gate,
-) -> JobLog {
-    let GroupJob { group, number, node, seed, facts } = *job;
-    let part = &group.selection.parts[group.part(number)];
-    let mut facts = facts.clone();
-    facts.extend(part.facts.clone());
-    let order = JobSpec {
-        job: group.after + number,
-        jobs: group.jobs,
-        code: &part.code,
-        session: &part.session,
-        seed: group.seed(seed),
-        facts: &facts,
-        rows: context.rows,
-        wire: group.selection.wire,
-        node,
-    };
-    let result = context.database.run_job(&order, &mut pacer);
-    let mut log = pacer.into_log();
-    // After an interrupt the statement under way was cancelled by us: no failure.
-    let is_ours = |error: &EngineError| {
-        error.class == ErrorClass::Cancelled && gate.is_stopped()
-            || is_of_interrupt(error, context.interrupt)
-    };
-    log.failure = result.err().filter(|error| !is_ours(error));
-    log
-}
-
-/// Tells the gate that the job ended, also when it panics or its thread cannot be started.
-pub(super) struct EndOnDrop<'a>(pub &'a Gate);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.ended();
-    }
 }
 
 /// Figures if jobs looped; else why they did not.

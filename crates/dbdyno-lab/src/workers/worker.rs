@@ -1,7 +1,8 @@
 //! A load generator: claims shares of tests and runs them.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{BUILD, Clock, Step, Task, ask};
 use crate::store::Place;

@@ -1,12 +1,12 @@
 //! An open database and its connections: settings, the same for every session of a run.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 
 use super::answer::{Answer, Parameters};

@@ -1,11 +1,12 @@
 //! An open database and its connections: settings, the same for every session of a run.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
 use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};

@@ -11,12 +11,12 @@
 //! and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `results_backend` stores results.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use parking_lot::{Mutex, MutexGuard};
 use secrecy::SecretString;
 
 use crate::engine::cancel::{Running, cancel_all};

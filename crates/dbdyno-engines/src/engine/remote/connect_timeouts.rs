@@ -1,12 +1,13 @@
 //! Limits for connections that wait for a server, and the reasons to give up: a server that is
 //! known not to answer, and a request to stop.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Interval at which a waiting thread checks whether to go on.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);

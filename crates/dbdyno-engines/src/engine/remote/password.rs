@@ -1,8 +1,8 @@
 //! A password on its way to the server: found once, printed nowhere, wiped when dropped.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use secrecy::SecretString;
 
 use super::from_env;

@@ -1,11 +1,11 @@
 //! Connection routes to a server: hosts and account for each transport (Unix socket, TCP, TLS).
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use secrecy::SecretString;
 
 use super::{Host, Passwords, Tls, TlsMode};
