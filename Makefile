@@ -19,7 +19,7 @@ run:
 test: deps
 	cargo test --workspace --lib --bins
 	cargo build --workspace --test it --bin peers
-	RUST_TEST_THREADS=$(THREADS) ./scripts/with-skips.sh ./scripts/failed-again-alone.sh cargo test --test it
+	RUST_TEST_THREADS=$(THREADS) ./scripts/with-server-templates.sh ./scripts/with-skips.sh ./scripts/failed-again-alone.sh cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
 test-fast:

@@ -21,9 +21,9 @@ use crate::skipped::skipped;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
-/// Environment variables of the tester that the program sees: how to find programs and libraries,
-/// where and when we are.
-const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
+/// Environment variables of the tester that the program sees: how to find programs, libraries and
+/// the files of new databases, where and when we are.
+const PASSED_ON: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "DBDYNO_SERVER_TEMPLATES"];
 /// No command of these tests takes longer, also on a machine that others keep busy.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Tries of a test that looks into a window of less than a second, and the wait for a processor

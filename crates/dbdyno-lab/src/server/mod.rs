@@ -33,6 +33,7 @@ mod pinned;
 mod postgres;
 mod process;
 mod server_dir;
+mod template;
 
 pub use binaries::{Binaries, Fetched, fetch};
 pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
@@ -44,6 +45,7 @@ use network_emulation::Network;
 use nodes::{known_cluster, remove_nodes, start_cluster};
 use process::{Daemon, StopSignals};
 use server_dir::{SHARED_USER, ServerDir, State, USER_VARIABLE, account_for_server, check_reach};
+use template::Template;
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -396,16 +398,21 @@ impl PrivateServer {
         if state == State::Kept {
             self.check_version()?;
         } else {
-            process::run_to_end(
-                self.kind.create(&self.binaries, &self.place),
-                &self.place.home,
-                account,
-            )?;
+            self.create()?;
         }
         self.kind.configure(&self.place, &options.settings)?;
         // It inherits our limit of open files, and not every server raises its own.
         allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
         self.spawn(account)
+    }
+
+    /// Creates the empty database.
+    fn create(&self) -> Result<()> {
+        let command = self.kind.create(&self.binaries, &self.place);
+        match Template::named(&self.binaries, &self.place)? {
+            Some(template) => template.create(command, &self.place),
+            None => process::run_to_end(command, &self.place.home, self.place.account.as_ref()),
+        }
     }
 
     fn spawn(&mut self, account: Option<&Account>) -> Result<()> {
@@ -590,7 +597,7 @@ impl PrivateServer {
     /// If it does not end, or files cannot be removed.
     pub fn stop_and_remove(mut self) -> Result<()> {
         std::mem::take(&mut self.peers).into_iter().try_for_each(PrivateServer::stop_and_remove)?;
-        self.stop()?;
+        self.end()?;
         self.home.remove()
     }
 
@@ -607,21 +614,32 @@ impl PrivateServer {
         Ok(self.connect_hint())
     }
 
+    /// Stops the server, which writes first what its files lack.
     fn stop(&mut self) -> Result<()> {
+        self.stop_by(self.kind.signals())
+    }
+
+    /// Ends the server whose files will be removed: it need not write what they lack.
+    fn end(&mut self) -> Result<()> {
+        self.stop_by(self.kind.signals().at_once())
+    }
+
+    fn stop_by(&mut self, signals: StopSignals) -> Result<()> {
         // A node that is cut off would wait for the others.
         self.network.iter().for_each(|(network, _)| network.mend());
         if self.failed == Some(How::Freeze) {
             self.pid().into_iter().for_each(faults::wake);
         }
-        self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
-        self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))
+        self.peers.iter_mut().try_for_each(|peer| peer.stop_by(signals))?;
+        self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(signals))
     }
 }
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
         // On the way out after an error or a panic: the next start finishes what fails here.
-        if self.stop().is_ok() {
+        let stopped = if self.was_kept() { self.stop() } else { self.end() };
+        if stopped.is_ok() {
             self.home.abandon();
         }
     }

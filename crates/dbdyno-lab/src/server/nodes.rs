@@ -78,11 +78,7 @@ impl PrivateServer {
         account: Option<&Account>,
     ) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::run_to_end(
-            self.kind.create(&self.binaries, &self.place),
-            &self.place.home,
-            account,
-        )?;
+        self.create()?;
         self.configure_node(plan, 0, &self.place, options)?;
         // Its files know then how it is configured: a copy that can do less would not follow it.
         self.spawn(account)?;

@@ -42,6 +42,13 @@ pub(super) struct StopSignals {
     pub hard: Signal,
 }
 
+impl StopSignals {
+    /// Those of a server whose files nobody needs: at once from the beginning.
+    pub(super) fn at_once(self) -> StopSignals {
+        StopSignals { orderly: self.hard, ..self }
+    }
+}
+
 /// A server that we started.
 pub(super) struct Daemon {
     child: Child,

@@ -268,7 +268,7 @@ fn let_pass(directory: &Path, account: Option<&Account>) -> Result<()> {
 
 /// The directory of private servers with links resolved, made if it is missing. Nobody else can
 /// change what its path leads to, so that every path within means the same for as long as we work.
-fn own_dir(data_dir: &Path) -> Result<PathBuf> {
+pub(super) fn own_dir(data_dir: &Path) -> Result<PathBuf> {
     let there = data_dir.ancestors().find(|above| above.exists()).unwrap_or(data_dir);
     let real = |path: &Path| fs::canonicalize(path).map_err(|error| unusable(path, &error));
     // Before something is made in a directory of others.
