@@ -1,12 +1,16 @@
 //! Private servers from the command line: used, kept, used again, removed.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use crate::cli_run::places;
 use crate::support::{
-    Desk, PRIVATE, TINY, assert_run_schema, column, finished, processes, try_session_of,
+    Desk, PRIVATE, TINY, assert_run_schema, column, directory, finished, processes, try_session_of,
 };
 
+/// Names the directory of the files of new servers.
+const TEMPLATES: &str = "DBDYNO_SERVER_TEMPLATES";
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
 
 #[test]
@@ -174,4 +178,36 @@ fn the_first_run_of_root_makes_a_place_that_the_servers_account_reaches() {
     command.env("DBDYNO_HOME", desk.path("new/home"));
     finished(command, line).ok();
     assert!(desk.path("new/home/run-1.html").exists());
+}
+
+/// A run whose server stays; the number by which PostgreSQL knows the files of the server.
+fn kept_cluster(desk: &Desk, templates: Option<&Path>) -> String {
+    let line = format!("run postgres {TINY} --keep --quiet");
+    let mut command = desk.command(&line);
+    match templates {
+        Some(dir) => command.env(TEMPLATES, dir),
+        None => command.env_remove(TEMPLATES),
+    };
+    finished(command, &line).ok();
+    let [postgres, _] = PRIVATE;
+    let mut session = try_session_of("postgres", &postgres.url(&desk.data())).unwrap();
+    let ids = column(session.as_mut(), "select system_identifier from pg_control_system()");
+    desk.run("clean postgres").ok();
+    ids.concat()
+}
+
+#[test]
+fn the_files_of_a_new_server_are_copied_from_a_directory_that_the_environment_names() {
+    let (desk, templates) = (Desk::new(), directory());
+    let first = kept_cluster(&desk, Some(templates.path()));
+    assert_eq!(kept_cluster(&desk, Some(templates.path())), first);
+    assert_ne!(kept_cluster(&desk, None), first);
+    assert_eq!(std::fs::read_dir(templates.path()).unwrap().count(), 1);
+    // What others could change is copied by nobody.
+    std::fs::set_permissions(templates.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let line = format!("run postgres {TINY} --quiet");
+    let mut command = desk.command(&line);
+    command.env(TEMPLATES, templates.path());
+    finished(command, &line).fails(3, &["could be changed by others"]);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
