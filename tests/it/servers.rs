@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
 
 use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
@@ -13,7 +14,7 @@ use rustix::process::Signal;
 use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
 use crate::support::{
-    column, directory, free_port, session, signal, start_options, try_session_of,
+    column, directory, free_port, pause_after, session, signal, start_options, try_session_of,
 };
 
 /// A PostgreSQL server: TCP with scram passwords.
@@ -115,7 +116,7 @@ impl Existing {
     pub fn shared() -> Existing {
         let lease = Lease::new("mariadb", None, &[]);
         let admin = try_session_of("mariadb", &lease.url).unwrap();
-        let options = shared_mariadb(None).options.clone();
+        let options = lease.held.as_ref().unwrap().server.options.clone();
         Existing { server: None, admin, options, _lease: Some(lease), _dir: None }
     }
 
@@ -183,6 +184,10 @@ fn start_mariadb(
     (server::start("mariadb", &options).unwrap(), options)
 }
 
+/// Shared servers of the same programs, at most: as many tests of a MariaDB run at a time, and each
+/// server takes a second to start.
+const MOST_SHARED: usize = 3;
+
 struct SharedMariaDb {
     url: String,
     options: StartOptions,
@@ -192,12 +197,14 @@ struct SharedMariaDb {
     _dir: Directory,
 }
 
-/// One for each directory of programs; none = the installed ones.
-fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
-    static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static SharedMariaDb>> =
-        Mutex::new(BTreeMap::new());
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    shared.entry(server_bin.clone()).or_insert_with(|| {
+/// A shared server, and that nobody else has it.
+struct HeldMariaDb {
+    server: &'static SharedMariaDb,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl SharedMariaDb {
+    fn start(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
         let dir = directory();
         let (server, options) = start_mariadb(&dir, server_bin, &[]);
         Box::leak(Box::new(SharedMariaDb {
@@ -207,7 +214,42 @@ fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
             _server: Mutex::new(server),
             _dir: dir,
         }))
-    })
+    }
+
+    fn is_held(&'static self) -> bool {
+        self.try_hold().is_none()
+    }
+
+    /// The server, unless a test has it.
+    fn try_hold(&'static self) -> Option<HeldMariaDb> {
+        let alone = match self.alone.try_lock() {
+            Ok(alone) => alone,
+            // The test that had it has failed.
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(HeldMariaDb { server: self, _alone: alone })
+    }
+}
+
+/// A server of these programs that no other test has, as soon as there is one; no programs named:
+/// the installed ones.
+fn hold_mariadb(server_bin: Option<PathBuf>) -> HeldMariaDb {
+    static SHARED: Mutex<BTreeMap<Option<PathBuf>, Vec<&'static SharedMariaDb>>> =
+        Mutex::new(BTreeMap::new());
+    let began = Instant::now();
+    loop {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let servers = shared.entry(server_bin.clone()).or_default();
+        if servers.len() < MOST_SHARED && servers.iter().all(|server| server.is_held()) {
+            servers.push(SharedMariaDb::start(server_bin.clone()));
+        }
+        if let Some(held) = servers.iter().find_map(|server| server.try_hold()) {
+            return held;
+        }
+        drop(shared);
+        std::thread::sleep(pause_after(began.elapsed()));
+    }
 }
 
 const DATABASES: &str = "select schema_name from information_schema.schemata where schema_name not \
@@ -228,7 +270,7 @@ pub struct Lease {
     pub url: String,
     /// Statement that removes it, and where it is given.
     end: Option<(String, String)>,
-    _alone: Option<MutexGuard<'static, ()>>,
+    held: Option<HeldMariaDb>,
 }
 
 impl Lease {
@@ -249,13 +291,12 @@ impl Lease {
             admin.execute(&format!("alter database {name} set {setting} = '{value}'")).unwrap();
         }
         let end = (format!("drop database {name} with (force)"), server.admin_url("postgres"));
-        Lease { url: server.admin_url(&name), end: Some(end), _alone: None }
+        Lease { url: server.admin_url(&name), end: Some(end), held: None }
     }
 
     fn mariadb(server_bin: Option<PathBuf>, settings: &[(&str, &str)]) -> Lease {
-        let server = shared_mariadb(server_bin);
-        let alone = server.alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let url = server.url.clone();
+        let held = hold_mariadb(server_bin);
+        let url = held.server.url.clone();
         let mut admin = try_session_of("mariadb", &url).unwrap();
         for sql in LEFT.iter().flat_map(|sql| column(admin.as_mut(), sql)).collect::<Vec<_>>() {
             let _ = admin.execute(&sql); // a session may have ended meanwhile
@@ -267,7 +308,7 @@ impl Lease {
         for (setting, value) in defaults.iter().chain(settings) {
             admin.execute(&format!("set global {setting} = {value}")).unwrap();
         }
-        Lease { url, end: None, _alone: Some(alone) }
+        Lease { url, end: None, held: Some(held) }
     }
 }
 
