@@ -2,7 +2,7 @@
 
 use super::RunContext;
 use super::duet;
-use super::experiment::{self, Design, Experiment, ExperimentEnded};
+use super::experiment::{self, Experiment, ExperimentEnded};
 use super::paired_blocks::Pairs;
 use crate::store::Store;
 use dbdyno_core::error::{Error, Result};
@@ -35,7 +35,7 @@ pub struct TrialsEnded {
 /// was measured, and both sides are closed.
 ///
 /// # Errors
-/// As [`experiment::execute`], of either side; no workload is in both plans; of usage: what cannot
+/// As [`super::execute`], of either side; no workload is in both plans; of usage: what cannot
 /// be measured at the same time.
 pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     let [a, b] = trials.sides;
@@ -48,9 +48,9 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     execute(sides, Pairs { halves: Some(halves), ..pairs }, store)
 }
 
-fn execute(sides: [RunContext<'_>; 2], pairs: Pairs, store: &mut Store) -> Result<TrialsEnded> {
-    let experiment = Experiment { arms: sides.to_vec(), design: Design::Pairs(pairs) };
-    let ExperimentEnded { runs, status, last_words } = experiment::execute(&experiment, store)?;
+fn execute(sides: [RunContext<'_>; 2], mut pairs: Pairs, store: &mut Store) -> Result<TrialsEnded> {
+    let experiment = Experiment { arms: sides.to_vec(), design: &mut pairs };
+    let ExperimentEnded { runs, status, last_words } = experiment::execute(experiment, store)?;
     let runs = <[i64; 2]>::try_from(runs)
         .map_err(|runs| Error::target("ab-test", format!("{} runs instead of two", runs.len())))?;
     Ok(TrialsEnded { runs, status, last_words })

@@ -1,51 +1,78 @@
-//! An experiment: which platforms are measured by which plans, in which blocks of tests, and until
+//! An experiment: which platforms are measured by which plans, in which order of tests, and until
 //! when; and the one way in which every experiment is carried out.
 //!
-//! The executor opens the platforms, begins a run for each arm, makes the platforms ready at every
-//! start of their servers, lets the design measure its blocks, records how the runs ended, and
-//! closes what it opened. A design decides only which tests a server start has, in which order, and
-//! whether another one follows.
+//! The executor opens the platforms, begins a run for each arm, records how the runs ended, and
+//! closes what it opened. What is measured in between is up to the design. Most designs have blocks,
+//! which say stage by stage what is measured on which servers; the executor makes those ready.
 
-use std::borrow::Cow;
-
-use super::explain::explain;
 use super::measured_run::{
     RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
 };
-use super::paired_blocks::PairedBlocks;
-pub use super::paired_blocks::Pairs;
-use super::planned_blocks::PlannedBlocks;
 use super::platform::Platform;
 use super::prepare::{OpenRun, Ready, prepared};
 use super::probing::Probing;
 use super::schedule::ServerStart;
 use super::{Event, Sink};
+use crate::server::Setup;
 use crate::store::Store;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{Plan, RunRecord, RunStatus};
 use dbdyno_engines::engine::Access;
 
 /// An experiment that is asked for.
-pub struct Experiment<'a> {
+pub(super) struct Experiment<'a> {
     /// Platforms or plans that are varied, and who is told of each; each arm gets a run.
     pub arms: Vec<RunContext<'a>>,
-    /// Blocks of tests and their order, and what ends the experiment.
-    pub design: Design,
+    /// What is measured of the arms, in which order and until when; takes down what it finds beside
+    /// the tests.
+    pub design: &'a mut dyn Design,
 }
 
-/// The design of an experiment, as plain data.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Design {
-    /// The plan of the only arm in blocks: as often as the plan repeats its tests, with the fresh
-    /// starts and loads that its request asks for.
-    Planned,
-    /// Blocks of pairs of tests, one of either arm, until every figure is decided.
-    Pairs(Pairs),
+/// The way of an experiment through its open platforms.
+pub(super) trait Design {
+    /// Looks at the open platforms before anything is done on them. Only if they are admitted,
+    /// [`Design::clear`] follows.
+    ///
+    /// # Errors
+    /// If nothing may be measured on one of them.
+    fn admit(&self, arms: &[RunContext<'_>], platforms: &[Platform]) -> Result<()> {
+        for (at, (arm, platform)) in arms.iter().zip(platforms).enumerate() {
+            let is_same = |other: &RunContext<'_>| other.request.target == arm.request.target;
+            if !arms[..at].iter().any(is_same) {
+                warn_of_the_target(arm, platform);
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan of an arm as far as its platform can run it.
+    ///
+    /// # Errors
+    /// Nothing is left to run.
+    fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
+        let plan = fitting(adapted(arm, platform)?, platform, arm.events)?;
+        Ok(plan.into_owned())
+    }
+
+    /// Measures everything, and stores each test; gives how the experiment ended.
+    ///
+    /// # Errors
+    /// If the arms do not suit the design, before a run begins; of the data set, or of the results
+    /// file.
+    fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus>;
+
+    /// Removes from a platform what the design has made there, whatever happened.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn clear(&mut self, _: &RunContext<'_>, _: &mut Platform) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Way in which an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExperimentEnded {
+pub(super) struct ExperimentEnded {
     /// Numbers of the runs in the results file, one for each arm.
     pub runs: Vec<i64>,
     /// Finished, interrupted or failed, of all runs.
@@ -54,17 +81,50 @@ pub struct ExperimentEnded {
     pub last_words: Option<String>,
 }
 
-/// The tests of an experiment, server start by server start.
+/// What is measured without a change of the servers.
+pub(super) struct Stage {
+    /// The tests, as far as they are known before; where they belong.
+    pub server_start: ServerStart,
+    pub servers: Servers,
+    /// Plan in place of that of the arms; none = theirs.
+    pub plan: Option<Plan>,
+    pub told: Told,
+}
+
+/// What a stage does to the servers before it, as far as they are ours.
+pub(super) enum Servers {
+    /// They run on.
+    RunOn,
+    /// They are started anew; those of the first stage just were.
+    Anew,
+    /// They are started anew in another setup, until a stage that does not want it or the end.
+    In(Setup),
+}
+
+/// What is told of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    All,
+    /// Tests, and not again how platforms are made ready.
+    Tests,
+    Nothing,
+}
+
+/// The tests of an experiment, stage by stage.
 pub(super) trait Blocks {
     /// The order of the tests in a sentence, if it is worth one.
-    fn describe(&self) -> Option<String>;
+    fn describe(&self) -> Option<String> {
+        None
+    }
 
-    /// The next start of all servers on which tests are measured; none if there is nothing more to
-    /// measure.
-    fn next_server_start(&mut self) -> Option<ServerStart>;
+    /// What is measured next; none if there is nothing more to measure.
+    ///
+    /// # Errors
+    /// If what was found cannot be stored, or does not count.
+    fn next_stage(&mut self, store: &mut Store) -> Result<Option<Stage>>;
 
-    /// Measures the tests of this server start, and stores each; gives how the experiment ended,
-    /// if it did.
+    /// Measures the tests of this stage, and stores each; gives how the experiment ended, if it
+    /// did.
     ///
     /// # Errors
     /// If a result cannot be stored, or the data not be dropped.
@@ -74,9 +134,13 @@ pub(super) trait Blocks {
         store: &mut Store,
     ) -> Result<Option<RunStatus>>;
 
-    /// True if the steps by which platforms are made ready are reported of the first server start
-    /// only.
-    fn is_brief(&self) -> bool;
+    /// Takes the error that ended a stage; gives how the experiment ended, if it did.
+    ///
+    /// # Errors
+    /// The same one, if it ends the experiment.
+    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+        Err(error)
+    }
 }
 
 /// An arm whose platform is ready to be measured.
@@ -85,19 +149,31 @@ pub(super) struct ReadyArm<'r, 'p> {
     pub probing: &'r mut Probing<'p>,
 }
 
-/// An experiment under way.
-struct Execution<'e, 'a> {
+/// An experiment under way, on open platforms.
+pub(super) struct Execution<'e, 'a> {
+    /// The arms with the plans that their platforms can run.
+    pub arms: Vec<RunContext<'a>>,
     platforms: &'e mut [Platform],
-    /// Those whose runs have begun.
-    arms: Vec<OpenArm<'a>>,
+    /// The runs of the arms, which begin with the first measurement.
+    runs: Vec<BegunRun<'a>>,
     store: &'e mut Store,
+    has_measured: bool,
+    /// Servers of ours are not in the setup that they were opened with.
+    is_set_up_otherwise: bool,
 }
 
-/// An arm whose run has begun.
-struct OpenArm<'a> {
-    context: RunContext<'a>,
+/// The run of an arm.
+struct BegunRun<'a> {
     record: RunRecord,
-    probing: Probing<'a>,
+    /// Those by which the platform was disclosed, until the first stage has taken them.
+    probing: Option<Probing<'a>>,
+}
+
+/// The only platform of an experiment, with its run.
+pub(super) struct OnlyPlatform<'x, 'a> {
+    pub context: RunContext<'a>,
+    pub platform: &'x mut Platform,
+    pub run: OpenRun<'x>,
 }
 
 /// An arm that is about to be made ready.
@@ -109,32 +185,28 @@ struct UnreadyArm<'u, 'a> {
 }
 
 /// Carries out an experiment to its end. Whatever happens after the platforms are open, every run
-/// is recorded with what was measured, and the platforms are closed.
+/// that began is recorded with what was measured, and the platforms are closed.
 ///
 /// # Errors
 /// Of a target before anything is measured (of kind `NoPassword` before anything is done), of the
-/// data set, or of the results file; of usage if the arms do not suit the design.
-pub fn execute(experiment: &Experiment<'_>, store: &mut Store) -> Result<ExperimentEnded> {
-    let arms = &experiment.arms;
-    let mut platforms = open(arms)?;
-    let ended = on_platforms(experiment, &mut platforms, store);
+/// data set, or of the results file; those of the design.
+pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<ExperimentEnded> {
+    let Experiment { arms, design } = experiment;
+    let mut platforms = open(&arms)?;
+    let ended = on_platforms(&arms, design, &mut platforms, store);
     let ended = with_last_words(ended, &mut platforms);
-    let closed = close(arms, platforms);
-    let ended = ended.map_err(|error| ended_by_any(arms, error))?;
+    let closed = close(&arms, platforms);
+    let ended = ended.map_err(|error| ended_by_any(&arms, error))?;
     closed.map(|()| ended)
 }
 
 /// Opens the platforms of all arms, or none.
 fn open(arms: &[RunContext<'_>]) -> Result<Vec<Platform>> {
     let mut platforms: Vec<Platform> = Vec::new();
-    for (at, arm) in arms.iter().enumerate() {
+    for arm in arms {
         match Platform::open(arm.request, Some(arm.plan), Access::Provision, arm.events) {
             Ok(mut platform) => {
                 platform.heed(arm.interrupt);
-                let is_known = |other: &RunContext<'_>| other.request.target == arm.request.target;
-                if !arms[..at].iter().any(is_known) {
-                    warn_of_the_target(arm, &platform);
-                }
                 platforms.push(platform);
             }
             Err(error) => {
@@ -178,131 +250,180 @@ fn with_last_words(
     }
 }
 
-/// Measures on open platforms, and records the runs.
+/// Measures on open platforms, and clears them.
 fn on_platforms(
-    experiment: &Experiment<'_>,
+    arms: &[RunContext<'_>],
+    design: &mut dyn Design,
     platforms: &mut [Platform],
     store: &mut Store,
 ) -> Result<ExperimentEnded> {
-    note_each_other(platforms, experiment.arms.iter().any(|arm| arm.request.duet));
-    let plan = |(arm, platform): (&RunContext<'_>, &Platform)| {
-        fitting(adapted(arm, platform)?, platform, arm.events).map(Cow::into_owned)
-    };
-    let pairs = experiment.arms.iter().zip(&*platforms);
-    let plans = pairs.map(plan).collect::<Result<Vec<Plan>>>()?;
-    let arms = experiment.arms.iter().zip(&plans).map(|(arm, plan)| RunContext { plan, ..*arm });
-    let arms: Vec<RunContext<'_>> = arms.collect();
-    let mut blocks = blocks(&experiment.design, &arms)?;
-    let mut execution = Execution { platforms, arms: Vec::new(), store };
-    let outcome = execution
-        .begin(&arms)
-        .and_then(|()| execution.measure(blocks.as_mut()))
-        .and_then(|status| execution.explain(status))
-        .map_err(|error| ended_by_any(&arms, error));
-    execution.finish(status_of(&outcome))?;
-    outcome.map(|status| ExperimentEnded { runs: execution.runs(), status, last_words: None })
+    design.admit(arms, platforms)?;
+    note_each_other(platforms, arms.iter().any(|arm| arm.request.duet));
+    let ended = measured(arms, design, platforms, store);
+    let mut cleared = Ok(());
+    for (arm, platform) in arms.iter().zip(platforms) {
+        cleared = cleared.and(design.clear(arm, platform));
+    }
+    let ended = ended?;
+    cleared.map(|()| ended)
 }
 
-fn blocks<'a>(design: &Design, arms: &[RunContext<'a>]) -> Result<Box<dyn Blocks + 'a>> {
-    match (design, arms) {
-        (Design::Planned, [arm]) => Ok(Box::new(PlannedBlocks::new(arm))),
-        (Design::Pairs(pairs), [a, b]) => Ok(Box::new(PairedBlocks::new(pairs, [a, b])?)),
-        _ => Err(Error::usage("experiment", format!("{} arms do not suit it", arms.len()))),
-    }
+/// Measures what the design says, and records the runs.
+fn measured(
+    arms: &[RunContext<'_>],
+    design: &mut dyn Design,
+    platforms: &mut [Platform],
+    store: &mut Store,
+) -> Result<ExperimentEnded> {
+    let plan = |(arm, platform)| design.plan(arm, platform);
+    let plans = arms.iter().zip(&*platforms).map(plan).collect::<Result<Vec<Plan>>>()?;
+    let planned = arms.iter().zip(&plans).map(|(arm, plan)| RunContext { plan, ..*arm });
+    let mut execution = Execution {
+        arms: planned.collect(),
+        platforms,
+        runs: Vec::new(),
+        store,
+        has_measured: false,
+        is_set_up_otherwise: false,
+    };
+    let outcome = design.carry_out(&mut execution).map_err(|error| ended_by_any(arms, error));
+    execution.finish(status_of(&outcome))?;
+    let runs = execution.runs.iter().map(|run| run.record.id).collect();
+    outcome.map(|status| ExperimentEnded { runs, status, last_words: None })
 }
 
 impl<'a> Execution<'_, 'a> {
-    /// Begins the run of each arm.
-    fn begin(&mut self, arms: &[RunContext<'a>]) -> Result<()> {
-        for (arm, platform) in arms.iter().zip(&*self.platforms) {
+    /// Measures the blocks stage after stage. Servers that were started in another setup have their
+    /// own again afterwards.
+    ///
+    /// # Errors
+    /// Those of a stage that the blocks do not take; of servers that do not start.
+    pub(super) fn measure(&mut self, blocks: &mut dyn Blocks) -> Result<RunStatus> {
+        self.begin()?;
+        if let (Some(order), Some(first)) = (blocks.describe(), self.arms.first()) {
+            (first.events)(Event::Note(&order));
+        }
+        let ended = self.stages(blocks);
+        self.set_up_as_before().and(ended)
+    }
+
+    /// The only platform, for a design without stages: its probes are closed, and nothing is made
+    /// ready there.
+    ///
+    /// # Errors
+    /// There are several; the run cannot begin.
+    pub(super) fn only_platform(&mut self) -> Result<OnlyPlatform<'_, 'a>> {
+        self.begin()?;
+        let several = unsuitable(&self.arms);
+        match (self.arms.as_slice(), &mut *self.platforms, self.runs.as_mut_slice()) {
+            ([context], [platform], [BegunRun { record, probing }]) => {
+                *probing = None;
+                let run = OpenRun { record, store: self.store };
+                Ok(OnlyPlatform { context: *context, platform, run })
+            }
+            _ => Err(several),
+        }
+    }
+
+    /// Begins the run of each arm, if that has not been done.
+    fn begin(&mut self) -> Result<()> {
+        for (arm, platform) in self.arms.iter().zip(&*self.platforms).skip(self.runs.len()) {
             let (record, probing) = begin_run(arm, platform, self.store)?;
-            self.arms.push(OpenArm { context: *arm, record, probing });
+            self.runs.push(BegunRun { record, probing: Some(probing) });
         }
         Ok(())
     }
 
-    /// Measures the blocks on server start after server start.
-    fn measure(&mut self, blocks: &mut dyn Blocks) -> Result<RunStatus> {
-        if let (Some(order), Some(first)) = (blocks.describe(), self.arms.first()) {
-            (first.context.events)(Event::Note(&order));
-        }
-        let mut is_first = true;
-        while let Some(server_start) = blocks.next_server_start() {
-            let is_brief = blocks.is_brief() && !is_first;
-            if !is_first {
-                self.start_anew(is_brief)?;
-            }
-            match self.on_server_start(blocks, &server_start, is_brief) {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) => {}
-                // Between two server starts: what was measured before is the result.
+    fn stages(&mut self, blocks: &mut dyn Blocks) -> Result<RunStatus> {
+        while let Some(stage) = blocks.next_stage(self.store)? {
+            let ended = self.on_stage(blocks, &stage);
+            let is_first = !std::mem::replace(&mut self.has_measured, true);
+            let ended = match ended {
+                // Between two stages: what was measured before is the result.
                 Err(error) if error.kind == Kind::Interrupted && !is_first => {
-                    return Ok(RunStatus::Interrupted);
+                    Some(RunStatus::Interrupted)
                 }
-                Err(error) => return Err(error),
+                Err(error) => blocks.failed(error)?,
+                Ok(ended) => ended,
+            };
+            if let Some(status) = ended {
+                return Ok(status);
             }
-            is_first = false;
         }
         Ok(RunStatus::Finished)
     }
 
-    /// Starts the servers of all arms anew, as far as they are ours.
-    fn start_anew(&mut self, is_brief: bool) -> Result<()> {
-        for (platform, arm) in self.platforms.iter_mut().zip(&self.arms) {
-            platform.restart(&sink(arm.context.events, is_brief))?;
-        }
-        let is_duet = self.arms.iter().any(|arm| arm.context.request.duet);
-        note_each_other(self.platforms, is_duet);
-        for (arm, platform) in self.arms.iter_mut().zip(&*self.platforms) {
-            arm.probing = Probing::new(platform, arm.context.catalog, arm.context.events)?;
-        }
-        Ok(())
-    }
-
-    /// Makes all platforms ready and measures the tests of a server start.
-    fn on_server_start(
-        &mut self,
-        blocks: &mut dyn Blocks,
-        server_start: &ServerStart,
-        is_brief: bool,
-    ) -> Result<Option<RunStatus>> {
-        let sinks: Vec<_> =
-            self.arms.iter().map(|arm| sink(arm.context.events, is_brief)).collect();
-        let arms = self.arms.iter_mut().zip(&*self.platforms).zip(&sinks);
-        let unready = arms.map(|((arm, platform), sink)| {
-            let OpenArm { context, record, probing } = arm;
-            let context = RunContext { events: sink, ..*context };
-            UnreadyArm { context, platform, record, probing }
+    /// Makes all platforms ready and measures the tests of a stage.
+    fn on_stage(&mut self, blocks: &mut dyn Blocks, stage: &Stage) -> Result<Option<RunStatus>> {
+        self.start(stage)?;
+        let sinks: Vec<_> = self.arms.iter().map(|arm| sink(arm.events, stage.told)).collect();
+        let mut probings = self.probings(stage.told)?;
+        let platforms = self.arms.iter().zip(&*self.platforms);
+        let runs = self.runs.iter_mut().zip(&mut probings);
+        let arms = platforms.zip(runs).zip(&sinks);
+        let unready = arms.map(|(((arm, platform), (run, probing)), sink)| {
+            let plan = stage.plan.as_ref().unwrap_or(arm.plan);
+            let context = RunContext { plan, events: sink, ..*arm };
+            UnreadyArm { context, platform, record: &mut run.record, probing }
         });
         let mut unready: Vec<UnreadyArm<'_, '_>> = unready.collect();
         let mut work =
             |arms: &mut [ReadyArm<'_, '_>], store: &mut Store| blocks.measure(arms, store);
-        with_ready(&mut unready, Vec::new(), server_start, self.store, &mut work)
+        with_ready(&mut unready, Vec::new(), &stage.server_start, self.store, &mut work)
     }
 
-    /// Tries out what limits the tests of a run that has finished, if that is asked for.
-    fn explain(&mut self, status: RunStatus) -> Result<RunStatus> {
-        let ([arm], [platform]) = (self.arms.as_mut_slice(), &mut *self.platforms) else {
-            return Ok(status);
-        };
-        match arm.context.request.explain.filter(|_| status == RunStatus::Finished) {
-            None => Ok(status),
-            Some(most_blocks) => {
-                let run = OpenRun { record: &mut arm.record, store: self.store };
-                explain(&arm.context, platform, run, most_blocks)
+    /// Does to the servers what the stage asks for.
+    fn start(&mut self, stage: &Stage) -> Result<()> {
+        match &stage.servers {
+            Servers::RunOn => self.set_up_as_before(),
+            Servers::Anew if !self.has_measured => Ok(()),
+            Servers::Anew => self.start_anew(stage.told),
+            Servers::In(setup) => {
+                self.is_set_up_otherwise = true;
+                self.platforms.iter_mut().try_for_each(|platform| platform.restart_with(setup))
             }
         }
     }
 
-    /// Records how the runs that have begun ended.
-    fn finish(&mut self, status: RunStatus) -> Result<()> {
-        self.arms.iter().try_for_each(|arm| finish_run(arm.record.id, status, self.store))
+    fn start_anew(&mut self, told: Told) -> Result<()> {
+        for (platform, arm) in self.platforms.iter_mut().zip(&self.arms) {
+            platform.restart(&sink(arm.events, told))?;
+        }
+        note_each_other(self.platforms, self.arms.iter().any(|arm| arm.request.duet));
+        Ok(())
     }
 
-    /// Numbers of the runs in the results file.
-    fn runs(&self) -> Vec<i64> {
-        self.arms.iter().map(|arm| arm.record.id).collect()
+    /// Starts the servers in the setup that they were opened with, if they are in another one.
+    fn set_up_as_before(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.is_set_up_otherwise) {
+            return Ok(());
+        }
+        let own = Setup::default();
+        self.platforms.iter_mut().try_for_each(|platform| platform.restart_with(&own))
     }
+
+    /// Probes of all platforms as they are now.
+    fn probings(&mut self, told: Told) -> Result<Vec<Probing<'a>>> {
+        let silent: &Sink<'a> = &|_| ();
+        let probing =
+            |((arm, platform), run): ((&RunContext<'a>, &Platform), &mut BegunRun<'a>)| {
+                let events = if told == Told::Nothing { silent } else { arm.events };
+                let opened = run.probing.take();
+                opened.map_or_else(|| Probing::new(platform, arm.catalog, events), Ok)
+            };
+        let platforms = self.arms.iter().zip(&*self.platforms);
+        platforms.zip(&mut self.runs).map(probing).collect()
+    }
+
+    /// Records how the runs that have begun ended.
+    fn finish(&mut self, status: RunStatus) -> Result<()> {
+        self.runs.iter().try_for_each(|run| finish_run(run.record.id, status, self.store))
+    }
+}
+
+/// Said of a design that is for another number of arms.
+pub(super) fn unsuitable(arms: &[RunContext<'_>]) -> Error {
+    Error::usage("experiment", format!("{} arms do not suit it", arms.len()))
 }
 
 /// Makes the servers of a duet known to each other, so that neither counts as another process.
@@ -313,13 +434,12 @@ fn note_each_other(platforms: &mut [Platform], is_duet: bool) {
     }
 }
 
-/// Receiver of the events of a server start; a brief one does not report again how platforms are
-/// made ready.
-fn sink<'a>(events: &'a Sink<'a>, is_brief: bool) -> impl Fn(Event<'_>) + Sync + 'a {
+/// Receiver of the events of a stage.
+fn sink<'a>(events: &'a Sink<'a>, told: Told) -> impl Fn(Event<'_>) + Sync + 'a {
     move |event: Event<'_>| {
         let is_preparation =
             matches!(event, Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_));
-        if !(is_brief && is_preparation) {
+        if told == Told::All || told == Told::Tests && !is_preparation {
             events(event);
         }
     }

@@ -1,26 +1,24 @@
 //! `--test-bottleneck`: after the tests of a run, the experiment of what limits each workload, to
 //! see whether its forecast holds.
 //!
-//! As in an A/B test, a block is a trial of each side in random order. On a private server that
-//! gets other settings each trial is on a new start of it. Trials are not tests of the run: what
-//! they measured is stored with the test that they explain.
+//! As in an A/B test, a block is a trial of each side in random order. Each trial is a stage: on a
+//! private server that gets other settings it is on a new start of it. Trials are not tests of the
+//! run: what they measured is stored with the test that they explain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use super::experiment::{self, OnlyPlatform, ReadyArm, Servers, Stage, Told};
 use super::numbers::is_cached;
-use super::platform::Platform;
-use super::prepare::{OpenRun, prepared};
-use super::probing::Probing;
 use super::schedule::{Answers, ServerStart};
 use super::{Event, RunContext};
-use crate::server::Setup;
+use crate::store::Store;
 use crate::test_runner::Outcome;
 use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, TimeShares};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
-    ExperimentResult, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection,
-    Sentence, Status, Test, TestResult, TestSpec, Verdict,
+    ExperimentResult, ForecastOutcome, Reason, ReasonCode, RunStatus, Selection, Sentence, Status,
+    Test, TestResult, TestSpec, Verdict,
 };
 use dbdyno_core::stats::keys::{self, KeyStream};
 use dbdyno_core::stats::median;
@@ -31,6 +29,22 @@ use sides::{Case, Side, changes};
 
 /// Streams of keys from here on deal the order of trials.
 const STREAM: u32 = 0x4000_0000;
+/// The rule by which the forecast of an experiment is judged.
+const RULE: Rule = Rule { margin: MARGIN, figures: 1 };
+
+/// An experiment under way: its trials in blocks of one of each side.
+struct Attempt {
+    trying: Trying,
+    /// Deals the order of the sides.
+    keys: KeyStream,
+    most_blocks: u32,
+    /// Number of the current block.
+    block: u32,
+    /// Sides that have no trial in this block yet.
+    left: VecDeque<usize>,
+    trials: [Option<TestResult>; 2],
+    seen: ExperimentBlocks,
+}
 
 /// An experiment that can be carried out.
 struct Trying {
@@ -43,57 +57,130 @@ struct Trying {
     changed: BTreeMap<String, String>,
 }
 
-/// Runs the experiments of each workload's test of the highest throughput, and stores what they
-/// said.
-///
-/// # Errors
-/// If a private server does not start with its own settings again, or the results file cannot be
-/// written; after the last experiment, what ended one of them early.
-pub(super) fn explain(
-    context: &RunContext<'_>,
-    platform: &mut Platform,
-    mut run: OpenRun<'_>,
+/// The experiments of each workload's test of the highest throughput.
+pub(super) struct Explanation<'a> {
+    context: RunContext<'a>,
+    run_id: i64,
     most_blocks: u32,
-) -> Result<RunStatus> {
-    let tests = run.store.figures(run.record.id)?;
-    let mut broken = None;
-    for selection in &context.plan.selections {
-        let Some(result) = best(&tests, selection) else { continue };
-        let label = format!("{}, {}", selection.label(), Sentence::jobs(result.jobs));
-        let mut results = Vec::new();
-        for planned in planned(context, platform, run.record, selection, result) {
-            let (explained, error) = match planned {
-                Err(not_tried) => (*not_tried, None),
-                Ok(trying) => {
-                    (context.events)(Event::Step(&format!(
-                        "{label}: trying {}",
-                        trying.experiment.change
-                    )));
-                    trying.carry_out(context, platform, &mut run, most_blocks)?
-                }
-            };
-            broken = broken.or(error);
-            if context.interrupt.is_set() {
-                return Ok(RunStatus::Interrupted);
+    /// Those that are not explained yet.
+    tests: VecDeque<UnexplainedTest>,
+    attempt: Option<Attempt>,
+    /// What ended an experiment early first.
+    broken: Option<Error>,
+}
+
+/// A test that is explained by experiments.
+struct UnexplainedTest {
+    seq: u32,
+    /// As messages call it.
+    label: String,
+    left: VecDeque<PlannedExperiment>,
+    results: Vec<ExperimentResult>,
+}
+
+/// An experiment, or why it cannot be carried out.
+type PlannedExperiment = std::result::Result<Trying, Box<ExperimentResult>>;
+
+impl<'a> Explanation<'a> {
+    /// The experiments of a run whose tests are stored, of at most so many blocks each.
+    ///
+    /// # Errors
+    /// If the results file cannot be read.
+    pub(super) fn new(of: &OnlyPlatform<'_, 'a>, most_blocks: u32) -> Result<Explanation<'a>> {
+        let tests = of.run.store.figures(of.run.record.id)?;
+        let unexplained = |selection: &Selection| {
+            let result = best(&tests, selection)?;
+            Some(UnexplainedTest {
+                seq: result.seq,
+                label: format!("{}, {}", selection.label(), Sentence::jobs(result.jobs)),
+                left: planned(of, selection, result).into(),
+                results: Vec::new(),
+            })
+        };
+        Ok(Explanation {
+            context: of.context,
+            run_id: of.run.record.id,
+            most_blocks,
+            tests: of.context.plan.selections.iter().filter_map(unexplained).collect(),
+            attempt: None,
+            broken: None,
+        })
+    }
+
+    /// Takes down the result of an experiment of the test that is being explained.
+    fn note(&mut self, explained: ExperimentResult) {
+        let Some(test) = self.tests.front_mut() else { return };
+        let text = format!("{}: {}", test.label, bottleneck::describe(&explained));
+        (self.context.events)(Event::Note(&text));
+        test.results.push(explained);
+    }
+
+    /// Stores what the experiments of the test that is being explained said.
+    fn store_first(&mut self, store: &mut Store) -> Result<()> {
+        let Some(test) = self.tests.pop_front() else { return Ok(()) };
+        match together(test.results) {
+            Some(explained) => store.explain_test(self.run_id, test.seq, &explained),
+            None => {
+                let text = format!("{}: no cause is known, nothing to try", test.label);
+                (self.context.events)(Event::Note(&text));
+                Ok(())
             }
-            (context.events)(Event::Note(&format!(
-                "{label}: {}",
-                bottleneck::describe(&explained)
-            )));
-            results.push(explained);
-        }
-        match together(results) {
-            Some(explained) => {
-                run.store.explain_test(run.record.id, result.seq, &explained)?;
-            }
-            None => (context.events)(Event::Note(&format!(
-                "{label}: no cause is known, nothing to try"
-            ))),
         }
     }
-    let stored =
-        |error: Error| Err(error.advise("the tests are stored; the experiment is not complete"));
-    broken.map_or(Ok(RunStatus::Finished), stored)
+
+    /// The end of all experiments: the error that ended one of them early, if there is one.
+    fn end(&mut self) -> Result<Option<Stage>> {
+        let incomplete =
+            |error: Error| error.advise("the tests are stored; the experiment is not complete");
+        self.broken.take().map_or(Ok(None), |error| Err(incomplete(error)))
+    }
+}
+
+impl experiment::Blocks for Explanation<'_> {
+    fn next_stage(&mut self, store: &mut Store) -> Result<Option<Stage>> {
+        loop {
+            if let Some(stage) = self.attempt.as_mut().and_then(Attempt::next_stage) {
+                return Ok(Some(stage));
+            }
+            if let Some(attempt) = self.attempt.take() {
+                self.note(attempt.explained(None));
+            }
+            let Some(test) = self.tests.front_mut() else { return self.end() };
+            match test.left.pop_front() {
+                Some(Err(not_tried)) => self.note(*not_tried),
+                Some(Ok(trying)) => {
+                    let step = format!("{}: trying {}", test.label, trying.experiment.change);
+                    (self.context.events)(Event::Step(&step));
+                    let seed = self.context.plan.seed;
+                    self.attempt = Some(Attempt::new(trying, seed, self.most_blocks));
+                }
+                None => self.store_first(store)?,
+            }
+        }
+    }
+
+    fn measure(
+        &mut self,
+        arms: &mut [ReadyArm<'_, '_>],
+        _: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        if let ([arm], Some(attempt)) = (arms, &mut self.attempt) {
+            attempt.take_trial(arm)?;
+        }
+        Ok(self.context.interrupt.is_set().then_some(RunStatus::Interrupted))
+    }
+
+    /// The experiment ends with it, and the others go on.
+    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+        if self.context.interrupt.is_set() {
+            return Ok(Some(RunStatus::Interrupted));
+        }
+        if let Some(attempt) = self.attempt.take() {
+            self.note(attempt.explained(Some(Sentence::quoted(error.to_string()))));
+        }
+        self.broken.get_or_insert(error);
+        Ok(None)
+    }
 }
 
 /// Joins the results of experiments; those that were tried come first.
@@ -118,17 +205,15 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
 /// The experiments of the first cause for which there is one that we can carry out, those that we
 /// cannot with the reason; without such a cause the first of all. None without causes.
 fn planned(
-    context: &RunContext<'_>,
-    platform: &Platform,
-    record: &RunRecord,
+    of: &OnlyPlatform<'_, '_>,
     selection: &Selection,
     result: &TestResult,
-) -> Vec<std::result::Result<Trying, Box<ExperimentResult>>> {
+) -> Vec<PlannedExperiment> {
     let mut refused = Vec::new();
     for bottleneck in bottleneck::bottlenecks(result) {
         let plan = |experiment: Experiment| {
             let case = Case { selection, result, bottleneck: &bottleneck, experiment: &experiment };
-            match changes(context, platform, record, &case) {
+            match changes(&of.context, of.platform, of.run.record, &case) {
                 Ok((changed, sides)) => {
                     let (result, bottleneck) = (result.clone(), bottleneck.clone());
                     Ok(Trying { result, bottleneck, experiment, sides, changed })
@@ -170,42 +255,6 @@ fn not_tried(bottleneck: &Bottleneck, experiment: Experiment, why: Sentence) -> 
 }
 
 impl Trying {
-    /// Measures blocks until the forecast is judged, and puts the server's own settings back. With
-    /// what was seen comes what ended it early.
-    fn carry_out(
-        self,
-        context: &RunContext<'_>,
-        platform: &mut Platform,
-        run: &mut OpenRun<'_>,
-        most_blocks: u32,
-    ) -> Result<(ExperimentResult, Option<Error>)> {
-        let seq = self.result.seq;
-        let mut seen = ExperimentBlocks::default();
-        let rule = Rule { margin: MARGIN, figures: 1 };
-        let mut keys = KeyStream::numbered(context.plan.seed, STREAM | seq);
-        let mut broken = None;
-        for block in 1..=most_blocks {
-            let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
-            let drawn = format!("explain {seq}: {} {block}", self.experiment.change);
-            match self.block(context, platform, run, order, &drawn) {
-                Ok(trials) => seen.add(&trials, self.bottleneck.cause, self.experiment.action),
-                Err(error) => {
-                    broken = Some(error);
-                    break;
-                }
-            }
-            let is_open = self.outcome(&seen, &rule) == ForecastOutcome::Undecided;
-            if context.interrupt.is_set() || !is_open || seen.blocks.is_hopeless() {
-                break;
-            }
-        }
-        if self.sides.iter().any(|side| side.server.is_some()) {
-            platform.restart_with(&Setup::default())?;
-        }
-        let missing = broken.as_ref().map(|error: &Error| Sentence::quoted(error.to_string()));
-        Ok((self.explained(seen, &rule, missing), broken))
-    }
-
     fn explained(
         self,
         seen: ExperimentBlocks,
@@ -245,55 +294,82 @@ impl Trying {
             bottleneck::judge_forecast(forecast, span)
         })
     }
+}
 
-    fn block(
-        &self,
-        context: &RunContext<'_>,
-        platform: &mut Platform,
-        run: &mut OpenRun<'_>,
-        order: [usize; 2],
-        drawn: &str,
-    ) -> Result<[TestResult; 2]> {
-        let mut trials = [None, None];
-        for at in order {
-            let side = &self.sides[at];
-            // Of what is not cached the second side would find what the first has read.
-            let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
-            let draw = keys::draw_of(&format!("{drawn} {own}"));
-            trials[at] = Some(side.trial(context, platform, run, draw)?);
+impl Attempt {
+    fn new(trying: Trying, seed: u64, most_blocks: u32) -> Attempt {
+        let keys = KeyStream::numbered(seed, STREAM | trying.result.seq);
+        Attempt {
+            trying,
+            keys,
+            most_blocks,
+            block: 0,
+            left: VecDeque::new(),
+            trials: [None, None],
+            seen: ExperimentBlocks::default(),
         }
-        match trials {
-            [Some(before), Some(after)] => Ok([before, after]),
-            _ => Err(Error::new(Kind::Interrupted, "explain", "interrupted")),
+    }
+
+    /// The next trial, until the forecast is judged.
+    fn next_stage(&mut self) -> Option<Stage> {
+        if self.left.is_empty() {
+            if self.is_over() {
+                return None;
+            }
+            self.block += 1;
+            self.left = if self.keys.key(2) == 1 { [0, 1] } else { [1, 0] }.into();
         }
+        let side = &self.trying.sides[*self.left.front()?];
+        Some(Stage {
+            server_start: ServerStart { load: 1, server_start: 1, turns: Vec::new() },
+            servers: side.server.clone().map_or(Servers::RunOn, Servers::In),
+            plan: Some(side.plan.clone()),
+            told: Told::Nothing,
+        })
+    }
+
+    /// True after the last block.
+    fn is_over(&self) -> bool {
+        let is_open = || self.trying.outcome(&self.seen, &RULE) == ForecastOutcome::Undecided;
+        self.block == self.most_blocks
+            || self.block > 0 && (!is_open() || self.seen.blocks.is_hopeless())
+    }
+
+    /// Measures the trial whose turn it is.
+    fn take_trial(&mut self, arm: &mut ReadyArm<'_, '_>) -> Result<()> {
+        let Some(at) = self.left.pop_front() else { return Ok(()) };
+        let Trying { result, bottleneck, experiment, sides, .. } = &self.trying;
+        let side = &sides[at];
+        // Of what is not cached the second side would find what the first has read.
+        let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
+        let (seq, block) = (result.seq, self.block);
+        let drawn = format!("explain {seq}: {} {block} {own}", experiment.change);
+        self.trials[at] = Some(side.trial(arm, keys::draw_of(&drawn))?);
+        if let [Some(before), Some(after)] = &self.trials {
+            self.seen.add([before, after], bottleneck.cause, experiment.action);
+            self.trials = [None, None];
+        }
+        Ok(())
+    }
+
+    /// What was seen, and what is missing.
+    fn explained(self, missing: Option<Sentence>) -> ExperimentResult {
+        self.trying.explained(self.seen, &RULE, missing)
     }
 }
 
 impl Side {
-    /// A test of this side, on a new start of the server if it is one with other settings.
-    fn trial(
-        &self,
-        context: &RunContext<'_>,
-        platform: &mut Platform,
-        run: &mut OpenRun<'_>,
-        draw: u64,
-    ) -> Result<TestResult> {
-        self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
-        let context = RunContext { plan: &self.plan, events: &|_| (), ..*context };
-        let mut probing = Probing::new(platform, context.catalog, context.events)?;
-        let server_start = ServerStart { load: 1, server_start: 1, turns: Vec::new() };
+    /// A test of this side, whose plan the arm has.
+    fn trial(&self, arm: &mut ReadyArm<'_, '_>, draw: u64) -> Result<TestResult> {
+        let ReadyArm { ready, probing } = arm;
         let selection = &self.plan.selections[0];
-        prepared(&context, platform, &server_start, &mut probing, run, |ready, probing, _| {
-            let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
-            let spec = TestSpec { draw, ..TestSpec::closed(selection, self.jobs, 1) };
-            match ready.measuring.trial(&spec, &evictor, probing) {
-                Outcome::Done(result) => Ok(*result),
-                Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
-                Outcome::Interrupted(_) => {
-                    Err(Error::new(Kind::Interrupted, "explain", "interrupted"))
-                }
-            }
-        })
+        let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
+        let spec = TestSpec { draw, ..TestSpec::closed(selection, self.jobs, 1) };
+        match ready.measuring.trial(&spec, &evictor, probing) {
+            Outcome::Done(result) => Ok(*result),
+            Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
+            Outcome::Interrupted(_) => Err(Error::new(Kind::Interrupted, "explain", "interrupted")),
+        }
     }
 }
 
@@ -308,9 +384,9 @@ struct ExperimentBlocks {
 }
 
 impl ExperimentBlocks {
-    fn add(&mut self, trials: &[TestResult; 2], cause: bottleneck::Cause, action: Action) {
+    fn add(&mut self, trials: [&TestResult; 2], cause: bottleneck::Cause, action: Action) {
         let verdicts =
-            [verdict(&trials[0], false), verdict(&trials[1], action == Action::LogInMemory)];
+            [verdict(trials[0], false), verdict(trials[1], action == Action::LogInMemory)];
         let before = self.blocks.count();
         let trial = |at: usize| Trial {
             value: Some(trials[at].ops_per_s),
@@ -319,9 +395,9 @@ impl ExperimentBlocks {
         };
         self.blocks.add(&[[trial(0), trial(1)]]);
         if self.blocks.count() > before {
-            self.pairs.push(trials.each_ref().map(|trial| trial.ops_per_s));
-            self.before.extend(TimeShares::from_result(&trials[0], cause, action));
-            self.after.extend(bottleneck::share_of(&trials[1], cause));
+            self.pairs.push(trials.map(|trial| trial.ops_per_s));
+            self.before.extend(TimeShares::from_result(trials[0], cause, action));
+            self.after.extend(bottleneck::share_of(trials[1], cause));
         }
     }
 }

@@ -4,14 +4,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::measured_run::{Ended, recorded};
+use super::experiment::{self, Design, Execution, Experiment, OnlyPlatform};
+use super::measured_run::Ended;
 use super::prepare::OpenRun;
 use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{How, Plan, RunStatus, Target};
-use dbdyno_engines::engine::Access;
 
 mod faults;
 mod node_audit;
@@ -128,22 +128,39 @@ pub fn plan(request: &Request) -> Plan {
 pub fn run(context: &RunContext<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
     let engine = context.request.engine()?;
     let statements = Statements::from_catalog(context.catalog, engine.name())?;
-    let mut platform =
-        Platform::open(context.request, Some(context.plan), Access::Provision, context.events)?;
-    platform.heed(context.interrupt);
-    let result = check(&platform).and_then(|()| {
-        recorded(context, &mut platform, store, |platform, probing, run| {
-            drop(probing);
-            match repetitions(context, asked, &statements, platform, run) {
-                Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
-                done => done.map(|()| RunStatus::Finished),
-            }
-        })
-    });
-    leave(context, &mut platform, statements.drop);
-    let closed = platform.close(context.events);
-    let ended = result?;
-    closed.map(|()| ended)
+    let mut failures = Failures { asked, statements };
+    let experiment = Experiment { arms: vec![*context], design: &mut failures };
+    experiment::execute(experiment, store).map(Ended::from_experiment)
+}
+
+/// Failures of a cluster, one after another. They are no stages: each breaks its platform, and the
+/// next one has another.
+struct Failures<'a> {
+    asked: &'a Asked,
+    statements: Statements<'a>,
+}
+
+impl Design for Failures<'_> {
+    fn admit(&self, _: &[RunContext<'_>], platforms: &[Platform]) -> Result<()> {
+        platforms.iter().try_for_each(check)
+    }
+
+    fn plan(&mut self, arm: &RunContext<'_>, _: &Platform) -> Result<Plan> {
+        Ok(arm.plan.clone())
+    }
+
+    fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
+        let OnlyPlatform { context, platform, run } = execution.only_platform()?;
+        match repetitions(&context, self.asked, &self.statements, platform, run) {
+            Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
+            done => done.map(|()| RunStatus::Finished),
+        }
+    }
+
+    fn clear(&mut self, arm: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
+        leave(arm, platform, self.statements.drop);
+        Ok(())
+    }
 }
 
 fn check(platform: &Platform) -> Result<()> {

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::experiment::{self, Design, Experiment, ExperimentEnded};
+use super::experiment::{self, Experiment, ExperimentEnded};
 use super::measure::judge_repetitions;
+use super::planned_blocks::Planned;
 use super::platform::Platform;
-use super::prepare::OpenRun;
 use super::probing::{Probing, SUPERUSER, rights};
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
@@ -53,6 +53,14 @@ pub struct Ended {
     pub last_words: Option<String>,
 }
 
+impl Ended {
+    /// The end of an experiment of one arm.
+    pub(super) fn from_experiment(ended: ExperimentEnded) -> Ended {
+        let ExperimentEnded { runs, status, last_words } = ended;
+        Ended { run_id: runs.first().copied().unwrap_or_default(), status, last_words }
+    }
+}
+
 /// Measures a whole run to its end. Whatever happens after the platform is open, the run is
 /// recorded with what was measured, and the platform is closed.
 ///
@@ -60,9 +68,9 @@ pub struct Ended {
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
 pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
-    let experiment = Experiment { arms: vec![*context], design: Design::Planned };
-    let ExperimentEnded { runs, status, last_words } = experiment::execute(&experiment, store)?;
-    Ok(Ended { run_id: runs.first().copied().unwrap_or_default(), status, last_words })
+    let ended =
+        experiment::execute(Experiment { arms: vec![*context], design: &mut Planned }, store)?;
+    Ok(Ended::from_experiment(ended))
 }
 
 /// Says of an existing server which part of its URL is not used, and that its user may do more than
@@ -251,20 +259,6 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
     let lacking = Lacking { drive, orgs, all_orgs };
     (lacking != Lacking::default()).then_some(lacking)
-}
-
-/// Records the run from its begin to its end, also if it fails in between; `work` measures.
-pub(super) fn recorded<'a>(
-    context: &RunContext<'a>,
-    platform: &mut Platform,
-    store: &mut Store,
-    work: impl FnOnce(&mut Platform, Probing<'a>, OpenRun<'_>) -> Result<RunStatus>,
-) -> Result<Ended> {
-    let (mut record, probing) = begin_run(context, platform, store)?;
-    let outcome = work(platform, probing, OpenRun { record: &mut record, store })
-        .map_err(|error| ended_by(context.interrupt, error));
-    finish_run(record.id, status_of(&outcome), store)?;
-    outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
 }
 
 /// Begins the run on an open platform: its record is stored, and its probes are open.

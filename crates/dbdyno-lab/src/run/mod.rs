@@ -12,7 +12,7 @@ pub mod answers;
 pub(crate) mod deferred_work;
 mod duet;
 mod evict;
-pub mod experiment;
+mod experiment;
 mod explain;
 pub mod failover;
 mod instrument;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::duet::{self, DuetSide};
 use super::evict::Evictor;
-use super::experiment::{Blocks, ReadyArm};
+use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
 use super::measure::{MeasureContext, Step, StoredTest};
 use super::numbers::Numbers;
 use super::probing::Probing;
@@ -24,15 +24,23 @@ use dbdyno_core::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, V
 use dbdyno_core::stats::keys::KeyStream;
 use dbdyno_engines::host::Halves;
 
-/// Limits of pairs of tests: margin of the decision, and time.
+/// Pairs of tests of two arms, until every figure is decided: margin of the decision, and time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pairs {
+pub(super) struct Pairs {
     /// Ratios of B to A within 1/(1 + margin) to 1 + margin count as equal.
     pub margin: f64,
     /// No block begins later, in s from the first trial.
     pub most_s: f64,
     /// CPUs of the two sides of a duet, which are measured at the same time.
     pub halves: Option<Halves>,
+}
+
+impl Design for Pairs {
+    fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
+        let [a, b] = &execution.arms[..] else { return Err(unsuitable(&execution.arms)) };
+        let mut blocks = PairedBlocks::new(self, [a, b])?;
+        execution.measure(&mut blocks)
+    }
 }
 
 /// The blocks of an A/B test, and what they have shown so far.
@@ -282,13 +290,12 @@ impl<'a> PairedBlocks<'a> {
 }
 
 impl Blocks for PairedBlocks<'_> {
-    fn describe(&self) -> Option<String> {
-        None
-    }
-
-    fn next_server_start(&mut self) -> Option<ServerStart> {
+    fn next_stage(&mut self, _: &mut Store) -> Result<Option<Stage>> {
         self.server_starts += 1;
-        Some(ServerStart { load: 1, server_start: self.server_starts, turns: Vec::new() })
+        let server_start =
+            ServerStart { load: 1, server_start: self.server_starts, turns: Vec::new() };
+        let told = if self.server_starts == 1 { Told::All } else { Told::Tests };
+        Ok(Some(Stage { server_start, servers: Servers::Anew, plan: None, told }))
     }
 
     /// Measures a block, or without fresh servers all blocks, until nothing is open, the time is
@@ -309,10 +316,6 @@ impl Blocks for PairedBlocks<'_> {
                 return Ok(status.or(is_over.then_some(RunStatus::Finished)));
             }
         }
-    }
-
-    fn is_brief(&self) -> bool {
-        true
     }
 }
 

@@ -1,15 +1,33 @@
-//! The blocks of a plan: its ramps in their turns, with the fresh starts and loads that its request
-//! asks for.
+//! A run as a design: its plan in blocks, its ramps in their turns, with the fresh starts and loads
+//! that its request asks for; then what limits its tests, if that is asked for.
 
 use std::collections::VecDeque;
 
-use super::experiment::{Blocks, ReadyArm};
+use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
+use super::explain::Explanation;
 use super::measured_run::RunContext;
 use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
 use crate::store::Store;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::RunStatus;
+
+/// The plan of the only arm, as often as it repeats its tests.
+pub(super) struct Planned;
+
+impl Design for Planned {
+    fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
+        let [arm] = execution.arms[..] else { return Err(unsuitable(&execution.arms)) };
+        let status = execution.measure(&mut PlannedBlocks::new(&arm))?;
+        match arm.request.explain {
+            Some(most_blocks) if status == RunStatus::Finished => {
+                let mut explanation = Explanation::new(&execution.only_platform()?, most_blocks)?;
+                execution.measure(&mut explanation)
+            }
+            _ => Ok(status),
+        }
+    }
+}
 
 /// The blocks of a plan that have not been measured, and what the run knows by now.
 pub(super) struct PlannedBlocks {
@@ -36,8 +54,14 @@ impl Blocks for PlannedBlocks {
         self.order.clone()
     }
 
-    fn next_server_start(&mut self) -> Option<ServerStart> {
-        self.server_starts.pop_front()
+    fn next_stage(&mut self, _: &mut Store) -> Result<Option<Stage>> {
+        let stage = |server_start| Stage {
+            server_start,
+            servers: Servers::Anew,
+            plan: None,
+            told: Told::All,
+        };
+        Ok(self.server_starts.pop_front().map(stage))
     }
 
     fn measure(
@@ -55,9 +79,5 @@ impl Blocks for PlannedBlocks {
             ready.drop_data()?;
         }
         Ok(None)
-    }
-
-    fn is_brief(&self) -> bool {
-        false
     }
 }

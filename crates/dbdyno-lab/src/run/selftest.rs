@@ -4,9 +4,14 @@
 
 use std::borrow::Cow;
 
-use super::measured_run::{fitting, interruptible, make_site, recorded, standard_definition};
+use super::experiment::{
+    self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage, Told,
+    unsuitable,
+};
+use super::measured_run::{fitting, interruptible, make_site, standard_definition};
+use super::numbers::Numbers;
 use super::platform::{Platform, is_there};
-use super::prepare::{Ready, prepared};
+use super::prepare::Ready;
 use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
 use super::{Checked, Event, Request, RunContext, answers, overhead};
@@ -16,10 +21,9 @@ use dbdyno_core::analysis::selftest::{self, Finding, Outcome, PlannedTest};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
-    Drive, End, Plan, RunRecord, RunStatus, Selection, Target, Test, TestResult, Window,
+    Drive, End, Plan, RunRecord, RunStatus, Selection, Target, TestResult, Window,
 };
 use dbdyno_core::plan;
-use dbdyno_engines::engine::Access;
 use dbdyno_engines::host::processors;
 
 /// The suite that it runs, of a catalogue that is laid over the other one for it.
@@ -46,7 +50,7 @@ pub struct SelfTest {
     pub selections: Vec<Selection>,
     /// Last test of each selection, in the same order.
     pub tests: Vec<TestResult>,
-    /// The first run, with disclosure and loads.
+    /// The run, with disclosure and loads.
     pub run: RunRecord,
 }
 
@@ -107,13 +111,16 @@ pub fn run(context: &RunContext<'_>, store: &mut Store) -> Result<SelfTest> {
         return Err(used(&target.label())
             .advise("remove it with 'dbdyno clean', or give another --data-dir"));
     }
-    let mut platform =
-        Platform::open(context.request, Some(context.plan), Access::Provision, context.events)?;
-    platform.heed(context.interrupt);
-    let found = on_platform(context, &mut platform, store);
-    let closed = platform.close(context.events);
-    let mut found = found?;
-    closed?;
+    let mut design = Checks::default();
+    let experiment = Experiment { arms: vec![*context], design: &mut design };
+    let ended = experiment::execute(experiment, store)?;
+    let mut found = match (ended.status, design.found) {
+        (RunStatus::Interrupted, _) => return Err(interrupted()),
+        (RunStatus::Finished, Some(found)) => found,
+        _ => return Err(gone(target.label())),
+    };
+    found.findings.extend(design.lacking);
+    found.findings.extend(design.cleared);
     if is_own && is_there(target) {
         found.findings.push(Finding::new(
             "nothing left behind",
@@ -128,24 +135,51 @@ fn used(label: &str) -> Error {
     Error::usage(label, "holds a data set of dbdyno already, which a self-test would change")
 }
 
-fn on_platform(
-    context: &RunContext<'_>,
-    platform: &mut Platform,
-    store: &mut Store,
-) -> Result<SelfTest> {
-    let own = owned(context, platform)?;
-    if !own.is_empty() {
-        return Err(used(&platform.label())
-            .advise("remove it with 'dbdyno clean', or name another database"));
+fn gone(label: String) -> Error {
+    Error::target(label, "no longer answers")
+}
+
+/// The checks of a self-test, which must find nothing of ours and leaves nothing.
+#[derive(Default)]
+struct Checks {
+    /// Said of a drive that cannot be had.
+    lacking: Option<Finding>,
+    found: Option<SelfTest>,
+    /// What was removed at the end.
+    cleared: Option<Finding>,
+}
+
+impl Design for Checks {
+    fn admit(&self, arms: &[RunContext<'_>], platforms: &[Platform]) -> Result<()> {
+        for (arm, platform) in arms.iter().zip(platforms) {
+            if !owned(arm, platform)?.is_empty() {
+                return Err(used(&platform.label())
+                    .advise("remove it with 'dbdyno clean', or name another database"));
+            }
+        }
+        Ok(())
     }
-    let (plan, lacking) = drivable(context.plan, platform);
-    let tested = fitting(Cow::Owned(plan), platform, context.events)
-        .and_then(|plan| tested(&RunContext { plan: plan.as_ref(), ..*context }, platform, store));
-    let cleaned = cleaned(context, platform);
-    let mut found = tested?;
-    found.findings.extend(lacking);
-    found.findings.push(cleaned?);
-    Ok(found)
+
+    fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
+        let (plan, lacking) = drivable(arm.plan, platform);
+        self.lacking = lacking;
+        fitting(Cow::Owned(plan), platform, arm.events).map(Cow::into_owned)
+    }
+
+    fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
+        let [arm] = execution.arms[..] else { return Err(unsuitable(&execution.arms)) };
+        let mut tries = Tries::new(arm);
+        let status = execution.measure(&mut tries)?;
+        if status == RunStatus::Finished {
+            self.found = Some(found(&execution.only_platform()?, tries)?);
+        }
+        Ok(status)
+    }
+
+    fn clear(&mut self, arm: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
+        self.cleared = Some(cleaned(arm, platform)?);
+        Ok(())
+    }
 }
 
 /// The plan without the drive that this server or user lacks, which is told.
@@ -186,38 +220,108 @@ fn cleaned(context: &RunContext<'_>, platform: &Platform) -> Result<Finding> {
     Ok(Finding::new("nothing left behind", outcome, evidence))
 }
 
-/// All tests, and again those that are in doubt, in longer windows.
-fn tested(
-    context: &RunContext<'_>,
-    platform: &mut Platform,
-    store: &mut Store,
-) -> Result<SelfTest> {
-    let mut answers = Vec::new();
-    let (run_id, mut tests) = one_run(context, platform, store, Some(&mut answers))?;
-    for _ in 0..FURTHER_TRIES {
-        let tried = context.plan.selections.iter().zip(&tests);
-        let is_in_doubt =
-            |(selection, test)| PlannedTest { selection, test }.is_in_doubt(processors());
-        let doubtful: Vec<usize> =
-            tried.enumerate().filter(|(_, pair)| is_in_doubt(*pair)).map(|(at, _)| at).collect();
-        if doubtful.is_empty() {
-            break;
+/// All tests, and again those that are in doubt, in longer windows: each time on the servers as
+/// they are.
+struct Tries<'a> {
+    context: RunContext<'a>,
+    numbers: Numbers,
+    /// Indexes of the selections that are measured now.
+    selections: Vec<usize>,
+    /// Number of times that something was measured.
+    count: u32,
+    answers: Vec<Finding>,
+    /// Last test of each selection.
+    tests: Vec<TestResult>,
+}
+
+impl<'a> Tries<'a> {
+    fn new(context: RunContext<'a>) -> Tries<'a> {
+        Tries {
+            context,
+            numbers: Numbers::default(),
+            selections: (0..context.plan.selections.len()).collect(),
+            count: 0,
+            answers: Vec::new(),
+            tests: Vec::new(),
         }
-        let longer =
-            |at: &usize| Selection { window: LONGER, ..context.plan.selections[*at].clone() };
-        let plan =
-            Plan { selections: doubtful.iter().map(longer).collect(), ..context.plan.clone() };
-        let (_, again) = one_run(&RunContext { plan: &plan, ..*context }, platform, store, None)?;
-        doubtful.into_iter().zip(again).for_each(|(at, test)| tests[at] = test);
     }
-    let run = store.run(&run_id.to_string())?;
+
+    /// Indexes of the selections whose last test is in doubt.
+    fn doubtful(&self) -> Vec<usize> {
+        let tried = self.context.plan.selections.iter().zip(&self.tests).enumerate();
+        let is_in_doubt = |(_, (selection, test)): &(usize, (&Selection, &TestResult))| {
+            PlannedTest { selection, test }.is_in_doubt(processors())
+        };
+        tried.filter(is_in_doubt).map(|(at, _)| at).collect()
+    }
+
+    /// The plan of what is in doubt.
+    fn longer(&self) -> Plan {
+        let plan = self.context.plan;
+        let longer = |at: &usize| Selection { window: LONGER, ..plan.selections[*at].clone() };
+        Plan { selections: self.selections.iter().map(longer).collect(), ..plan.clone() }
+    }
+}
+
+impl Blocks for Tries<'_> {
+    fn next_stage(&mut self, _: &mut Store) -> Result<Option<Stage>> {
+        if self.count > 0 {
+            self.selections = self.doubtful();
+        }
+        if self.count > FURTHER_TRIES || self.selections.is_empty() {
+            return Ok(None);
+        }
+        let plan = (self.count > 0).then(|| self.longer());
+        self.count += 1;
+        let server_start = server_start(plan.as_ref().unwrap_or(self.context.plan));
+        Ok(Some(Stage { server_start, servers: Servers::RunOn, plan, told: Told::All }))
+    }
+
+    fn measure(
+        &mut self,
+        arms: &mut [ReadyArm<'_, '_>],
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        let [ReadyArm { ready, probing }] = arms else { return Ok(Some(RunStatus::Failed)) };
+        if self.count == 1 {
+            self.answers = checked(&self.context, ready)?;
+        }
+        let measuring = &ready.measuring;
+        let known = store.tests(measuring.run_id)?.len();
+        let mut progress =
+            RunProgress::new(measuring.plan, std::slice::from_ref(measuring.server_start));
+        std::mem::swap(&mut progress.numbers, &mut self.numbers);
+        let status = measuring.all(&mut progress, probing, store)?;
+        std::mem::swap(&mut progress.numbers, &mut self.numbers);
+        if status != RunStatus::Finished {
+            return Ok(Some(status));
+        }
+        let tests = store.tests(measuring.run_id)?.into_iter().skip(known);
+        let tests: Vec<TestResult> = tests.filter_map(|test| test.measured().cloned()).collect();
+        if tests.len() != self.selections.len() {
+            return Err(gone(self.context.request.target.label()));
+        }
+        if self.tests.is_empty() {
+            self.tests = tests;
+        } else {
+            for (at, test) in self.selections.iter().zip(tests) {
+                self.tests[*at] = test;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The findings of all tries.
+fn found(of: &OnlyPlatform<'_, '_>, tries: Tries<'_>) -> Result<SelfTest> {
+    let OnlyPlatform { context, platform, run } = of;
+    let version = platform.database.version();
+    let product = format!("{} {version}", platform.engine.capabilities().product);
     let selections = context.plan.selections.clone();
-    let (engine, version) = (platform.engine, platform.database.version());
-    let product = format!("{} {version}", engine.capabilities().product);
-    let mut findings = vec![connection(context, platform, &product), data_set(context, &run)];
-    findings.extend(answers);
-    findings.extend(judged(context, &selections, &tests)?);
-    Ok(SelfTest { product, findings, selections, tests, run })
+    let mut findings = vec![connection(context, platform, &product), data_set(context, run.record)];
+    findings.extend(tries.answers);
+    findings.extend(judged(context, &selections, &tries.tests)?);
+    Ok(SelfTest { product, findings, selections, tests: tries.tests, run: run.record.clone() })
 }
 
 fn connection(context: &RunContext<'_>, platform: &Platform, product: &str) -> Finding {
@@ -283,47 +387,10 @@ fn own_clock(context: &RunContext<'_>) -> Result<Finding> {
     Ok(selftest::of_times("clock, our own loop", OWN_OP_NS as f64 / 1e3, &measured.result))
 }
 
-/// Measures every selection once; with `answers` their answers are checked before.
-fn one_run(
-    context: &RunContext<'_>,
-    platform: &mut Platform,
-    store: &mut Store,
-    answers: Option<&mut Vec<Finding>>,
-) -> Result<(i64, Vec<TestResult>)> {
-    let plan = context.plan;
-    let server_start = server_start(context);
-    let ended = recorded(context, platform, store, |platform, mut probing, mut run| {
-        prepared(
-            context,
-            platform,
-            &server_start,
-            &mut probing,
-            &mut run,
-            |ready, probing, store| {
-                if let Some(answers) = answers {
-                    *answers = checked(context, ready)?;
-                }
-                ready.measuring.all(
-                    &mut RunProgress::new(plan, std::slice::from_ref(&server_start)),
-                    probing,
-                    store,
-                )
-            },
-        )
-    })?;
-    let tests: Vec<TestResult> =
-        store.tests(ended.run_id)?.iter().filter_map(Test::measured).cloned().collect();
-    match ended.status {
-        RunStatus::Interrupted => Err(interrupted()),
-        RunStatus::Finished if tests.len() == plan.selections.len() => Ok((ended.run_id, tests)),
-        _ => Err(Error::target(platform.label(), "no longer answers")),
-    }
-}
-
 /// One turn for each selection, whose answers are checked apart.
-fn server_start(context: &RunContext<'_>) -> ServerStart {
+fn server_start(plan: &Plan) -> ServerStart {
     let turn = |turn: schedule::ScheduledRamp| schedule::ScheduledRamp { round: 2, ..turn };
-    let turns = schedule::turns(context.plan).into_iter().map(turn).collect();
+    let turns = schedule::turns(plan).into_iter().map(turn).collect();
     ServerStart { load: 1, server_start: 1, turns }
 }
 
