@@ -11,7 +11,7 @@ use dbdyno::report::ab_test::{AB_TEST, SIDE};
 use dbdyno::store::Store;
 use serde_json::{Value, json};
 
-use crate::fixture;
+use crate::fixture::{self, RampPoint};
 use crate::serve::Served;
 use crate::support::Desk;
 
@@ -61,7 +61,8 @@ fn tests(slower: f64) -> Vec<TestResult> {
         for point in &POINTS {
             let seq = found.len() as u32 + 1;
             let rate = slower * point.rates[at];
-            let one = fixture::test(seq, point.workload, point.group, point.jobs, rate, "tps", 1.0);
+            let of_ramp = RampPoint::tps(point.workload, point.group, point.jobs, rate);
+            let one = fixture::test(seq, &of_ramp);
             let mut test = TestResult { ci_fraction: None, ci_freedom: None, ..one };
             if point.disturbed.contains(&at) {
                 let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");

@@ -111,14 +111,16 @@ pub fn tests() -> Vec<TestResult> {
         ("TP-LIGHT", "TP", 2, 2_633.0, "tps", 1.0),
     ];
     let mut tests: Vec<TestResult> = specs
-        .iter()
+        .into_iter()
         .zip(1..)
-        .map(|(spec, seq)| test(seq, spec.0, spec.1, spec.2, spec.3, spec.4, spec.5))
+        .map(|((id, group, jobs, ops_per_s, unit, scale), seq)| {
+            test(seq, &RampPoint { id, group, jobs, ops_per_s, unit, scale })
+        })
         .collect();
     make_conditional(&mut tests[3]);
     make_invalid(&mut tests[8]);
     make_time(&mut tests[7]);
-    tests.push(test(11, "TP-LIGHT", "TP", 1, 990.0, "tps", 1.0));
+    tests.push(test(11, &RampPoint::tps("TP-LIGHT", "TP", 1, 990.0)));
     tests[10].params = map([("update_pct", "50")]);
     tests[10].chosen = tests[10].params.clone();
     tests.push(mixed(12));
@@ -127,7 +129,7 @@ pub fn tests() -> Vec<TestResult> {
 
 /// Two kinds of transactions at once; the second wrote too little for a p99.
 fn mixed(seq: u32) -> TestResult {
-    let mut test = test(seq, "TP-MIXED1", "TP", 4, 3_000.0, "tps", 1.0);
+    let mut test = test(seq, &RampPoint::tps("TP-MIXED1", "TP", 4, 3_000.0));
     test.params.clear();
     let of = |id: &str, ops_per_s: f64| {
         let tally = tally(ops_per_s, test.window_s, 2);
@@ -179,16 +181,26 @@ fn make_invalid(test: &mut TestResult) {
     test.counters.0.remove("wal_sync_time_ms");
 }
 
+/// A point of a workload's ramp.
+pub struct RampPoint<'a> {
+    pub id: &'a str,
+    pub group: &'a str,
+    pub jobs: u32,
+    pub ops_per_s: f64,
+    pub unit: &'a str,
+    pub scale: f64,
+}
+
+impl<'a> RampPoint<'a> {
+    /// A point in transactions per second.
+    pub fn tps(id: &'a str, group: &'a str, jobs: u32, ops_per_s: f64) -> RampPoint<'a> {
+        RampPoint { id, group, jobs, ops_per_s, unit: "tps", scale: 1.0 }
+    }
+}
+
 /// One test over 10 s at `ops_per_s`; the unit of work is one op, the KPM `ops_per_s * scale`.
-pub fn test(
-    seq: u32,
-    id: &str,
-    group: &str,
-    jobs: u32,
-    ops_per_s: f64,
-    unit: &str,
-    scale: f64,
-) -> TestResult {
+pub fn test(seq: u32, point: &RampPoint) -> TestResult {
+    let RampPoint { id, group, jobs, ops_per_s, unit, scale } = *point;
     let window_s = 10.000_25;
     let tally = tally(ops_per_s, window_s, jobs);
     let params = if group == "TP" { map([("update_pct", "20")]) } else { map([("org", "heap")]) };

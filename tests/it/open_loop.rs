@@ -7,7 +7,7 @@ use dbdyno::model::{
 use dbdyno::store::Store;
 use serde_json::Value;
 
-use crate::fixture;
+use crate::fixture::{self, RampPoint};
 use crate::servers::Lease;
 use crate::support::{Desk, Done, assert_run_schema, finished};
 
@@ -95,7 +95,7 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
 fn trial(seq: u32, per_s: f64, p99_us: f64, others: Option<f64>) -> TestResult {
     let promise = "p99<5ms".parse().ok();
     let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise };
-    let one = fixture::test(seq, "TP-LIGHT", "TP", 8, per_s, "tps", 1.0);
+    let one = fixture::test(seq, &RampPoint::tps("TP-LIGHT", "TP", 8, per_s));
     let mut params = one.params.clone();
     offer.add_to(&mut params);
     let response = LatencySummary { p99_us: Some(p99_us), ..one.latency.clone() };

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{Checksum, Definition, Recipe, Table};
-use dbdyno::engine::{self, Rows, Session};
+use dbdyno::engine::{Rows, Session};
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{Drive, JobCode, PartPlan, TableRef, Workload};
 use dbdyno::sql::fill;
@@ -458,19 +458,14 @@ impl Pair {
             "DL-DIRECT" => ":batch=1000",
             _ => "",
         };
-        let postgres = engine::find("postgres").unwrap();
         // A plain COMMIT does in PostgreSQL what it does in LGWR-LAT.
         let id = if workload.id == "LGWR-PLAIN" { "LGWR-LAT" } else { &workload.id };
-        let of = |engine: &str, capabilities, id: &str, drive| {
-            texts::parts_on(engine, capabilities, catalog, &format!("{id}{with}"), drive, SIZE_GB)
-                .pop()
+        let of = |engine: &str, id: &str, drive| {
+            texts::parts_on(engine, catalog, &format!("{id}{with}"), drive, SIZE_GB).pop()
         };
         let drive = if workload.bulk { Drive::Client } else { Drive::Database };
-        let native = of("postgres", postgres.capabilities(), id, drive)?;
-        Some(Pair {
-            native,
-            oracle: of(texts::ENGINE, texts::capabilities(), &workload.id, Drive::Database)?,
-        })
+        let native = of("postgres", id, drive)?;
+        Some(Pair { native, oracle: of(texts::ENGINE, &workload.id, Drive::Database)? })
     }
 
     /// Runs both, one after the other, on the same tables.

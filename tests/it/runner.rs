@@ -73,6 +73,15 @@ fn workload() -> Workload {
     Workload { work: Expr("3".into()), ..Workload::bare("NULL-OP", "an op", kpm) }
 }
 
+/// A test on the null engine.
+struct NullTest<'a> {
+    database: &'a dyn Database,
+    selection: &'a Selection,
+    jobs: u32,
+    /// Time of the jobs to come to the gate.
+    connect_timeout: Duration,
+}
+
 /// Runs a test; `watch` sees the progress and may interrupt.
 fn run_watched(
     database: &dyn Database,
@@ -80,34 +89,26 @@ fn run_watched(
     jobs: u32,
     watch: &dyn Fn(Progress, &Interrupt),
 ) -> Outcome {
-    run_patiently(database, selection, jobs, CONNECT_TIMEOUT, watch)
+    run_counted(&NullTest { database, selection, jobs, connect_timeout: CONNECT_TIMEOUT }, watch)
 }
 
-/// As `run_watched`; the jobs have `connect_timeout` to come to the gate.
-fn run_patiently(
-    database: &dyn Database,
-    selection: &Selection,
-    jobs: u32,
-    connect_timeout: Duration,
-    watch: &dyn Fn(Progress, &Interrupt),
-) -> Outcome {
+/// Runs a test, whose only counter is that of its readings.
+fn run_counted(test: &NullTest<'_>, watch: &dyn Fn(Progress, &Interrupt)) -> Outcome {
     let mut readings = 0.0;
     let mut probes = |_| {
         readings += 1.0;
         (Counters(BTreeMap::from([("readings".into(), readings)])), 0.0)
     };
-    run_probed(database, selection, jobs, connect_timeout, &mut probes, watch)
+    run_probed(test, &mut probes, watch)
 }
 
-/// As `run_patiently`; the counters are those of `probes`.
+/// Runs a test, whose counters are those of `probes`.
 fn run_probed(
-    database: &dyn Database,
-    selection: &Selection,
-    jobs: u32,
-    connect_timeout: Duration,
+    test: &NullTest<'_>,
     probes: &mut ReadProbes<'_>,
     watch: &dyn Fn(Progress, &Interrupt),
 ) -> Outcome {
+    let NullTest { database, selection, jobs, connect_timeout } = *test;
     let interrupt = Interrupt::new();
     let context = TestContext {
         database,
@@ -520,7 +521,9 @@ fn the_gate_opens_when_the_last_job_has_come() {
 fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
     let diary = Diary { slow_job: Some((2, "job 1 is sent home")), ..Diary::new() };
     let selection = selection("rows 1", ops(10));
-    let error = failure(run_patiently(&diary, &selection, 2, Duration::ZERO, &|_, _| ()));
+    let connect_timeout = Duration::ZERO;
+    let test = NullTest { database: &diary, selection: &selection, jobs: 2, connect_timeout };
+    let error = failure(run_counted(&test, &|_, _| ()));
     assert_eq!(error.class, ErrorClass::Unreachable);
     assert_eq!(error.message, "not all of 2 jobs were connected and prepared within 0 s");
     assert_eq!(diary.lines().last().map(String::as_str), Some("rows 9"));
@@ -540,8 +543,9 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     })));
     let mut read = |_| (probes.read().counters, 0.0);
     let selection = selection(ONE_MS, seconds(0.0, 4.0));
-    let result =
-        measured(run_probed(&*null(), &selection, 1, CONNECT_TIMEOUT, &mut read, &|_, _| ()));
+    let (database, connect_timeout) = (null(), CONNECT_TIMEOUT);
+    let test = NullTest { database: &*database, selection: &selection, jobs: 1, connect_timeout };
+    let result = measured(run_probed(&test, &mut read, &|_, _| ()));
     let context = JudgeContext {
         engine: "null",
         in_process: true,

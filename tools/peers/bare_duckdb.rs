@@ -71,10 +71,19 @@ impl Api {
     }
 }
 
-/// Loops for `seconds` over `sql`, with random keys for its bind if it has one (`keys` > 0),
-/// reading columns whose values have these `widths` in bytes: statements per second. In a thread of
-/// its own as our jobs are.
-pub fn run(lab: &Lab, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> Result<Done> {
+/// A statement that the loop runs.
+#[derive(Clone, Copy)]
+pub struct Query<'a> {
+    pub sql: &'a str,
+    /// Random keys for its bind; 0 if it has none.
+    pub keys: u64,
+    /// Bytes of the values of its columns.
+    pub widths: &'a [usize],
+}
+
+/// Loops for `seconds` over a statement and reads its columns: statements per second. In a thread
+/// of its own as our jobs are.
+pub fn run(lab: &Lab, query: Query<'_>, seconds: f64) -> Result<Done> {
     let file = lab.file.as_deref().ok_or_else(|| failed("bare loop", "needs a file"))?;
     let dir = server::fetch("duckdb", None)?.dir;
     let named = |error: libloading::Error| failed("bare loop", error.to_string());
@@ -84,21 +93,15 @@ pub fn run(lab: &Lab, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> R
     let api = unsafe { Api::load(&library) }.map_err(named)?;
     std::thread::scope(|scope| {
         // SAFETY: as above.
-        let thread = scope.spawn(|| unsafe { statements(&api, file, sql, keys, widths, seconds) });
+        let thread = scope.spawn(|| unsafe { statements(&api, file, query, seconds) });
         thread.join().unwrap_or_else(|_| Err(failed("bare loop", "panicked")))
     })
 }
 
 /// # Safety
-/// `api` is that of a loaded library; columns of `sql` have these widths.
-unsafe fn statements(
-    api: &Api,
-    file: &Path,
-    sql: &str,
-    keys: u64,
-    widths: &[usize],
-    seconds: f64,
-) -> Result<Done> {
+/// `api` is that of a loaded library; columns of the query have its widths.
+unsafe fn statements(api: &Api, file: &Path, query: Query<'_>, seconds: f64) -> Result<Done> {
+    let Query { sql, keys, widths } = query;
     let text = |text: &str| CString::new(text).map_err(|_| failed("bare loop", "a zero byte"));
     let expect =
         |state: u32, what: &str| if state == 0 { Ok(()) } else { Err(failed("bare loop", what)) };

@@ -5,7 +5,9 @@ use parking_lot::Mutex;
 use dbdyno::engine::{self, Database};
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
-use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestResult, TestSpec};
+use dbdyno::model::{
+    AskedRamp, BoundStatement, Drive, Facts, JobCode, Selection, TestResult, TestSpec,
+};
 use dbdyno::plan;
 use dbdyno::test_runner::{
     CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test,
@@ -90,7 +92,10 @@ pub fn run_on(
     selection: &Selection,
     jobs: u32,
 ) -> Result<Done> {
-    measure(database, lab, selection, jobs, &mut |_| Default::default(), None)
+    let facts = lab.loaded.facts_for(&[]);
+    let context = TestContext { database, ..context(lab, &facts) };
+    let result = ended(&context, selection, jobs, &mut |_| Default::default())?;
+    Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
 }
 
 /// The same beside these probes and this sampler of the sessions.
@@ -101,42 +106,44 @@ pub fn run_probed(
     probes: &mut ReadProbes<'_>,
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Done> {
-    measure(lab.database.as_ref(), lab, selection, jobs, probes, sessions)
-}
-
-fn measure(
-    database: &dyn Database,
-    lab: &Lab,
-    selection: &Selection,
-    jobs: u32,
-    probes: &mut ReadProbes<'_>,
-    sessions: Option<&Mutex<dyn SessionSource>>,
-) -> Result<Done> {
-    let result = test(database, lab, selection, jobs, probes, sessions)?;
+    let result = test(lab, selection, jobs, probes, sessions)?;
     Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
 }
 
 /// The test with all its figures.
 pub fn test(
-    database: &dyn Database,
     lab: &Lab,
     selection: &Selection,
     jobs: u32,
     probes: &mut ReadProbes<'_>,
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Box<TestResult>> {
-    let context = TestContext {
+    let facts = lab.loaded.facts_for(&[]);
+    ended(&TestContext { sessions, ..context(lab, &facts) }, selection, jobs, probes)
+}
+
+/// What tests on the lab's database run in, with these facts of its data.
+fn context<'a>(lab: &'a Lab, facts: &'a Facts) -> TestContext<'a> {
+    TestContext {
         workers: None,
-        database,
-        facts: &lab.loaded.facts_for(&[]),
+        database: lab.database.as_ref(),
+        facts,
         rows: RowFunction { table_rows: table_rows("small", lab.size_gb), seed: SEED },
         seed: SEED,
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: interrupt(),
-        sessions,
-    };
+        sessions: None,
+    }
+}
+
+fn ended(
+    context: &TestContext<'_>,
+    selection: &Selection,
+    jobs: u32,
+    probes: &mut ReadProbes<'_>,
+) -> Result<Box<TestResult>> {
     let spec = TestSpec::closed(selection, jobs, 1);
-    match run_test(&context, &spec, probes, &mut |_| {}) {
+    match run_test(context, &spec, probes, &mut |_| {}) {
         Outcome::Done(result) => Ok(result),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
         Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),

@@ -48,6 +48,14 @@ pub fn directory(parent: Option<&Path>) -> Result<Directory> {
     Ok(Directory(path))
 }
 
+/// What a lab's database is run with.
+struct Equipment {
+    /// None of an embedded one.
+    server: Option<PrivateServer>,
+    settings: BTreeMap<String, String>,
+    password: Option<SecretString>,
+}
+
 /// An open database with the rows of the lookups.
 pub struct Lab {
     pub catalog: Catalog,
@@ -90,7 +98,8 @@ impl Lab {
             StartOptions { data_dir: directory.into(), server_bin: bin, ..StartOptions::default() };
         let (catalog, server, settings) = started(engine, options, more)?;
         let target = Target::Existing { engine: engine.into(), url: server.url() };
-        Lab::open(catalog, target, directory, Some(server), settings, None)
+        let server = Some(server);
+        Lab::open(catalog, target, directory, Equipment { server, settings, password: None })
     }
 
     /// A private PostgreSQL server that is reached over TCP and TLS.
@@ -104,7 +113,8 @@ impl Lab {
         let (catalog, server, settings) = started("postgres", options, &[])?;
         let (url, password) = tls::encrypt(&server, port, directory)?;
         let target = Target::Existing { engine: "postgres".into(), url };
-        Lab::open(catalog, target, directory, Some(server), settings, Some(password))
+        let (server, password) = (Some(server), Some(password));
+        Lab::open(catalog, target, directory, Equipment { server, settings, password })
     }
 
     fn private(engine: &str, directory: &Path) -> Result<Lab> {
@@ -126,17 +136,17 @@ impl Lab {
         let catalog = Catalog::embedded()?;
         let settings = settings(&catalog, engine)?;
         let target = Target::Embedded { engine: engine.into(), data_dir: directory.into() };
-        Lab::open(catalog, target, directory, None, settings, None)
+        let equipment = Equipment { server: None, settings, password: None };
+        Lab::open(catalog, target, directory, equipment)
     }
 
     fn open(
         catalog: Catalog,
         target: Target,
         directory: &Path,
-        server: Option<PrivateServer>,
-        settings: BTreeMap<String, String>,
-        password: Option<SecretString>,
+        equipment: Equipment,
     ) -> Result<Lab> {
+        let Equipment { server, settings, password } = equipment;
         let engine = engine::find(target.engine())
             .ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
         let file = matches!(target, Target::Embedded { .. })

@@ -6,7 +6,7 @@ use dbdyno::error::Result;
 use dbdyno::model::Drive;
 
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Outcome, Rules, SERVER, interleave};
+use crate::pairs::{Comparison, Outcome, Ramp, Rules, SERVER, interleave};
 use crate::pgbench::Pgbench;
 use crate::{bare_duckdb, bare_sqlite, barest_routine, drive, failed, pgbench};
 
@@ -45,59 +45,40 @@ const OF_25_ROWS: Duel = Duel { lookup: &ROWS_25, drive: Drive::Database, target
 pub fn database(
     lab: &Lab,
     rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
+    ramp: Ramp<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(lab, rules, &IN_DATABASE, jobs, seconds, outcomes)
+    against_pgbench(lab, rules, &IN_DATABASE, ramp, outcomes)
 }
 
 /// Client drive against pgbench.
-pub fn client(
-    lab: &Lab,
-    rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
-    outcomes: &mut Vec<Outcome>,
-) -> Result<()> {
-    against_pgbench(lab, rules, &BY_CLIENT, jobs, seconds, outcomes)
+pub fn client(lab: &Lab, rules: &Rules, ramp: Ramp<'_>, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    against_pgbench(lab, rules, &BY_CLIENT, ramp, outcomes)
 }
 
 /// Client drive against pgbench, both over TCP and TLS (sslmode=require).
-pub fn tls(
-    lab: &Lab,
-    rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
-    outcomes: &mut Vec<Outcome>,
-) -> Result<()> {
+pub fn tls(lab: &Lab, rules: &Rules, ramp: Ramp<'_>, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let before = outcomes.len();
-    against_pgbench(lab, rules, &BY_CLIENT, jobs, seconds, outcomes)?;
+    against_pgbench(lab, rules, &BY_CLIENT, ramp, outcomes)?;
     outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
     Ok(())
 }
 
 /// 25 rows by one key, every column of every row on both sides: in the database drive against
 /// pgbench.
-pub fn rows25(
-    lab: &Lab,
-    rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
-    outcomes: &mut Vec<Outcome>,
-) -> Result<()> {
-    against_pgbench(lab, rules, &OF_25_ROWS, jobs, seconds, outcomes)
+pub fn rows25(lab: &Lab, rules: &Rules, ramp: Ramp<'_>, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    against_pgbench(lab, rules, &OF_25_ROWS, ramp, outcomes)
 }
 
 fn against_pgbench(
     lab: &Lab,
     rules: &Rules,
     duel: &Duel,
-    jobs: &[u32],
-    seconds: f64,
+    ramp: Ramp<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let Duel { lookup, drive, target } = *duel;
+    let Ramp { jobs, seconds } = ramp;
     let pgbench = Pgbench::find(lab)?;
     let script = script(lab, lookup, seconds)?;
     let selection = drive::workload(lab, lookup.id, drive, seconds)?;
@@ -180,12 +161,13 @@ pub fn duckdb(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome
         let selection = drive::workload(lab, id, Drive::Client, seconds)?;
         // The file is the bare loop's own database, whose tables need no more than their names.
         let sql = drive::statement(&selection)?.with_values(|_| "$1").replace("dbdyno.main.", "");
+        let query = bare_duckdb::Query { sql: &sql, keys, widths };
         let comparison = Comparison {
             name: format!("DuckDB client drive, {what} : bare loop over its C interface, 1 job"),
             unit: "statements/s",
             target: Some(DUCKDB_TARGET),
             ours: &mut || drive::run(lab, &selection, 1),
-            peer: &mut || bare_duckdb::run(lab, &sql, keys, widths, seconds),
+            peer: &mut || bare_duckdb::run(lab, query, seconds),
         };
         outcomes.push(interleave(rules, comparison)?);
     }

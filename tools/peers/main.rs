@@ -38,7 +38,7 @@ mod tls;
 mod ttc;
 
 use lab::Lab;
-use pairs::{Outcome, Precision, Rules};
+use pairs::{Outcome, Precision, Ramp, Rules};
 
 /// Workloads with the peers' statements, laid over the catalogue.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/catalog"));
@@ -184,7 +184,7 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
     if args.wants(What::Tls) {
         let lab = Lab::postgres_over_tls(directory)?;
         let rules = args.rules(args.pairs, lab.server_pid());
-        lookup::tls(&lab, &rules, &args.jobs, args.seconds, &mut measured.outcomes)?;
+        lookup::tls(&lab, &rules, args.ramp(), &mut measured.outcomes)?;
         lab.close()?;
     }
     if args.wants_any(|what| matches!(what, What::Sqlite | What::FixedWork)) {
@@ -225,21 +225,21 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     }
     let rules = args.rules(args.pairs, lab.server_pid());
     if args.wants(What::Database) {
-        lookup::database(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        lookup::database(lab, &rules, args.ramp(), outcomes)?;
     }
     if args.wants(What::Harness) {
         lookup::harness(lab, &rules, args.seconds, outcomes)?;
     }
     if args.wants(What::Client) {
-        lookup::client(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        lookup::client(lab, &rules, args.ramp(), outcomes)?;
     }
     own_cost(args, lab, outcomes)?;
     fixed_work(args, lab, outcomes)?;
     if args.wants(What::Monitor) {
-        own_cost::monitor(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        own_cost::monitor(lab, &rules, args.ramp(), outcomes)?;
     }
     if args.wants(What::Rows25) {
-        lookup::rows25(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        lookup::rows25(lab, &rules, args.ramp(), outcomes)?;
     }
     if args.wants(What::Commit) {
         outcomes.push(commit::compare(lab, &rules, args.seconds)?);
@@ -261,7 +261,7 @@ fn own_cost(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
         return Ok(());
     }
     let rules = args.rules(args.pairs, lab.server_pid());
-    own_cost::compare(lab, &rules, args.precision(), &args.jobs, args.seconds, outcomes)
+    own_cost::compare(lab, &rules, args.precision(), args.ramp(), outcomes)
 }
 
 /// The engine's part of it, if it is wanted.
@@ -285,7 +285,7 @@ fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()>
     fixed_work(args, lab, outcomes)?;
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());
-        sysbench::lookups(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        sysbench::lookups(lab, &rules, args.ramp(), outcomes)?;
     }
     if args.wants(What::MariadbLoad) {
         let rules = args.rules(args.pairs.min(MAX_LOADS), lab.server_pid());
@@ -303,6 +303,9 @@ impl Args {
     }
     fn precision(&self) -> Precision {
         Precision { half_width: self.half_width / 100.0, most_pairs: self.most_pairs }
+    }
+    fn ramp(&self) -> Ramp<'_> {
+        Ramp { jobs: &self.jobs, seconds: self.seconds }
     }
     fn rules(&self, pairs: usize, server_pid: Option<u32>) -> Rules {
         Rules { pairs, taken: self.taken / 100.0, server_pid }

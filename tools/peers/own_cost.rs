@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use dbdyno::error::Result;
+use dbdyno::host::thread_cpu_s;
 use dbdyno::model::{Counters, Drive, Selection, Target};
 use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
-use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe, scheduled_s, thread_cpu_s};
+use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe, scheduled_s};
 use dbdyno::run::sampler::Sampler;
 use dbdyno::run::{Fresh, Keep, Request};
 use dbdyno::sql::statement;
@@ -26,7 +27,7 @@ use crate::lab::Lab;
 use crate::lab::PROFILE;
 use crate::machine::Meter;
 use crate::pairs::{
-    CLIENT_AND_SERVER, Comparison, Done, Half, Outcome, Pair, Precision, Rules, interleave,
+    CLIENT_AND_SERVER, Comparison, Done, Half, Outcome, Pair, Precision, Ramp, Rules, interleave,
     interleave_until,
 };
 
@@ -42,8 +43,7 @@ pub fn compare(
     lab: &Lab,
     rules: &Rules,
     precision: Precision,
-    jobs: &[u32],
-    seconds: f64,
+    Ramp { jobs, seconds }: Ramp<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     for (drive, name) in [(Drive::Database, "database"), (Drive::Client, "client")] {
@@ -61,8 +61,7 @@ pub fn compare(
                 unit: "ops/s",
                 target: Some(TARGET),
                 ours: &mut || {
-                    let (done, part) =
-                        counted(lab, rules, &selection, jobs, &mut probes, sessions)?;
+                    let (done, part) = counted(lab, &selection, jobs, &mut probes, sessions)?;
                     left.borrow_mut().extend(part);
                     Ok(done)
                 },
@@ -87,7 +86,6 @@ pub fn compare(
 /// that was left to it; none if the kernel does not account for the sessions that measure.
 fn counted(
     lab: &Lab,
-    rules: &Rules,
     selection: &Selection,
     jobs: u32,
     probes: &mut Probes,
@@ -100,10 +98,9 @@ fn counted(
         own_s.set(own_s.get() + thread_cpu_s() - began_s);
         (reading.counters, reading.cost_ms)
     };
-    let meter = Meter::start(rules.server_pid)?;
+    let meter = Meter::start(lab.server_pid())?;
     let session_s = probes.session.and_then(scheduled_s);
-    let database = lab.database.as_ref();
-    let result = drive::test(database, lab, selection, jobs, &mut read, sessions)?;
+    let result = drive::test(lab, selection, jobs, &mut read, sessions)?;
     let session_s =
         probes.session.and_then(scheduled_s).zip(session_s).map(|(end, begin)| end - begin);
     let usage = meter.usage()?;
@@ -135,8 +132,7 @@ fn by_account(name: &str, left: Vec<f64>) -> Option<Outcome> {
 pub fn monitor(
     lab: &Lab,
     rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
+    Ramp { jobs, seconds }: Ramp<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;

@@ -28,6 +28,13 @@ pub struct Estimate {
     pub half_width: f64,
 }
 
+/// Numbers of jobs, and how long each is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Ramp<'a> {
+    pub jobs: &'a [u32],
+    pub seconds: f64,
+}
+
 /// Rules for counting a pair, and the number of pairs wanted.
 pub struct Rules {
     pub pairs: usize,

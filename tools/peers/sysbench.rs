@@ -7,7 +7,7 @@ use dbdyno::error::Result;
 use dbdyno::model::{Drive, LoadResult};
 
 use crate::lab::Lab;
-use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Ramp, Rules, interleave};
 use crate::{drive, failed};
 
 const DATABASE_TARGET: f64 = 1.5;
@@ -46,8 +46,7 @@ struct Sysbench<'a> {
 pub fn lookups(
     lab: &Lab,
     rules: &Rules,
-    jobs: &[u32],
-    seconds: f64,
+    Ramp { jobs, seconds }: Ramp<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let sysbench = Sysbench::new(lab)?;

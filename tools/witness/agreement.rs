@@ -63,6 +63,19 @@ impl Agreement {
     }
 }
 
+/// A figure of a witness.
+#[derive(Debug, Clone, Copy)]
+pub struct Witnessed {
+    pub by: &'static str,
+    pub value: f64,
+}
+
+impl Witnessed {
+    pub fn new(by: &'static str, value: f64) -> Witnessed {
+        Witnessed { by, value }
+    }
+}
+
 /// The agreements of one subject, one after the other.
 pub struct Report<'a> {
     pub subject: Subject,
@@ -72,19 +85,12 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Ours beside a witness that counts the same events.
     pub fn equal(&mut self, figure: &'static str, ours: u64, witness: &'static str, theirs: u64) {
-        self.add(figure, ours as f64, witness, theirs as f64, Bound::Equal);
+        self.add(figure, ours as f64, Witnessed::new(witness, theirs as f64), Bound::Equal);
     }
 
     /// Ours beside a witness.
-    pub fn add(
-        &mut self,
-        figure: &'static str,
-        ours: f64,
-        witness: &'static str,
-        theirs: f64,
-        bound: Bound,
-    ) {
-        let subject = self.subject.clone();
+    pub fn add(&mut self, figure: &'static str, ours: f64, theirs: Witnessed, bound: Bound) {
+        let (subject, Witnessed { by: witness, value: theirs }) = (self.subject.clone(), theirs);
         self.agreements.push(Agreement { subject, figure, ours, witness, theirs, bound });
     }
 }

@@ -4,7 +4,7 @@ use dbdyno::engine::Session;
 use dbdyno::error::Result;
 use dbdyno::model::Drive;
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::counts::Extent;
 use super::lab::Lab;
 use super::pgbench::{self, Pgbench};
@@ -27,8 +27,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
     let mut agreements = Vec::new();
     let before = begin(session.as_mut())?;
-    let database = lab.database.as_ref();
-    let result = drive::test(database, lab, &selection, JOBS, &mut |_| Default::default(), None)?;
+    let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
     let tally = &result.total;
     let counts = Counts { ops: tally.ops, rows: tally.rows, before };
     let subject = Subject { engine: lab.engine.name(), workload: WORKLOAD, drive: Drive::Client };
@@ -79,6 +78,6 @@ fn compare_counts(
     report.equal("statements", counts.ops, postgres::STATEMENTS, seen.calls);
     report.equal("rows", counts.rows, postgres::STATEMENTS, seen.rows);
     let opened = postgres::sessions(session)?.saturating_sub(counts.before);
-    report.add("connections", counts.ops as f64, SESSIONS, opened as f64, bound);
+    report.add("connections", counts.ops as f64, Witnessed::new(SESSIONS, opened as f64), bound);
     Ok(())
 }

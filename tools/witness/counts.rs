@@ -5,7 +5,7 @@ use dbdyno::error::Result;
 use dbdyno::model::{Drive, TestResult};
 use dbdyno::probe::{ProbeSet, SqlProbe};
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::cases::{Case, Change};
 use super::lab::Lab;
 use super::strace::{self, Trace, count, count_of_busiest};
@@ -56,8 +56,7 @@ pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Resul
             let reading = probes.read();
             (reading.counters, reading.cost_ms)
         };
-        let database = lab.database.as_ref();
-        let result = drive::test(database, lab, &selection, case.jobs, &mut read, None);
+        let result = drive::test(lab, &selection, case.jobs, &mut read, None);
         let calls = trace.map(Trace::end).transpose()?;
         Ok(Counted { result: result?, calls })
     };
@@ -118,21 +117,21 @@ fn on_postgres(
         if let Some(calls) = &calls {
             let syncs = count_of_busiest(calls, "fdatasync", "/pg_wal/");
             let (commits, most) = (tally.commits as f64, SEGMENTS);
-            report.add("commits", commits, strace::NAME, syncs as f64, most);
+            report.add("commits", commits, Witnessed::new(strace::NAME, syncs as f64), most);
         }
     }
     if let Some(blocks) = result.counters.get("logical_reads")
         && case.change.is_none()
     {
-        report.add("blocks", blocks, who, seen.blocks as f64, CATALOGUE);
+        report.add("blocks", blocks, Witnessed::new(who, seen.blocks as f64), CATALOGUE);
     }
     if let (Some(read), Some(calls)) = (result.counters.get("physical_reads"), &calls)
         && read >= MIN_READS
     {
         let system = count(calls, "pread64", "/base/");
         let bound = reads(read, READ_OF_CATALOGUE);
-        report.add("blocks read", read, who, seen.blocks_read as f64, bound);
-        report.add("blocks read", read, strace::NAME, system as f64, bound);
+        report.add("blocks read", read, Witnessed::new(who, seen.blocks_read as f64), bound);
+        report.add("blocks read", read, Witnessed::new(strace::NAME, system as f64), bound);
     }
     Ok(())
 }
@@ -175,14 +174,14 @@ fn on_mariadb(
         (Drive::Database, None) => {
             let called = mariadb::events(session.as_mut(), mariadb::CALL)?;
             let statements = within.count.saturating_sub(called.count) as f64;
-            report.add("statements", tally.ops as f64, who, statements, READINGS);
+            report.add("statements", tally.ops as f64, Witnessed::new(who, statements), READINGS);
         }
         // One call for each op; what it found went into variables.
         (Drive::Database, Some(change)) => {
             report.equal("statements", tally.ops, who, executed.count);
             let (ours, theirs) = (tally.rows as f64, executed.rows_affected as f64);
             let bound = if change == Change::Insert { LAST_ID } else { Bound::Equal };
-            report.add("rows", ours, who, theirs, bound);
+            report.add("rows", ours, Witnessed::new(who, theirs), bound);
         }
         (Drive::Client, _) if executed.count > 0 => {
             let rows = executed.rows_sent + executed.rows_affected;
@@ -209,14 +208,16 @@ fn on_mariadb(
             && executed.count > 0
         {
             let syncs = count_of_busiest(calls, "fdatasync", "/ib_logfile");
-            report.add("commits", tally.commits as f64, strace::NAME, syncs as f64, LOG_SYNCS);
+            let witnessed = Witnessed::new(strace::NAME, syncs as f64);
+            report.add("commits", tally.commits as f64, witnessed, LOG_SYNCS);
         }
     }
     if let (Some(read), Some(calls)) = (result.counters.get("physical_reads"), &calls)
         && read >= MIN_READS
     {
         let system = count(calls, "pread64", ".ibd");
-        report.add("blocks read", read, strace::NAME, system as f64, reads(read, READ_AHEAD));
+        let witnessed = Witnessed::new(strace::NAME, system as f64);
+        report.add("blocks read", read, witnessed, reads(read, READ_AHEAD));
     }
     Ok(())
 }
@@ -237,7 +238,8 @@ fn on_sqlite(case: &Case, counted: &Counted, report: &mut Report<'_>) {
         // Which of the two depends on how the library was built.
         let syncs = ["fsync", "fdatasync"].map(|name| count_of_busiest(calls, name, "-wal"));
         let syncs = syncs[0] + syncs[1];
-        report.add("commits", tally.commits as f64, strace::NAME, syncs as f64, CHECKPOINTS);
+        let witnessed = Witnessed::new(strace::NAME, syncs as f64);
+        report.add("commits", tally.commits as f64, witnessed, CHECKPOINTS);
     }
 }
 

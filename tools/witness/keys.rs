@@ -9,7 +9,7 @@ use dbdyno::error::Result;
 use dbdyno::model::Drive;
 use dbdyno::stats::skew::{Place, SkewedKeys};
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::counts::Extent;
 use super::lab::Lab;
 use super::pgbench::{self, Pgbench};
@@ -39,8 +39,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let mut session = lab.database.session().map_err(|error| error.at(WORKLOAD))?;
     let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
     create(session.as_mut())?;
-    let database = lab.database.as_ref();
-    let result = drive::test(database, lab, &selection, JOBS, &mut |_| Default::default(), None)?;
+    let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
     let ours = counts(session.as_mut())?;
 
     create(session.as_mut())?;
@@ -69,7 +68,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
         let first = |counts: &[u64]| counts.iter().take(hottest as usize).sum::<u64>() as f64;
         let part = |law: &[f64]| law.iter().take(hottest as usize).sum::<f64>();
         let bound = apart(result.total.ops as f64, part(&closed), part(&zipf));
-        report.add(figure, first(&ours), PGBENCH, first(&theirs), bound);
+        report.add(figure, first(&ours), Witnessed::new(PGBENCH, first(&theirs)), bound);
     }
     chi_square(report, &ours, &closed, "degrees of freedom");
     report.subject.workload = PGBENCH;
@@ -111,7 +110,8 @@ fn chi_square(report: &mut Report<'_>, counts: &[u64], law: &[f64], witness: &'s
     }
     let freedom: f64 = cells - 1.0;
     let most = DEVIATIONS * (2.0 * freedom).sqrt();
-    report.add("chi-square", sum, witness, freedom, Bound::Within(most, CHANCE));
+    let bound = Bound::Within(most, CHANCE);
+    report.add("chi-square", sum, Witnessed::new(witness, freedom), bound);
 }
 
 /// A table that logs nothing: 40,000 commits need not wait for the disk.

@@ -12,7 +12,7 @@ use dbdyno::model::vectors::VectorData;
 use dbdyno::model::{Drive, Selection};
 use dbdyno::sql;
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::counts::Extent;
 use super::lab::{Lab, SEED};
 use super::{drive, failed};
@@ -45,9 +45,7 @@ pub fn agreements(lab: &Lab, oracle: &Path, extent: Extent) -> Result<Vec<Agreem
     for workload in WORKLOADS {
         let ops = ((OPS * extent.scale) as u64).max(100);
         let selection = drive::fixed(lab, workload, Drive::Client, ops)?;
-        let database = lab.database.as_ref();
-        let result =
-            drive::test(database, lab, &selection, JOBS, &mut |_| Default::default(), None)?;
+        let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
         let searched = searched(lab, &selection)?;
         let [hits, same] = by_oracle(lab, oracle)?;
         let subject = Subject { engine: lab.engine.name(), workload, drive: Drive::Client };
@@ -57,7 +55,7 @@ pub fn agreements(lab: &Lab, oracle: &Path, extent: Extent) -> Result<Vec<Agreem
         let total = &result.total;
         let ours_pct = 100.0 * total.hits as f64 / total.rows as f64;
         let theirs_pct = 100.0 * hits as f64 / searched.rows as f64;
-        report.add("recall %", ours_pct, ORACLE, theirs_pct, SAMPLE);
+        report.add("recall %", ours_pct, Witnessed::new(ORACLE, theirs_pct), SAMPLE);
     }
     Ok(agreements)
 }

@@ -7,7 +7,7 @@ use dbdyno::engine::Session;
 use dbdyno::error::Result;
 use dbdyno::model::{Drive, TestResult};
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::counts::Extent;
 use super::lab::Lab;
 use super::{drive, failed, mariadb};
@@ -65,9 +65,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
         for drive in [Drive::Database, Drive::Client] {
             let selection = drive::fixed(lab, change.workload, drive, ops)?;
             let before = counter(session.as_mut(), change.counter)?;
-            let database = lab.database.as_ref();
-            let result =
-                drive::test(database, lab, &selection, 1, &mut |_| Default::default(), None)?;
+            let result = drive::test(lab, &selection, 1, &mut |_| Default::default(), None)?;
             let counted = counter(session.as_mut(), change.counter)? - before;
             let subject = Subject { engine: lab.engine.name(), workload: change.workload, drive };
             let mut report = Report { subject, agreements: &mut agreements };
@@ -78,7 +76,8 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
                 Drive::Database | Drive::Client => Bound::Equal,
             };
             let ours = (change.rows)(&result);
-            report.add(change.figure, ours as f64, change.counter, counted as f64, bound);
+            let witnessed = Witnessed::new(change.counter, counted as f64);
+            report.add(change.figure, ours as f64, witnessed, bound);
         }
     }
     for sql in

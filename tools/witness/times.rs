@@ -11,7 +11,7 @@ use dbdyno::model::{Bind, Branch, Commit, Drive, JobCode, Selection};
 use dbdyno::sql;
 use dbdyno::stats::summary::median;
 
-use super::agreement::{Agreement, Bound, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::cases::Case;
 use super::lab::Lab;
 use super::pgbench::Pgbench;
@@ -112,7 +112,7 @@ fn add(
     let pairs = [("mean us", means(ours), means(theirs)), ("p99 us", p99s(ours), p99s(theirs))];
     for (figure, ours, theirs) in pairs {
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
-            report.add(figure, ours, who, theirs, Bound::Time(reason));
+            report.add(figure, ours, Witnessed::new(who, theirs), Bound::Time(reason));
         }
     }
 }
@@ -129,8 +129,7 @@ fn our_turn(lab: &Lab, case: &Case, selection: &Selection) -> Result<Turn> {
         ("postgres", Drive::Database) => postgres::active_ms(session.as_mut())?,
         _ => 0.0,
     };
-    let database = lab.database.as_ref();
-    let result = drive::test(database, lab, selection, JOBS, &mut |_| Default::default(), None)?;
+    let result = drive::test(lab, selection, JOBS, &mut |_| Default::default(), None)?;
     let mean = result.latency.mean_us.ok_or_else(|| failed(case.id, "has no mean"))?;
     let ours = Times { mean, p99: result.latency.p99_us };
     let ops = result.total.ops as f64;

@@ -181,22 +181,15 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
         _ => workload.to_string(),
     };
     let said = language.say(over.title, &[("subject", &subject)]);
-    let x = || {
-        let xs = ramps.iter().flat_map(|ramp| &ramp.places).map(|place| place.x);
-        Axis {
-            name: language.phrase(over.name),
-            unit: (!over.unit.is_empty()).then(|| over.unit.into()),
-            scale: if xs.fold(f64::MAX, f64::min) > 0.0 { Scale::Log2 } else { Scale::Linear },
-        }
-    };
+    let curves = Curves { over, workload, said, ramps: &ramps };
     let is_time = first.figure.better == Better::Lower;
     let (kind, axis) =
         if is_time { ("{subject}: time", "Time") } else { ("{subject}: throughput", "Throughput") };
     let chart = Chart {
         name: format!("{workload} {} {}", over.name.to_lowercase(), first.figure.unit),
         language,
-        title: language.say(kind, &[("subject", &said)]),
-        x: x(),
+        title: language.say(kind, &[("subject", &curves.said)]),
+        x: curves.x(language),
         y: Axis {
             name: language.phrase(axis),
             unit: Some(first.figure.unit.into()),
@@ -206,36 +199,50 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
         caption: language.phrase(over.about),
         ..Chart::default()
     };
-    let times = (!is_time).then(|| service_time(input, over, &said, workload, x(), &ramps));
+    let times = (!is_time).then(|| curves.service_time(language));
     std::iter::once(chart).chain(times.flatten()).collect()
 }
 
-fn service_time(
-    input: &Input,
-    over: &Over,
-    said: &str,
-    workload: &str,
-    x: Axis,
-    ramps: &[Ramp<'_>],
-) -> Option<Chart> {
-    let language = input.language;
-    let (unit, factor) = scale_of(ramps);
-    let series = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
-    let series: Vec<Series> = series.filter(|series| series.points.len() > 1).collect();
-    (!series.is_empty()).then(|| Chart {
-        name: format!("{workload} {} service time", over.name.to_lowercase()),
-        language,
-        title: language.say("{subject}: service time", &[("subject", said)]),
-        x,
-        y: Axis {
-            name: language.phrase("Service time, mean"),
-            unit: Some(unit.into()),
-            scale: Scale::Linear,
-        },
-        series,
-        caption: String::new(),
-        ..Chart::default()
-    })
+/// The curves of a workload over an axis.
+struct Curves<'a> {
+    over: &'a Over,
+    workload: &'a str,
+    /// What they are of, as titles say it.
+    said: String,
+    ramps: &'a [Ramp<'a>],
+}
+
+impl Curves<'_> {
+    fn x(&self, language: Language) -> Axis {
+        let Curves { over, ramps, .. } = *self;
+        let xs = ramps.iter().flat_map(|ramp| &ramp.places).map(|place| place.x);
+        Axis {
+            name: language.phrase(over.name),
+            unit: (!over.unit.is_empty()).then(|| over.unit.into()),
+            scale: if xs.fold(f64::MAX, f64::min) > 0.0 { Scale::Log2 } else { Scale::Linear },
+        }
+    }
+
+    fn service_time(&self, language: Language) -> Option<Chart> {
+        let Curves { over, workload, ref said, ramps } = *self;
+        let (unit, factor) = scale_of(ramps);
+        let series = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
+        let series: Vec<Series> = series.filter(|series| series.points.len() > 1).collect();
+        (!series.is_empty()).then(|| Chart {
+            name: format!("{workload} {} service time", over.name.to_lowercase()),
+            language,
+            title: language.say("{subject}: service time", &[("subject", said)]),
+            x: self.x(language),
+            y: Axis {
+                name: language.phrase("Service time, mean"),
+                unit: Some(unit.into()),
+                scale: Scale::Linear,
+            },
+            series,
+            caption: String::new(),
+            ..Chart::default()
+        })
+    }
 }
 
 /// The workload with the codes and parameters that tell the curve from others.

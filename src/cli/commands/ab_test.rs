@@ -46,7 +46,8 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
     let mut store = context.store()?;
     let console = Console::new(context, true);
     let directories = Directories::new(&requests);
-    let ended = measure(context, &catalog, args, &requests, &console, &mut store);
+    let asked = AskedTrials { args, catalog: &catalog, requests: &requests };
+    let ended = measure(context, &asked, &console, &mut store);
     directories.remove();
     console.finish()?;
     let ended = ended?;
@@ -61,15 +62,22 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
     judge(args, &ended, &rows, &unpaired)
 }
 
+/// An A/B test as it is asked for.
+struct AskedTrials<'a> {
+    args: &'a AbTestArgs,
+    catalog: &'a Catalog,
+    /// Of both sides.
+    requests: &'a [Request; 2],
+}
+
 /// Checks the plans, then measures.
 fn measure(
     context: &Context,
-    catalog: &Catalog,
-    args: &AbTestArgs,
-    requests: &[Request; 2],
+    asked: &AskedTrials<'_>,
     console: &Console,
     store: &mut Store,
 ) -> Result<TrialsEnded> {
+    let AskedTrials { args, catalog, requests } = *asked;
     let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
     if let Some(data_dir) = &args.data.data_dir {
         paths::check_parent(&paths::data_dir(Some(data_dir)), "--data-dir")?;

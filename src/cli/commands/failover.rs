@@ -1,6 +1,7 @@
 //! `failover`: a node of a cluster fails under load, then the report.
 
-use super::{report, study};
+use super::report;
+use super::study::{self, Shown};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -32,7 +33,8 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     let request = request_of(&catalog, args)?;
     let asked = asked(&request.target, args)?;
     let ended = measured(context, &catalog, &request, &asked)?;
-    study::show_results(context, &FailoverReport, format, &args.out, catalog, &ended)?;
+    let shown = Shown { report: &FailoverReport, format, out: &args.out };
+    study::show_results(context, &shown, catalog, &ended)?;
     study::judge(&request, &ended)
 }
 

@@ -162,8 +162,16 @@ fn study(
         ));
     }
     let ended = measured(context, &catalog, &request)?;
-    show_results(context, report, format, &args.out, catalog, &ended)?;
+    let shown = Shown { report, format, out: &args.out };
+    show_results(context, &shown, catalog, &ended)?;
     judge(&request, &ended)
+}
+
+/// The report of a study, and where it goes in which form.
+pub(super) struct Shown<'a> {
+    pub report: &'a dyn Report,
+    pub format: &'a dyn Format,
+    pub out: &'a OutputArgs,
 }
 
 /// Shows the report of a run that has ended, and says where it is stored.
@@ -172,12 +180,11 @@ fn study(
 /// The results cannot be read, the file not be written.
 pub(super) fn show_results(
     context: &Context,
-    report: &dyn Report,
-    format: &dyn Format,
-    asked: &OutputArgs,
+    shown: &Shown<'_>,
     catalog: Catalog,
     ended: &Ended,
 ) -> Result<()> {
+    let Shown { report, format, out: asked } = *shown;
     let id = ended.run_id.to_string();
     let input = report::load(context, std::slice::from_ref(&id), report.needs_seconds())?;
     let input = crate::report::Input { catalog, language: asked.language, ..input };

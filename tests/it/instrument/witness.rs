@@ -86,8 +86,10 @@ fn a_figure_that_differs_is_no_agreement() {
     let mut all = Vec::new();
     let mut report = agreement::Report { subject, agreements: &mut all };
     report.equal("rows", 100, "another", 101);
-    report.add("rows", 100.0, "another", 103.0, agreement::Bound::Within(2.0, "why"));
-    report.add("rows", 100.0, "another", 102.0, agreement::Bound::Within(2.0, "why"));
+    for theirs in [103.0, 102.0] {
+        let theirs = agreement::Witnessed::new("another", theirs);
+        report.add("rows", 100.0, theirs, agreement::Bound::Within(2.0, "why"));
+    }
     report.equal("rows", 0, "another", 0);
     assert_eq!(all.iter().map(|one| one.holds()).collect::<Vec<_>>(), [false, false, true, true]);
 }

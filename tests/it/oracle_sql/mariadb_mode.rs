@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use dbdyno::catalog::Catalog;
-use dbdyno::engine::{self, Session};
+use dbdyno::engine::Session;
 use dbdyno::model::{Drive, PartPlan, Workload};
 use dbdyno::sql::fill;
 
@@ -67,11 +67,10 @@ impl<'a> Mode<'a> {
         {
             return Err(what);
         }
-        let own = engine::find(ENGINE).unwrap().capabilities();
         // A plain COMMIT does there what it does in LGWR-LAT.
         let id = if workload.id == "LGWR-PLAIN" { "LGWR-LAT" } else { &workload.id };
         // Its tables are those of MariaDB's own form of the workload, whichever drive has one.
-        let of = |drive| texts::parts_on(ENGINE, own, self.catalog, id, drive, SIZE_GB).pop();
+        let of = |drive| texts::parts_on(ENGINE, self.catalog, id, drive, SIZE_GB).pop();
         let native = of(Drive::Database).or_else(|| of(Drive::Client));
         let jobs = BTreeMap::from([("jobs".to_string(), "1".to_string())]);
         let plain = |session: &mut dyn Session, statements: Vec<String>| {

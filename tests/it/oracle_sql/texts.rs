@@ -64,13 +64,12 @@ pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
 
 /// A workload's parts with these parameters (`ID:name=value,...`), as both drives run them.
 pub fn parts(catalog: &Catalog, selection: &str, drive: Drive, size_gb: f64) -> Vec<PartPlan> {
-    parts_on(ENGINE, capabilities(), catalog, selection, drive, size_gb)
+    parts_on(ENGINE, catalog, selection, drive, size_gb)
 }
 
 /// The same on any engine; nothing if it cannot run there.
 pub fn parts_on(
     engine: &str,
-    capabilities: Capabilities,
     catalog: &Catalog,
     selection: &str,
     drive: Drive,
@@ -80,7 +79,7 @@ pub fn parts_on(
         workloads: vec![selection.into()],
         drive: Some(drive),
         size_gb: Some(size_gb),
-        ..Request::new(engine, capabilities, 2)
+        ..Request::new(engine, engine::find(engine).unwrap().capabilities(), 2)
     };
     let plan = plan::build(catalog, &request);
     plan.map(|plan| plan.selections.into_iter().flat_map(|selection| selection.parts).collect())

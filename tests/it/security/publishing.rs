@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::fixture;
+use crate::fixture::{self, RampPoint};
 use crate::support::Desk;
 
 /// Planted texts, and the part of each that must be nowhere.
@@ -40,7 +40,7 @@ enum Place {
 
 /// A test with every part that a test can have.
 fn full_test() -> TestResult {
-    let mut test = fixture::test(1, "TP-LIGHT", "TP", 2, 1410.0, "tps", 1.0);
+    let mut test = fixture::test(1, &RampPoint::tps("TP-LIGHT", "TP", 2, 1410.0));
     test.series.truncate(2);
     test.snapshots.truncate(2);
     let part = test.parts[0].clone();

@@ -157,6 +157,20 @@ pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
     .collect()
 }
 
+/// A layer that lies between two ways.
+struct Layer {
+    id: &'static str,
+    over: Transport,
+    /// What of it the difference of the ways is.
+    name: &'static str,
+}
+
+impl Layer {
+    fn new(id: &'static str, over: Transport, name: &'static str) -> Layer {
+        Layer { id, over, name }
+    }
+}
+
 /// The tests of a workload at a number of jobs.
 struct Study<'a> {
     tests: &'a [Test],
@@ -225,25 +239,19 @@ impl<'a> Study<'a> {
         let mut rows = vec![
             self.alone("inside", "in the database: the lookup in a routine's loop", Way::Inside),
             self.apart(
-                "transport",
-                socket,
-                "client and round trip over the Unix socket",
+                Layer::new("transport", socket, "client and round trip over the Unix socket"),
                 prepared(socket),
                 Way::Inside,
             ),
         ];
         rows.push(match self.blocks(prepared(socket)).is_empty() {
             true => self.apart(
-                "transport",
-                tcp,
-                "client and round trip over TCP",
+                Layer::new("transport", tcp, "client and round trip over TCP"),
                 prepared(tcp),
                 Way::Inside,
             ),
             false => self.apart(
-                "tcp",
-                tcp,
-                "TCP instead of the Unix socket",
+                Layer::new("tcp", tcp, "TCP instead of the Unix socket"),
                 prepared(tcp),
                 prepared(socket),
             ),
@@ -254,7 +262,8 @@ impl<'a> Study<'a> {
             }
         }
         let tls = Transport::Tls;
-        rows.push(self.apart("tls", tls, "TLS instead of plain TCP", prepared(tls), prepared(tcp)));
+        let layer = Layer::new("tls", tls, "TLS instead of plain TCP");
+        rows.push(self.apart(layer, prepared(tls), prepared(tcp)));
         rows.extend(poolers);
         rows
     }
@@ -276,7 +285,8 @@ impl<'a> Study<'a> {
                 "the pooler instead of a direct connection"
             }
         };
-        let row = self.apart("pooler", Transport::Pooler, name, pooled, direct);
+        let layer = Layer::new("pooler", Transport::Pooler, name);
+        let row = self.apart(layer, pooled, direct);
         Some(LayerRow { over: "", ..row })
     }
 
@@ -293,13 +303,11 @@ impl<'a> Study<'a> {
         };
         [
             self.apart(
-                "text",
-                transport,
-                "results as text instead of binary",
+                Layer::new("text", transport, "results as text instead of binary"),
                 way(text),
                 way(binary),
             ),
-            self.apart("simple", transport, name, way(simple), way(from)),
+            self.apart(Layer::new("simple", transport, name), way(simple), way(from)),
         ]
     }
 
@@ -329,29 +337,19 @@ impl<'a> Study<'a> {
     }
 
     /// The difference of two ways.
-    fn apart(
-        &self,
-        layer: &'static str,
-        transport: Transport,
-        name: &'static str,
-        way: Way,
-        less: Way,
-    ) -> LayerRow {
+    fn apart(&self, layer: Layer, way: Way, less: Way) -> LayerRow {
+        let Layer { id, over: transport, name } = layer;
         let (with, base) = (self.blocks(way), self.blocks(less));
         let over = |row: LayerRow| LayerRow { over: transport.name(), ..row };
         for (way, blocks) in [(way, &with), (less, &base)] {
             if blocks.is_empty() {
-                return over(without(layer, name, self.missing(way, blocks)));
+                return over(without(id, name, self.missing(way, blocks)));
             }
         }
         let values =
             paired(&with.values(service_us), &base.values(service_us), |with, base| with - base);
-        let row = fill_row(
-            without(layer, name, "".into()),
-            &values,
-            with.status().max(base.status()),
-            true,
-        );
+        let row =
+            fill_row(without(id, name, "".into()), &values, with.status().max(base.status()), true);
         over(row)
     }
 

@@ -7,6 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod account;
 mod cloud;
+mod cpu_time;
 mod disclosure;
 mod disk;
 mod hardware;
@@ -17,6 +18,7 @@ mod sync;
 mod threads;
 
 pub use account::{Account, home_dir, is_root, user_id, user_name};
+pub use cpu_time::{process_cpu_s, thread_cpu_s};
 pub use disclosure::{disclosure, disclosure_of};
 pub use disk::{
     DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory,

@@ -139,7 +139,7 @@ impl Probe for Instructions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::thread_cpu_s;
+    use crate::host::thread_cpu_s;
 
     /// So many steps that no compiler leaves out.
     fn work(steps: u64) -> u64 {

@@ -35,7 +35,7 @@ pub use server_statistics::{
 };
 pub use sessions::{SessionScope, Sessions};
 pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
-pub use thread_times::{scheduled_s, thread_cpu_s};
+pub use thread_times::scheduled_s;
 
 /// A source of counters.
 pub trait Probe: Send {

@@ -4,7 +4,6 @@ use std::fs;
 
 use procfs::FromRead;
 use procfs::process::Stat;
-use rustix::time::{ClockId, clock_gettime};
 
 use dbdyno_core::model::ThreadTime;
 
@@ -60,12 +59,6 @@ impl ThreadTimes {
             kernel_ticks: stat.stime,
         })
     }
-}
-
-/// Processor time of this thread so far, in s.
-pub fn thread_cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Processor time of a thread or process so far, in s; none where the kernel does not tell.

@@ -9,11 +9,12 @@ use parking_lot::Mutex;
 
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::LoadResult;
-use dbdyno_engines::engine::{self, Session};
+use dbdyno_engines::engine;
 
 use super::forecast::Forecast;
 use super::load::{self, Meter, Pace};
-use super::{Checksum, LoadEvent, Site, Table, Watch, chunks, state};
+use super::state::{self, VerifiedTable};
+use super::{Checksum, LoadEvent, Site, Table, Watch, chunks};
 
 /// Interval at which a phase that counts nothing reports the time left.
 const NEWS: Duration = Duration::from_secs(1);
@@ -22,6 +23,16 @@ const NEWS: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Begun {
     pub done: Vec<Range<u64>>,
+}
+
+/// The load of a table under way.
+struct TableLoad<'a> {
+    table: &'a Table,
+    /// Identifies its rows.
+    id: &'a str,
+    begun: &'a Begun,
+    rows_in: AtomicU64,
+    phase: Mutex<&'static str>,
 }
 
 /// Loads the tables of a request, one after the other.
@@ -58,9 +69,10 @@ impl<'a> Builder<'a> {
                 rows_total,
             });
         }
-        let phase = Mutex::new("rows");
-        let loaded = self.watched(table, &phase, || self.build(table, id, begun, &rows_in, &phase));
-        let loaded = loaded.map_err(|error| self.broke_off(table, rows_in.load(Relaxed), error))?;
+        let load = TableLoad { table, id, begun, rows_in, phase: Mutex::new("rows") };
+        let loaded = self.watched(&load, || self.build(&load));
+        let loaded =
+            loaded.map_err(|error| self.broke_off(table, load.rows_in.load(Relaxed), error))?;
         (self.watch.events)(LoadEvent::Loaded(loaded.clone()));
         Ok(loaded)
     }
@@ -75,32 +87,21 @@ impl<'a> Builder<'a> {
 
     /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the
     /// watcher cancels, statements that run are cancelled until `work` returns.
-    fn watched<T>(
-        &self,
-        table: &Table,
-        phase: &Mutex<&'static str>,
-        work: impl FnOnce() -> T,
-    ) -> T {
+    fn watched<T>(&self, load: &TableLoad<'_>, work: impl FnOnce() -> T) -> T {
         let mut reported_at = Instant::now();
         let look = || {
-            let phase = *phase.lock();
+            let phase = *load.phase.lock();
             if phase != "rows" && reported_at.elapsed() >= NEWS {
                 reported_at = Instant::now();
-                let (table, left_s) = (table.name.clone(), self.pace.left_s());
+                let (table, left_s) = (load.table.name.clone(), self.pace.left_s());
                 (self.watch.events)(LoadEvent::Left { table, phase, left_s });
             }
         };
         engine::cancellable(self.site.db, self.watch.cancel, look, work)
     }
 
-    fn build(
-        &self,
-        table: &Table,
-        id: &str,
-        begun: &Begun,
-        rows_in: &AtomicU64,
-        phase: &Mutex<&'static str>,
-    ) -> Result<LoadResult> {
+    fn build(&self, load: &TableLoad<'_>) -> Result<LoadResult> {
+        let TableLoad { table, id, begun, rows_in, phase } = load;
         let (site, values) = (self.site, table.values(&self.site.recipe));
         let enter = |name: &'static str| {
             if name != "rows" {
@@ -142,21 +143,11 @@ impl<'a> Builder<'a> {
             loaded: true,
             resumed_rows: chunks::rows_in(&begun.done),
         };
-        self.remember(session, table, id, &checksum, &load)?;
+        let verified = VerifiedTable { table, id, checksum: &checksum, load: &load };
+        state::remember(site, session, &verified)?;
+        site.execute(session, "chunks.forget", &values)?;
         self.pace.next_phase();
         Ok(load)
-    }
-
-    fn remember(
-        &self,
-        session: &mut dyn Session,
-        table: &Table,
-        id: &str,
-        checksum: &Checksum,
-        load: &LoadResult,
-    ) -> Result<()> {
-        state::remember(self.site, session, table, id, checksum, load)?;
-        self.site.execute(session, "chunks.forget", &table.values(&self.site.recipe)).map(drop)
     }
 
     fn stop_if_cancelled(&self) -> Result<()> {

@@ -53,6 +53,15 @@ pub(super) fn sizes(
     Ok((bytes("table_bytes"), bytes("index_bytes")))
 }
 
+/// A table whose rows were verified.
+pub(super) struct VerifiedTable<'a> {
+    pub table: &'a Table,
+    /// Identifies its rows.
+    pub id: &'a str,
+    pub checksum: &'a Checksum,
+    pub load: &'a LoadResult,
+}
+
 /// Remembers a verified table.
 ///
 /// # Errors
@@ -60,11 +69,9 @@ pub(super) fn sizes(
 pub(super) fn remember(
     site: &Site<'_>,
     session: &mut dyn Session,
-    table: &Table,
-    id: &str,
-    checksum: &Checksum,
-    load: &LoadResult,
+    verified: &VerifiedTable<'_>,
 ) -> Result<()> {
+    let VerifiedTable { table, id, checksum, load } = *verified;
     let mut values = table.values(&site.recipe);
     let pairs = [
         ("data_set_id", id.to_string()),

@@ -9,7 +9,7 @@ use super::measured_run::{
     RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
 };
 use super::platform::Platform;
-use super::prepare::{OpenRun, Ready, prepared};
+use super::prepare::{OpenRun, Ready, UnreadyArm, prepared};
 use super::probing::Probing;
 use super::schedule::ServerStart;
 use super::{Event, Sink};
@@ -174,14 +174,6 @@ pub(super) struct OnlyPlatform<'x, 'a> {
     pub context: RunContext<'a>,
     pub platform: &'x mut Platform,
     pub run: OpenRun<'x>,
-}
-
-/// An arm that is about to be made ready.
-struct UnreadyArm<'u, 'a> {
-    context: RunContext<'u>,
-    platform: &'u Platform,
-    record: &'u mut RunRecord,
-    probing: &'u mut Probing<'a>,
 }
 
 /// Carries out an experiment to its end. Whatever happens after the platforms are open, every run
@@ -459,8 +451,7 @@ fn with_ready<'p>(
 ) -> Result<Option<RunStatus>> {
     let mut all = ready;
     let Some((arm, rest)) = unready.split_first_mut() else { return work(&mut all, store) };
-    let run = &mut OpenRun { record: arm.record, store };
-    prepared(&arm.context, arm.platform, server_start, arm.probing, run, |ready, probing, store| {
+    prepared(arm, server_start, store, |ready, probing, store| {
         let mut all: Vec<ReadyArm<'_, 'p>> = all;
         all.push(ReadyArm { ready, probing });
         with_ready(rest, all, server_start, store, work)

@@ -83,10 +83,37 @@ pub struct MeasureContext<'a> {
 
 /// Everything that the tests of a server start share: their numbers, the probes that they read, and
 /// the results file.
-struct Bench<'b, 'p> {
-    numbers: &'b mut Numbers,
-    probing: &'b mut Probing<'p>,
-    store: &'b mut Store,
+pub(super) struct Bench<'b, 'p> {
+    pub numbers: &'b mut Numbers,
+    pub probing: &'b mut Probing<'p>,
+    pub store: &'b mut Store,
+}
+
+/// A ramp whose turn it is.
+struct RampTurn<'s> {
+    selection: &'s Selection,
+    ramp: &'s Ramp,
+    answers: Answers,
+    /// As of [`NextTest`].
+    after_s: f64,
+}
+
+/// A test that is to be measured next.
+#[derive(Clone, Copy)]
+pub(super) struct NextTest<'s> {
+    pub selection: &'s Selection,
+    pub jobs: u32,
+    /// None in the closed loop, and as long as it is not known.
+    pub offer: Option<OfferedLoad>,
+    /// Expected time of the run after it, in s.
+    pub after_s: f64,
+}
+
+/// The failure of a test.
+struct Failure<'e> {
+    started_at: String,
+    error: &'e Error,
+    code: ReasonCode,
 }
 
 /// Next step of one selection's ramp.
@@ -143,7 +170,8 @@ impl MeasureContext<'_> {
             let after_s =
                 schedule::turns_s(&self.plan.selections, &progress.ramps, progress.ahead.iter());
             let mut bench = Bench { numbers: &mut progress.numbers, probing, store };
-            match self.ramp(selection, &ramp, turn.answers(), after_s, &mut bench)? {
+            let ramp = RampTurn { selection, ramp: &ramp, answers: turn.answers(), after_s };
+            match self.ramp(&ramp, &mut bench)? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => progress.ramps[turn.selection] = None,
                 RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
@@ -161,14 +189,8 @@ impl MeasureContext<'_> {
         Ok(RunStatus::Finished)
     }
 
-    fn ramp(
-        &self,
-        selection: &Selection,
-        ramp: &Ramp,
-        answers: Answers,
-        after_s: f64,
-        bench: &mut Bench<'_, '_>,
-    ) -> Result<RampEnd> {
+    fn ramp(&self, turn: &RampTurn<'_>, bench: &mut Bench<'_, '_>) -> Result<RampEnd> {
+        let RampTurn { selection, ramp, answers, after_s } = *turn;
         let mut done: Vec<(u32, f64)> = Vec::new();
         let prepared = (self.prepare)(selection, answers);
         if self.interrupt.is_set() {
@@ -177,10 +199,11 @@ impl MeasureContext<'_> {
         while let Some(jobs) = analysis::next_jobs(ramp, &done) {
             let left = schedule::tests(ramp).saturating_sub(done.len() as u32 + 1);
             let after_s = after_s + f64::from(left) * schedule::jobs_s(selection);
+            let next = NextTest { selection, jobs, offer: None, after_s };
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                    let spec = self.announced(&next, bench.numbers);
                     let now = jiff::Timestamp::now().to_string();
                     return Ok(match self.failed(&spec, now, error, bench.store)? {
                         Step::GoOn => RampEnd::Hopeless,
@@ -188,7 +211,7 @@ impl MeasureContext<'_> {
                     });
                 }
             };
-            match self.at_jobs(selection, jobs, after_s, evictor, bench)? {
+            match self.at_jobs(&next, evictor, bench)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => break,
                 (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
@@ -201,12 +224,11 @@ impl MeasureContext<'_> {
     /// highest throughput in ops per second, unless none was measured.
     fn at_jobs(
         &self,
-        selection: &Selection,
-        jobs: u32,
-        after_s: f64,
+        next: &NextTest<'_>,
         evictor: &Evictor,
         bench: &mut Bench<'_, '_>,
     ) -> Result<(Option<f64>, Step)> {
+        let NextTest { selection, jobs, after_s, .. } = *next;
         let tell = |left| {
             (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
         };
@@ -214,7 +236,7 @@ impl MeasureContext<'_> {
         let mix = match self.mix(selection, jobs, evictor, bench) {
             Ok(mix) => mix,
             Err(error) => {
-                let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                let spec = self.announced(next, bench.numbers);
                 let now = jiff::Timestamp::now().to_string();
                 return Ok((None, self.failed(&spec, now, &error, bench.store)?));
             }
@@ -228,12 +250,10 @@ impl MeasureContext<'_> {
             }
             let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
+            let next = NextTest { selection, jobs, offer, after_s };
             let mut test = || {
-                let spec = TestSpec {
-                    mix: mix.clone(),
-                    ..self.announced(selection, jobs, offer, bench.numbers, after_s)
-                };
-                self.one(&spec, evictor, after_s, bench.probing, bench.store)
+                let spec = TestSpec { mix: mix.clone(), ..self.announced(&next, bench.numbers) };
+                self.one(&spec, evictor, after_s, bench)
             };
             match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
                 (Some(trial), Step::GoOn) => trials.push(trial),
@@ -278,14 +298,8 @@ impl MeasureContext<'_> {
     }
 
     /// The next test, of which the watchers know.
-    pub(super) fn announced<'s>(
-        &self,
-        selection: &'s Selection,
-        jobs: u32,
-        offer: Option<OfferedLoad>,
-        numbers: &mut Numbers,
-        after_s: f64,
-    ) -> TestSpec<'s> {
+    pub(super) fn announced<'s>(&self, next: &NextTest<'s>, numbers: &mut Numbers) -> TestSpec<'s> {
+        let NextTest { selection, jobs, offer, after_s } = *next;
         let Number { seq, draw } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
         (self.events)(Event::TestStarted { seq, selection, jobs, run_left_s });
@@ -298,11 +312,10 @@ impl MeasureContext<'_> {
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         after_s: f64,
-        probing: &mut Probing<'_>,
-        store: &mut Store,
+        bench: &mut Bench<'_, '_>,
     ) -> Result<(Option<StoredTest>, Step)> {
-        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, probing);
-        self.stored(taken, spec, store)
+        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, bench.probing);
+        self.stored(taken, spec, bench.store)
     }
 
     /// Context for executing a test of the selection.
@@ -350,7 +363,8 @@ impl MeasureContext<'_> {
                     _ => ReasonCode::Failed,
                 };
                 let error = error.at(spec.selection.workload.id.clone());
-                Ok((None, self.ended(spec, started_at, &error, code, store)?))
+                let failure = Failure { started_at, error: &error, code };
+                Ok((None, self.ended(spec, failure, store)?))
             }
         }
     }
@@ -465,21 +479,14 @@ impl MeasureContext<'_> {
         error: &Error,
         store: &mut Store,
     ) -> Result<Step> {
-        self.ended(spec, started_at, error, ReasonCode::Failed, store)
+        self.ended(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
     }
 
     /// The same, for this reason.
-    fn ended(
-        &self,
-        spec: &TestSpec<'_>,
-        started_at: String,
-        error: &Error,
-        code: ReasonCode,
-        store: &mut Store,
-    ) -> Result<Step> {
+    fn ended(&self, spec: &TestSpec<'_>, failure: Failure<'_>, store: &mut Store) -> Result<Step> {
         let (server_start, load) = (self.server_start.server_start, self.server_start.load);
-        let result =
-            TestResult { server_start, load, ..failed_test(spec, started_at, error, code) };
+        let error = failure.error;
+        let result = TestResult { server_start, load, ..failed_test(spec, failure) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
@@ -548,13 +555,9 @@ fn until_undisturbed(
     }
 }
 
-/// The record of a test that failed with `error`.
-fn failed_test(
-    spec: &TestSpec<'_>,
-    started_at: String,
-    error: &Error,
-    code: ReasonCode,
-) -> TestResult {
+/// The record of a test that failed.
+fn failed_test(spec: &TestSpec<'_>, failure: Failure<'_>) -> TestResult {
+    let Failure { started_at, error, code } = failure;
     let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
     TestResult {
         verdict: Verdict::from_reasons(vec![reason]),

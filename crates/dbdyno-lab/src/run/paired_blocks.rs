@@ -12,7 +12,7 @@ use std::time::Instant;
 use super::duet::{self, DuetSide};
 use super::evict::Evictor;
 use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
-use super::measure::{MeasureContext, Step, StoredTest};
+use super::measure::{Bench, MeasureContext, NextTest, Step, StoredTest};
 use super::numbers::Numbers;
 use super::probing::Probing;
 use super::schedule::{Answers, ServerStart, shuffle};
@@ -78,6 +78,12 @@ struct Figure {
 struct PairTurn {
     order: [usize; 2],
     left_s: f64,
+}
+
+/// A turn in which both sides are measured at the same time, each on half of the CPUs.
+struct Duet<'h> {
+    turn: PairTurn,
+    halves: &'h Halves,
 }
 
 /// A side, whose trials are taken one after the other.
@@ -196,7 +202,7 @@ impl<'a> PairedBlocks<'a> {
                     let [a, b] = &mut *sides;
                     Self::pair(figure, &turn, &mut [a, b], numbers, store)?
                 }
-                Some(halves) => Self::duet(figure, &turn, halves, sides, numbers, store)?,
+                Some(halves) => Duet { turn, halves }.measure(figure, sides, numbers, store)?,
             };
             if status.is_some() {
                 return Ok(status);
@@ -223,37 +229,6 @@ impl<'a> PairedBlocks<'a> {
             }
         }
         figure.add(&[kept]);
-        Ok(None)
-    }
-
-    /// A trial of both sides at the same time, and one more on swapped halves; A has the half of
-    /// this order first.
-    fn duet(
-        figure: &mut Figure,
-        turn: &PairTurn,
-        halves: &Halves,
-        sides: &mut [Side<'_, '_, '_>; 2],
-        numbers: &mut [Numbers; 2],
-        store: &mut Store,
-    ) -> Result<Option<RunStatus>> {
-        let mut rounds = Vec::new();
-        let [first, second] = turn.order;
-        for [a_on, b_on] in [[first, second], [second, first]] {
-            let [a, b] = &mut *sides;
-            let [numbers_a, numbers_b] = &mut *numbers;
-            let players = [
-                a.player(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
-                b.player(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
-            ];
-            if players[0].measuring.interrupt.is_set() {
-                return Ok(Some(RunStatus::Interrupted));
-            }
-            match duet::together(players, store)? {
-                (kept, Step::GoOn) => rounds.push(kept),
-                (_, Step::Stop(status)) => return Ok(Some(status)),
-            }
-        }
-        figure.add(&rounds);
         Ok(None)
     }
 
@@ -286,6 +261,39 @@ impl<'a> PairedBlocks<'a> {
         (self.events)(Event::Note(&format!(
             "block {block}: {open} of {all} figures open ({example}){more}"
         )));
+    }
+}
+
+impl Duet<'_> {
+    /// A trial of both sides at the same time, and one more on swapped halves; A has the half of
+    /// this order first.
+    fn measure(
+        &self,
+        figure: &mut Figure,
+        sides: &mut [Side<'_, '_, '_>; 2],
+        numbers: &mut [Numbers; 2],
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        let Duet { turn, halves } = self;
+        let mut rounds = Vec::new();
+        let [first, second] = turn.order;
+        for [a_on, b_on] in [[first, second], [second, first]] {
+            let [a, b] = &mut *sides;
+            let [numbers_a, numbers_b] = &mut *numbers;
+            let players = [
+                a.player(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
+                b.player(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
+            ];
+            if players[0].measuring.interrupt.is_set() {
+                return Ok(Some(RunStatus::Interrupted));
+            }
+            match duet::together(players, store)? {
+                (kept, Step::GoOn) => rounds.push(kept),
+                (_, Step::Stop(status)) => return Ok(Some(status)),
+            }
+        }
+        figure.add(&rounds);
+        Ok(None)
     }
 }
 
@@ -379,7 +387,8 @@ impl<'a, 'm, 'p> Side<'a, 'm, 'p> {
         processors: &'s [usize],
     ) -> DuetSide<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
-        let spec = self.measuring.announced(selection, figure.jobs, None, numbers, left_s);
+        let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
+        let spec = self.measuring.announced(&next, numbers);
         DuetSide {
             measuring: self.measuring,
             probing: &mut *self.probing,
@@ -402,9 +411,13 @@ impl TrialSource for Side<'_, '_, '_> {
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));
         }
-        let spec = self.measuring.announced(selection, figure.jobs, None, numbers, left_s);
+        let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
+        let spec = self.measuring.announced(&next, numbers);
         match prepared {
-            Ok(evictor) => self.measuring.one(&spec, &evictor, left_s, self.probing, store),
+            Ok(evictor) => {
+                let mut bench = Bench { numbers, probing: self.probing, store };
+                self.measuring.one(&spec, &evictor, left_s, &mut bench)
+            }
             Err(error) => {
                 let now = jiff::Timestamp::now().to_string();
                 self.measuring.failed(&spec, now, &error, store).map(|step| (None, step))

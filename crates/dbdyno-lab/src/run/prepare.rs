@@ -39,6 +39,14 @@ impl Ready<'_> {
     }
 }
 
+/// An arm that is about to be made ready.
+pub(super) struct UnreadyArm<'u, 'p> {
+    pub context: RunContext<'u>,
+    pub platform: &'u Platform,
+    pub record: &'u mut RunRecord,
+    pub probing: &'u mut Probing<'p>,
+}
+
 /// A run under way: its record, and the results file that holds it.
 pub(super) struct OpenRun<'r> {
     pub record: &'r mut RunRecord,
@@ -50,14 +58,12 @@ pub(super) struct OpenRun<'r> {
 /// # Errors
 /// Of the data set or the results file; those of `work`.
 pub(super) fn prepared<'p, T>(
-    context: &RunContext<'_>,
-    platform: &Platform,
+    arm: &mut UnreadyArm<'_, 'p>,
     server_start: &ServerStart,
-    probing: &mut Probing<'p>,
-    run: &mut OpenRun<'_>,
+    store: &mut Store,
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
-    let OpenRun { record, store } = run;
+    let UnreadyArm { ref context, platform, ref mut record, ref mut probing } = *arm;
     let sync = SyncProbe::open(context.request, context.plan, platform, record.device_sync);
     if record.device_sync.is_none() && sync.is_some() {
         record.device_sync = sync.as_ref().map(|(_, found)| *found);

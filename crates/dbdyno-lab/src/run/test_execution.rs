@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use super::deferred_work::CatchUp;
 use super::evict::Evictor;
 use super::probing::Probing;
-use super::server_evidence::{EvidenceMark, ServerEvidence};
+use super::server_evidence::ServerEvidence;
 use super::{Event, Sink};
 use crate::test_runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
 use dbdyno_core::analysis;
 use dbdyno_core::model::rows::RowFunction;
-use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
+use dbdyno_core::model::{Counters, Facts, TestSpec};
 use dbdyno_engines::engine::Database;
 
 /// Context for executing a test.
@@ -110,24 +110,12 @@ impl TestExecution<'_> {
         let (mut outcome, evicted) = evictor.around(run);
         if let Outcome::Done(result) | Outcome::Interrupted(Some(result)) = &mut outcome {
             let after = after.unwrap_or_else(|| self.evidence.mark(sampler.as_deref()));
-            self.add_evidence(result, &before, after, spec, evicted);
+            self.evidence.add_to(&before, after, result);
+            if !spec.selection.workload.evict.is_empty() {
+                analysis::keep_eviction(result, evicted);
+            }
         }
         outcome
-    }
-
-    /// Adds the evidence and the background workload of the test to its result.
-    fn add_evidence(
-        &self,
-        result: &mut TestResult,
-        before: &EvidenceMark,
-        after: EvidenceMark,
-        spec: &TestSpec<'_>,
-        evicted: bool,
-    ) {
-        self.evidence.add_to(before, after, result);
-        if !spec.selection.workload.evict.is_empty() {
-            analysis::keep_eviction(result, evicted);
-        }
     }
 }
 

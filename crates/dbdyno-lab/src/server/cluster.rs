@@ -101,11 +101,11 @@ impl Plan {
 
 /// A node that is to be configured.
 pub(super) struct Node<'a> {
-    plan: &'a Plan,
+    pub plan: &'a Plan,
     /// From 0: the first leads.
-    at: usize,
-    place: &'a Place,
-    first: &'a Place,
+    pub at: usize,
+    pub place: &'a Place,
+    pub first: &'a Place,
 }
 
 impl Node<'_> {
@@ -122,28 +122,15 @@ impl ClusterKind {
     }
 
     /// The settings of a node with those of the cluster, which win.
-    pub(super) fn settings(
-        &self,
-        plan: &Plan,
-        at: usize,
-        place: &Place,
-        first: &Place,
-        given: &Settings,
-    ) -> Result<Settings> {
+    pub(super) fn settings(&self, node: &Node<'_>, given: &Settings) -> Result<Settings> {
         let mut all = given.clone();
-        all.extend((self.settings)(&Node { plan, at, place, first })?);
+        all.extend((self.settings)(node)?);
         Ok(all)
     }
 
     /// Makes the files that a node needs beside the data.
-    pub(super) fn prepare(
-        &self,
-        plan: &Plan,
-        at: usize,
-        place: &Place,
-        first: &Place,
-    ) -> Result<()> {
-        (self.prepare)(&Node { plan, at, place, first })
+    pub(super) fn prepare(&self, node: &Node<'_>) -> Result<()> {
+        (self.prepare)(node)
     }
 
     pub(super) fn wrap(&self, command: Command, place: &Place) -> Command {
@@ -320,7 +307,8 @@ pub(super) fn check(kind: &ClusterKind) -> Result<()> {
     let (home, data, socket_dir, temporary) = (nowhere(), nowhere(), nowhere(), nowhere());
     let (name, port, address, account) = (node_name(0), None, None, None);
     let place = Place { name, home, data, socket_dir, temporary, port, address, account };
-    kind.settings(&Plan::new(1)?, 0, &place, &place, &Settings::new()).map(drop)
+    let node = Node { plan: &Plan::new(1)?, at: 0, place: &place, first: &place };
+    kind.settings(&node, &Settings::new()).map(drop)
 }
 
 #[cfg(test)]
@@ -364,7 +352,8 @@ mod tests {
             lchown(place.data.join(file), Some(account.uid), Some(account.gid)).unwrap();
             let plan = Plan { own_name: "x".into(), ports: Vec::new() };
             // It may fail: the user has spoilt its own files.
-            let _ = kind.prepare(&plan, 1, &place, &place);
+            let node = Node { plan: &plan, at: 1, place: &place, first: &place };
+            let _ = kind.prepare(&node);
             assert_eq!(fs::read_to_string(&victim).unwrap(), "safe_to_bootstrap: 1", "{file}");
             assert_eq!(fs::metadata(&victim).unwrap().permissions().mode() & 0o777, 0o600);
             let copied = fs::read_to_string(place.data.join("grastate.new")).unwrap_or_default();

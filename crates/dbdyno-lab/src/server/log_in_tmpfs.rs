@@ -29,30 +29,46 @@ pub fn memory_place(room_bytes: u64) -> std::result::Result<&'static Path, Sente
     }
 }
 
-/// Moves the log of a stopped server into memory, as the user who owns it.
-///
-/// # Errors
-/// No such place, or no room there.
-pub(super) fn put(
-    home: &ServerDir,
-    files: &[&str],
-    room_bytes: u64,
-    account: Option<&Account>,
-) -> Result<()> {
-    let said = |why: Sentence| dbdyno_core::error::Error::target(MEMORY_PARENT, why.to_string());
-    memory_place(room_bytes).map_err(said)?;
-    let (data, log_dir) = (home.data(), home.make_log_dir(account)?);
-    move_as(home, &data, &log_dir, account, files, PUT)
+/// The log of a stopped server.
+pub(super) struct Log<'a> {
+    pub home: &'a ServerDir,
+    /// Its files and directories, by their names in the data directory.
+    pub files: &'a [&'a str],
+    /// Who owns it.
+    pub account: Option<&'a Account>,
 }
 
-/// Moves the log of a stopped server back, if it is in memory, as the user who owns it.
-///
-/// # Errors
-/// If there is no room for it.
-pub(super) fn fetch(home: &ServerDir, files: &[&str], account: Option<&Account>) -> Result<()> {
-    let Some(log_dir) = home.log_dir() else { return Ok(()) };
-    move_as(home, &log_dir, &home.data(), account, files, FETCH)?;
-    home.remove_log_dir()
+impl Log<'_> {
+    /// Moves it into memory, as the user who owns it.
+    ///
+    /// # Errors
+    /// No such place, or no room there.
+    pub(super) fn put(&self, room_bytes: u64) -> Result<()> {
+        let said =
+            |why: Sentence| dbdyno_core::error::Error::target(MEMORY_PARENT, why.to_string());
+        memory_place(room_bytes).map_err(said)?;
+        let (data, log_dir) = (self.home.data(), self.home.make_log_dir(self.account)?);
+        self.move_by(PUT, &data, &log_dir)
+    }
+
+    /// Moves it back, if it is in memory, as the user who owns it.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub(super) fn fetch(&self) -> Result<()> {
+        let Some(log_dir) = self.home.log_dir() else { return Ok(()) };
+        self.move_by(FETCH, &log_dir, &self.home.data())?;
+        self.home.remove_log_dir()
+    }
+
+    /// Moves its files by a script from one directory to another, as the user who owns both: a link
+    /// that this user has put there leads to nothing that the user may not read or write anyway.
+    fn move_by(&self, script: &str, from: &Path, to: &Path) -> Result<()> {
+        let mut shell = Command::new("sh");
+        let script = format!("from=$1 to=$2; shift 2; for name do {script}\ndone");
+        shell.args(["-c", &script, "sh"]).args([from, to]).args(self.files);
+        run_to_end(shell, self.home.directory(), self.account)
+    }
 }
 
 /// Moves what is there of a name into a directory, and leaves a link to it.
@@ -64,22 +80,6 @@ const PUT: &str = r#"[ -e "$from/$name" ] || [ -h "$from/$name" ] || continue
 /// its old place is the newer one.
 const FETCH: &str = r#"[ -e "$from/$name" ] && [ -h "$to/$name" ] || continue
     rm "$to/$name" && cp -a "$from/$name" "$to/$name" || exit 1"#;
-
-/// Does so with files from one directory to another, as the user who owns both: a link that this
-/// user has put there leads to nothing that the user may not read or write anyway.
-fn move_as(
-    home: &ServerDir,
-    from: &Path,
-    to: &Path,
-    account: Option<&Account>,
-    files: &[&str],
-    script: &str,
-) -> Result<()> {
-    let mut shell = Command::new("sh");
-    let script = format!("from=$1 to=$2; shift 2; for name do {script}\ndone");
-    shell.args(["-c", &script, "sh"]).args([from, to]).args(files);
-    run_to_end(shell, home.directory(), account)
-}
 
 #[cfg(test)]
 mod tests {
@@ -104,7 +104,8 @@ mod tests {
     fn a_log_moves_into_memory_and_back_as_it_is_then() {
         let dir = tempfile::tempdir().unwrap();
         let home = home(dir.path());
-        put(&home, &["wal", "log0", "log1"], 1, None).unwrap();
+        let log = Log { home: &home, files: &["wal", "log0", "log1"], account: None };
+        log.put(1).unwrap();
         let place = home.log_dir().unwrap();
         assert!(
             is_in_memory(&fs::File::open(&place).unwrap())
@@ -113,12 +114,12 @@ mod tests {
         );
         fs::write(home.data().join("wal/done/2"), "two").unwrap();
         assert_eq!(fs::read_to_string(place.join("wal/done/2")).unwrap(), "two");
-        fetch(&home, &["wal", "log0", "log1"], None).unwrap();
+        log.fetch().unwrap();
         let read = |name: &str| fs::read_to_string(home.data().join(name)).unwrap();
         assert_eq!([read("wal/done/1"), read("wal/done/2"), read("log0")], ["one", "two", "zero"]);
         assert!(!place.parent().unwrap().exists() && !home.data().join("wal").is_symlink());
         assert_eq!(home.log_dir(), None);
-        fetch(&home, &["wal", "log0", "log1"], None).unwrap();
+        log.fetch().unwrap();
         home.remove().unwrap();
     }
 
@@ -143,7 +144,8 @@ mod tests {
         fs::create_dir(&wal).unwrap();
         symlink(&secret, wal.join("x")).unwrap();
         [wal.clone(), wal.join("x")].iter().for_each(|path| of_server(path));
-        put(&home, &["wal"], 1, Some(&account)).unwrap();
+        let log = Log { home: &home, files: &["wal"], account: Some(&account) };
+        log.put(1).unwrap();
         let place = home.log_dir().unwrap();
         assert!(place.join("wal/x").is_symlink(), "the secret was not copied");
         // On the way back: what is to be written to is a link, too.
@@ -151,7 +153,7 @@ mod tests {
         symlink(dir.path(), &wal).unwrap();
         fs::write(place.join("wal/secret"), "of mallory").unwrap();
         [wal.clone(), place.join("wal/secret")].iter().for_each(|path| of_server(path));
-        fetch(&home, &["wal"], Some(&account)).unwrap();
+        log.fetch().unwrap();
         assert_eq!(fs::read_to_string(&secret).unwrap(), "of root");
         assert!(fs::symlink_metadata(&wal).unwrap().is_dir());
         home.remove().unwrap();
@@ -161,7 +163,7 @@ mod tests {
     fn what_a_dead_run_left_in_memory_goes_with_its_home() {
         let dir = tempfile::tempdir().unwrap();
         let left = home(dir.path());
-        put(&left, &["wal"], 1, None).unwrap();
+        Log { home: &left, files: &["wal"], account: None }.put(1).unwrap();
         let place = left.log_dir().unwrap();
         drop(left);
         let next = ServerDir::claim(dir.path(), "postgres").unwrap();

@@ -450,11 +450,10 @@ impl PrivateServer {
     pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
-        log_in_tmpfs::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
-        let put = |room_bytes| {
-            log_in_tmpfs::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
-        };
-        setup.log_in_memory.map_or(Ok(()), put)?;
+        let (home, files) = (&self.home, self.kind.log_files());
+        let log = log_in_tmpfs::Log { home, files, account: account.as_ref() };
+        log.fetch()?;
+        setup.log_in_memory.map_or(Ok(()), |room_bytes| log.put(room_bytes))?;
         self.kind.configure(&self.place, &setup.settings)?;
         self.spawn(account.as_ref())
     }

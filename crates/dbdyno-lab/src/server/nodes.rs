@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cluster::{self, ClusterKind, MAX_NODES, find_cluster};
+use super::cluster::{self, ClusterKind, MAX_NODES, Node, find_cluster};
 use super::network_emulation::{Network, NetworkEmulation};
 use super::server_dir::{State, account_for_server};
 use super::{
-    Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
+    PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
     remove_home,
 };
 use crate::fit;
@@ -38,7 +38,8 @@ pub(super) fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Resul
     let nodes = (1..spec.nodes as usize).map(node).collect::<Result<Vec<_>>>()?;
     first.create_first(&plan, options, account.as_ref())?;
     for (at, server) in (1..).zip(&nodes) {
-        server.create_copy(&plan, at, &first, options, account.as_ref())?;
+        let node = Node { plan: &plan, at, place: &server.place, first: &first.place };
+        server.create_copy(&node, options, account.as_ref())?;
     }
     first.spawn(account.as_ref())?;
     for mut server in nodes {
@@ -79,42 +80,31 @@ impl PrivateServer {
     ) -> Result<()> {
         self.home.mark(State::Running)?;
         self.create()?;
-        self.configure_node(plan, 0, &self.place, options)?;
+        let node = Node { plan, at: 0, place: &self.place, first: &self.place };
+        self.configure_node(&node, options)?;
         // Its files know then how it is configured: a copy that can do less would not follow it.
         self.spawn(account)?;
         self.stop()
     }
 
-    /// Creates another node of the cluster of `first`, which does not run.
+    /// Creates this server as another node of a cluster whose first node does not run.
     pub(super) fn create_copy(
         &self,
-        plan: &cluster::Plan,
-        at: usize,
-        first: &PrivateServer,
+        node: &Node<'_>,
         options: &StartOptions,
         account: Option<&Account>,
     ) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::run_to_end(
-            cluster::copying(&first.place, &self.place),
-            &self.place.home,
-            account,
-        )?;
-        self.configure_node(plan, at, &first.place, options)
+        process::run_to_end(cluster::copying(node.first, node.place), &self.place.home, account)?;
+        self.configure_node(node, options)
     }
 
-    fn configure_node(
-        &self,
-        plan: &cluster::Plan,
-        at: usize,
-        first: &Place,
-        options: &StartOptions,
-    ) -> Result<()> {
+    fn configure_node(&self, node: &Node<'_>, options: &StartOptions) -> Result<()> {
         let Some(cluster) = self.cluster else { return Ok(()) };
-        let settings = cluster.settings(plan, at, &self.place, first, &options.settings)?;
-        self.kind.configure(&self.place, &settings)?;
+        let settings = cluster.settings(node, &options.settings)?;
+        self.kind.configure(node.place, &settings)?;
         allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
-        cluster.prepare(plan, at, &self.place, first)
+        cluster.prepare(node)
     }
 
     /// Waits until all nodes have the state of the first.

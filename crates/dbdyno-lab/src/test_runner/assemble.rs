@@ -461,6 +461,7 @@ fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
 mod tests {
     use super::*;
     use crate::test_runner::log::{SliceLog, Times};
+    use crate::test_runner::timeline::Stretch;
 
     fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {
         let tally = Tally { ops, rows: 2 * ops, busy_s: end_s - start_s, ..Tally::default() };
@@ -558,7 +559,8 @@ mod tests {
         let raw = Raw {
             timeline: {
                 let mut timeline = Timeline::default();
-                timeline.add(0, 0.5, 2.5, 200.0, 7);
+                let (start_s, end_s) = (0.5, 2.5);
+                timeline.add(Stretch { part: 0, start_s, end_s, ops: 200.0, errors: 7 });
                 timeline
             },
             background: Vec::new(),

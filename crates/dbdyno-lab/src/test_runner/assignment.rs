@@ -15,7 +15,6 @@ use super::job_group::{EndOnDrop, JobGroup, log_of};
 use super::log::{JobLog, Periods, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
-use super::test::TestContext;
 use super::timeline::Timeline;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
@@ -75,40 +74,6 @@ struct SharePart {
 }
 
 impl WorkerAssignment {
-    /// The shares of a test for so many load generators.
-    ///
-    /// # Errors
-    /// The test has too few jobs.
-    pub fn all(
-        spec: &TestSpec<'_>,
-        context: &TestContext<'_>,
-        deal: &JobPlacement,
-        workers: u32,
-    ) -> Result<Vec<WorkerAssignment>, EngineError> {
-        if spec.jobs < workers {
-            let what = format!("{} jobs for {workers} workers", spec.jobs);
-            return Err(EngineError::new(ErrorClass::Usage, what)
-                .advised("give --jobs as many, or fewer --workers"));
-        }
-        let groups = JobGroup::all(spec);
-        let seed = context.test_seed(spec);
-        let group = |at: usize, worker| {
-            groups.get(at).map(|group| AssignedJobs::new(group, worker, workers, spec, seed))
-        };
-        let share = |worker| {
-            Some(WorkerAssignment {
-                own: group(0, worker)?,
-                beside: group(1, worker),
-                window: spec.selection.window,
-                facts: super::assemble::test_facts(context.facts, spec.jobs),
-                rows: context.rows,
-                nodes: deal.nodes.clone(),
-                connect_s: context.connect_timeout.as_secs_f64(),
-            })
-        };
-        Ok((1..=workers).filter_map(share).collect())
-    }
-
     /// Its jobs of the test, and how many all shares have.
     pub fn jobs(&self) -> (usize, u32) {
         (self.own.jobs.len(), self.own.of_jobs)
@@ -141,7 +106,8 @@ impl WorkerAssignment {
 }
 
 impl AssignedJobs {
-    fn new(
+    /// Those of a worker (from 1) of so many.
+    pub(super) fn new(
         group: &JobGroup<'_>,
         worker: u32,
         workers: u32,
@@ -266,7 +232,7 @@ pub fn run_assignment(
                     let who = Who { job: at, part: group.part_of(job.number) };
                     let pacer =
                         JobPacer::new(who, gate, log, schedule, group.drive).with_due_times(due);
-                    run_job(database, share, group, job.number, pacer, gate)
+                    AssignedJob { share, group, number: job.number }.run(database, pacer, gate)
                 });
                 (job.number, thread)
             })
@@ -289,21 +255,25 @@ pub fn run_assignment(
     Ok(WorkerLog { late_s, driver, jobs, beside, seconds, timeline, ..WorkerLog::default() })
 }
 
-fn run_job(
-    database: &dyn Database,
-    share: &WorkerAssignment,
-    group: &AssignedJobs,
-    job: u32,
-    mut pacer: JobPacer<'_>,
-    gate: &Gate,
-) -> JobLog {
-    let mut facts = share.facts.clone();
-    facts.extend(group.part(job).facts.clone());
-    let result = database.run_job(&group.order(share, job, &facts), &mut pacer);
-    let mut log = pacer.into_log();
-    log.failure =
-        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
-    log
+/// A job of a share.
+struct AssignedJob<'a> {
+    share: &'a WorkerAssignment,
+    group: &'a AssignedJobs,
+    number: u32,
+}
+
+impl AssignedJob<'_> {
+    /// Runs it in this thread until its gate stops it.
+    fn run(&self, database: &dyn Database, mut pacer: JobPacer<'_>, gate: &Gate) -> JobLog {
+        let AssignedJob { share, group, number } = *self;
+        let mut facts = share.facts.clone();
+        facts.extend(group.part(number).facts.clone());
+        let result = database.run_job(&group.order(share, number, &facts), &mut pacer);
+        let mut log = pacer.into_log();
+        log.failure =
+            result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
+        log
+    }
 }
 
 /// Everything that a share is conducted with.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Interrupt;
 use super::driver_cost::DriverCost;
 use super::gate::Gate;
-use super::log::SecondsLog;
+use super::log::{Now, SecondsLog};
 use super::samples::Samples;
 use super::schedule::Schedule;
 use dbdyno_core::model::{Counters, DriverFigures, Snapshot, SnapshotPoint};
@@ -51,17 +51,6 @@ pub struct Progress {
     pub now: Now,
 }
 
-/// State of the jobs now, as far as they have reported: absent at the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Now {
-    /// Over the last second of which every job has told.
-    pub ops_per_s: Option<f64>,
-    /// Service times of the last second that is over.
-    pub p50_us: Option<f64>,
-    /// 99th percentile of that second, in us.
-    pub p99_us: Option<f64>,
-}
-
 /// Way in which the looping ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
@@ -71,6 +60,14 @@ pub struct Ended {
     pub interrupted: bool,
     /// The gate opened: every job was connected and prepared in time.
     pub opened: bool,
+}
+
+/// Who watches a test: what reads the counters, and who is told of the progress.
+pub struct Watchers<'w, 'p> {
+    /// Reads the counters.
+    pub probes: &'w mut ReadProbes<'p>,
+    /// Told once a second.
+    pub progress: &'w mut dyn FnMut(Progress),
 }
 
 /// Watches the clock, samples, cuts the window.
@@ -94,14 +91,14 @@ pub struct Coordinator<'a, 'p> {
 
 impl<'a, 'p> Coordinator<'a, 'p> {
     /// A coordinator of jobs that are about to come to `gate`.
-    pub fn new(
+    pub fn new<'w: 'a>(
         gate: &'a Gate,
         schedule: &'a Schedule,
         log: &'a SecondsLog,
         connect_timeout: Duration,
-        probes: &'a mut ReadProbes<'p>,
-        progress: &'a mut dyn FnMut(Progress),
+        watchers: Watchers<'w, 'p>,
     ) -> Self {
+        let Watchers { probes, progress } = watchers;
         let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
         let driver_cost = DriverCost::start(gate.jobs());
         Coordinator {

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use procfs::process::Process;
-use rustix::time::{ClockId, clock_gettime};
 
 use dbdyno_core::model::DriverFigures;
+use dbdyno_engines::host::process_cpu_s;
 
 /// Resident bytes before the first jobs of this process, and the most jobs since.
 static BEFORE: Mutex<Option<(u64, u32)>> = Mutex::new(None);
@@ -48,8 +48,11 @@ impl DriverCost {
 
     /// All jobs wait at their gate.
     pub(super) fn ready(&mut self) {
-        self.ready =
-            Some(Ready { at: Instant::now(), cpu_s: cpu_s(), memory_bytes: resident_bytes() });
+        self.ready = Some(Ready {
+            at: Instant::now(),
+            cpu_s: process_cpu_s(),
+            memory_bytes: resident_bytes(),
+        });
     }
 
     /// Cost until now; none if the jobs were never ready.
@@ -64,7 +67,8 @@ impl DriverCost {
         Some(DriverFigures {
             connect_s: ready.at.duration_since(self.began).as_secs_f64(),
             memory_bytes_per_session: came(),
-            processors: (cpu_s() - ready.cpu_s) / ready.at.elapsed().as_secs_f64().max(1e-9),
+            processors: (process_cpu_s() - ready.cpu_s)
+                / ready.at.elapsed().as_secs_f64().max(1e-9),
         })
     }
 }
@@ -83,12 +87,6 @@ fn before(jobs: u32) -> Option<u64> {
 /// Memory of our process that is in memory, where the kernel tells it.
 fn resident_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.statm().ok()?.resident * procfs::page_size())
-}
-
-/// Processor time of our process so far: user and system, all threads.
-fn cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 #[cfg(test)]

@@ -4,10 +4,8 @@ use std::thread::ScopedJoinHandle;
 
 use super::gate::Gate;
 use super::log::JobLog;
-use super::pacer::JobPacer;
-use super::test::{TestContext, is_of_interrupt};
-use dbdyno_core::model::{Facts, Selection, TestSpec};
-use dbdyno_engines::engine::{EngineError, ErrorClass, JobSpec};
+use dbdyno_core::model::{Selection, TestSpec};
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// Difference between the seed of a background workload's keys and the test's.
 const BACKGROUND_SEED: u64 = 0x5eed;
@@ -47,52 +45,6 @@ impl<'a> JobGroup<'a> {
     pub(super) fn seed(&self, seed: u64) -> u64 {
         seed ^ if self.is_background { BACKGROUND_SEED } else { 0 }
     }
-}
-
-/// A job of a group.
-pub(super) struct GroupJob<'a> {
-    pub(super) group: &'a JobGroup<'a>,
-    /// Number of the job within the group, from 1.
-    pub(super) number: u32,
-    /// Node of the cluster that it works on.
-    pub(super) node: Option<&'a str>,
-    /// Seed of the test.
-    pub(super) seed: u64,
-    pub(super) facts: &'a Facts,
-}
-
-/// Runs a job in this thread until its gate stops it; its log holds what ended it, if that was not
-/// an interrupt.
-pub(super) fn run_job(
-    context: &TestContext<'_>,
-    job: &GroupJob<'_>,
-    mut pacer: JobPacer<'_>,
-    gate: &Gate,
-) -> JobLog {
-    let GroupJob { group, number, node, seed, facts } = *job;
-    let part = &group.selection.parts[group.part(number)];
-    let mut facts = facts.clone();
-    facts.extend(part.facts.clone());
-    let order = JobSpec {
-        job: group.after + number,
-        jobs: group.jobs,
-        code: &part.code,
-        session: &part.session,
-        seed: group.seed(seed),
-        facts: &facts,
-        rows: context.rows,
-        wire: group.selection.wire,
-        node,
-    };
-    let result = context.database.run_job(&order, &mut pacer);
-    let mut log = pacer.into_log();
-    // After an interrupt the statement under way was cancelled by us: no failure.
-    let is_ours = |error: &EngineError| {
-        error.class == ErrorClass::Cancelled && gate.is_stopped()
-            || is_of_interrupt(error, context.interrupt)
-    };
-    log.failure = result.err().filter(|error| !is_ours(error));
-    log
 }
 
 /// Tells the gate that the job ended, also when it panics or its thread cannot be started.

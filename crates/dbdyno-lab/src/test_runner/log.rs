@@ -5,13 +5,23 @@ use std::collections::{BTreeMap, VecDeque};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use super::coordinator::Now;
-use super::timeline::{EDGE_S, Timeline, Waiting, middle_s, spread};
+use super::timeline::{EDGE_S, Stretch, Timeline, Waiting, middle_s, spread};
 use dbdyno_core::model::{Counters, Tally};
 use dbdyno_core::stats::sequence::POINTS_PER_S;
 use dbdyno_core::stats::summary::Quantiles;
 use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
 use dbdyno_engines::engine::{EngineError, SliceReport};
+
+/// State of the jobs now, as far as they have reported: absent at the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Now {
+    /// Over the last second of which every job has told.
+    pub ops_per_s: Option<f64>,
+    /// Service times of the last second that is over.
+    pub p50_us: Option<f64>,
+    /// 99th percentile of that second, in us.
+    pub p99_us: Option<f64>,
+}
 
 /// Seconds to which slices may still be added: threads tell of theirs a little after their end.
 const OPEN_SECONDS: usize = 3;
@@ -332,7 +342,7 @@ impl SecondsLog {
         let mut shared = self.lock();
         shared.add_times(middle_s(start_s, end_s) as usize, report);
         spread(&mut shared.points, start_s, end_s, ops);
-        shared.timeline.add(who.part, start_s, end_s, ops, errors);
+        shared.timeline.add(Stretch { part: who.part, start_s, end_s, ops, errors });
         if let Some(behind) = slice.behind {
             shared.add_behind(who, Waiting { at_s: end_s, ops: behind });
         }

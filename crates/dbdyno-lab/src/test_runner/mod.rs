@@ -6,11 +6,13 @@
 
 pub mod assemble;
 pub mod assignment;
+mod context;
 pub(crate) mod coordinator;
 mod driver_cost;
 mod due;
 pub mod gate;
 mod job_group;
+mod local_job;
 pub mod log;
 mod nodes;
 pub mod pacer;
@@ -27,12 +29,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use assignment::{
     CoordinatorLink, CoordinatorUpdate, WorkerAssignment, WorkerLog, run_assignment,
 };
-pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
-pub use log::{Points, SecondsLog};
+pub use context::TestContext;
+pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes, Reading};
+pub use log::{Now, Points, SecondsLog};
 pub use remote_workers::{Stage, WorkerProgress, Workers};
 pub use schedule::Edges;
 pub use sessions::{IoCounts, SessionSource};
-pub use test::{Outcome, TestContext, run_test};
+pub use test::{Outcome, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.
 #[derive(Debug, Clone, Default)]

@@ -9,14 +9,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use rustix::thread::ClockId;
-
 use super::gate::Gate;
 use dbdyno_core::model::{
     Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, SeriesPoint,
     SessionState, SharedNames, ThreadTime, Waits,
 };
 use dbdyno_engines::engine::JobSessions;
+use dbdyno_engines::host::thread_cpu_s;
 
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
 const MANY_JOBS: f64 = 128.0;
@@ -209,12 +208,6 @@ pub fn sample(
         look_s: looking_s / log.samples.len().max(1) as f64,
     };
     log
-}
-
-/// Processor time of this thread.
-fn thread_cpu_s() -> f64 {
-    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Waits for the next multiple of the period; false once the test has ended.

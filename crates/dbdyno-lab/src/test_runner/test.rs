@@ -9,53 +9,24 @@ use parking_lot::Mutex;
 
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
-use super::assignment::WorkerAssignment;
-use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::context::TestContext;
+use super::coordinator::{Coordinator, Ended, Progress, ReadProbes, Watchers};
 use super::due::due_times;
 use super::gate::Gate;
-use super::job_group::{EndOnDrop, GroupJob, JobGroup, log_of, panicked, run_job};
+use super::job_group::{EndOnDrop, JobGroup, log_of, panicked};
+use super::local_job::{GroupJob, run_job};
 use super::log::{SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::remote_workers::{self, Workers};
 use super::schedule::Schedule;
-use super::sessions::{SessionLog, SessionSource, sample};
+use super::sessions::{SessionLog, sample};
 use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
-use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{Facts, Loop, SnapshotPoint, TestResult, TestSpec};
 use dbdyno_core::sql;
-use dbdyno_core::stats::keys;
 use dbdyno_engines::engine::{
     Database, EngineError, ErrorClass, JobPlacement, Session, cancellable, threads,
 };
-
-/// Context of a test.
-pub struct TestContext<'a> {
-    /// Open database that the test runs against.
-    pub database: &'a dyn Database,
-    /// Facts of the loaded data set.
-    pub facts: &'a Facts,
-    /// Row function for bulk loads.
-    pub rows: RowFunction,
-    /// Of the run.
-    pub seed: u64,
-    /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
-    /// tests of ours.
-    pub connect_timeout: Duration,
-    /// Flag by which the user ends the run.
-    pub interrupt: &'a Interrupt,
-    /// Source of session samples.
-    pub sessions: Option<&'a Mutex<dyn SessionSource>>,
-    /// Load generators that run the jobs; none = we do.
-    pub workers: Option<&'a Mutex<dyn Workers>>,
-}
-
-impl TestContext<'_> {
-    /// Seed of a test's jobs: its own, since keys of an earlier test would be found in a cache.
-    pub(super) fn test_seed(&self, spec: &TestSpec<'_>) -> u64 {
-        keys::test_seed(self.seed, spec.draw)
-    }
-}
 
 /// Way in which a test ended.
 #[derive(Debug)]
@@ -75,10 +46,8 @@ pub fn run_test(
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    match run_to_end(context, spec, probes, progress) {
-        Outcome::Failed(error) if is_of_interrupt(&error, context.interrupt) => {
-            Outcome::Interrupted(None)
-        }
+    match run_to_end(context, spec, Watchers { probes, progress }) {
+        Outcome::Failed(error) if context.is_of_interrupt(&error) => Outcome::Interrupted(None),
         outcome => outcome,
     }
 }
@@ -86,8 +55,7 @@ pub fn run_test(
 fn run_to_end(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    probes: &mut ReadProbes<'_>,
-    progress: &mut dyn FnMut(Progress),
+    watchers: Watchers<'_, '_>,
 ) -> Outcome {
     let mut session = match context.database.session() {
         Ok(session) => session,
@@ -100,33 +68,19 @@ fn run_to_end(
         || (),
         || provision(session.as_mut(), spec, Phase::Setup, context.rows.seed),
     );
-    let held = set_up.and_then(|()| hold(context.database, spec, context.interrupt));
-    let outcome = match held {
-        Ok(held) => {
-            match context.database.place_jobs(spec.selection.nodes, spec.selection.writes()) {
-                Ok(deal) => match context.workers {
-                    Some(workers) => {
-                        measure_elsewhere(context, spec, workers, deal, held, probes, progress)
-                    }
-                    None => measure(context, spec, deal, held, probes, progress),
-                },
-                Err(error) => Outcome::Failed(error),
-            }
+    let arranged = set_up.and_then(|()| Arrangement::make(context, spec));
+    let outcome = match (arranged, context.workers) {
+        (Ok(arranged), Some(workers)) => {
+            measure_elsewhere(context, spec, workers, arranged, watchers)
         }
-        Err(error) => Outcome::Failed(error),
+        (Ok(arranged), None) => measure(context, spec, arranged, watchers),
+        (Err(error), _) => Outcome::Failed(error),
     };
     let torn_down = provision(session.as_mut(), spec, Phase::Teardown, context.rows.seed);
     match (torn_down, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
     }
-}
-
-/// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
-/// silent was given up.
-pub(super) fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
-    use ErrorClass::{Cancelled, Lost, Unreachable};
-    interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -176,6 +130,21 @@ struct Held {
     sessions: Vec<Box<dyn Session>>,
     /// Facts about them.
     facts: Facts,
+}
+
+/// What is arranged for the jobs of a test before they start.
+struct Arrangement {
+    /// The node of each.
+    deal: JobPlacement,
+    held: Held,
+}
+
+impl Arrangement {
+    fn make(context: &TestContext<'_>, spec: &TestSpec<'_>) -> Result<Arrangement, EngineError> {
+        let held = hold(context.database, spec, context.interrupt)?;
+        let deal = context.database.place_jobs(spec.selection.nodes, spec.selection.writes())?;
+        Ok(Arrangement { deal, held })
+    }
 }
 
 /// Opens a session for each part that wants something held, and those that are to do nothing.
@@ -258,10 +227,8 @@ fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    deal: JobPlacement,
-    held: Held,
-    probes: &mut ReadProbes<'_>,
-    progress: &mut dyn FnMut(Progress),
+    Arrangement { deal, held }: Arrangement,
+    watchers: Watchers<'_, '_>,
 ) -> Outcome {
     let schedule = Schedule::new(&spec.selection.window);
     let schedule = match spec.selection.looping {
@@ -276,7 +243,7 @@ fn measure(
     let seed = context.test_seed(spec);
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
+        Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, watchers);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
@@ -356,12 +323,10 @@ fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     workers: &Mutex<dyn Workers>,
-    deal: JobPlacement,
-    held: Held,
-    probes: &mut ReadProbes<'_>,
-    progress: &mut dyn FnMut(Progress),
+    Arrangement { deal, held }: Arrangement,
+    watchers: Watchers<'_, '_>,
 ) -> Outcome {
-    let shares = match WorkerAssignment::all(spec, context, &deal, workers.lock().count()) {
+    let shares = match context.assignments(spec, &deal, workers.lock().count()) {
         Ok(shares) => shares,
         Err(error) => return Outcome::Failed(error),
     };
@@ -374,7 +339,7 @@ fn measure_elsewhere(
     let start = || workers.lock().start().unwrap_or_else(|_| Instant::now());
     let timeout = context.connect_timeout * 2;
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, &seconds, timeout, probes, progress).starting(&start);
+        Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).starting(&start);
     let (running, has_ended) = channel();
     let (followed, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));

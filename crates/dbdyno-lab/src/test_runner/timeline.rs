@@ -22,10 +22,26 @@ pub struct Timeline {
     pub end_s: f64,
 }
 
+/// What a job did from one moment to another.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stretch {
+    /// Part of the workload that it runs.
+    pub part: usize,
+    /// Begin, in s since the gate.
+    pub start_s: f64,
+    /// End, in s since the gate.
+    pub end_s: f64,
+    /// Ops done.
+    pub ops: f64,
+    /// Failed ops.
+    pub errors: u64,
+}
+
 impl Timeline {
-    /// Adds the ops of a job of part `part` from one moment to another, spread evenly over that
-    /// time, and its failed ops to the point in which its last half second began.
-    pub fn add(&mut self, part: usize, start_s: f64, end_s: f64, ops: f64, errors: u64) {
+    /// Adds the ops of a stretch, spread evenly over its time, and the failed ones to the point in
+    /// which its last half second began.
+    pub fn add(&mut self, stretch: Stretch) {
+        let Stretch { part, start_s, end_s, ops, errors } = stretch;
         if self.ops.len() <= part {
             self.ops.resize_with(part + 1, Vec::new);
         }
@@ -60,13 +76,15 @@ impl Timeline {
         for (part, ops) in other.ops.iter().enumerate() {
             for (at, ops) in ops.iter().enumerate().filter(|(_, ops)| **ops > 0.0) {
                 let (from_s, to_s) = other.span_s(at);
-                self.add(part, from_s + by_s, to_s + by_s, *ops, 0);
+                let (start_s, end_s) = (from_s + by_s, to_s + by_s);
+                self.add(Stretch { part, start_s, end_s, ops: *ops, errors: 0 });
             }
         }
         for (at, errors) in other.errors.iter().enumerate().filter(|(_, errors)| **errors > 0) {
             let (from_s, to_s) = other.span_s(at);
             let middle_s = (from_s + to_s) / 2.0 + by_s;
-            self.add(0, middle_s, middle_s, 0.0, *errors);
+            let failed = Stretch { start_s: middle_s, end_s: middle_s, ..Stretch::default() };
+            self.add(Stretch { errors: *errors, ..failed });
         }
         for edge in 0..other.behind.len() {
             let [from, to] = [edge, edge + 1].map(|edge| other.waiting(edge).later_by(by_s));
@@ -165,9 +183,11 @@ mod tests {
     #[test]
     fn points_of_a_timeline_are_those_between_the_edges() {
         let mut timeline = Timeline::default();
-        timeline.add(0, 0.0, 0.5, 20.0, 0);
-        timeline.add(0, 0.5, 1.0, 40.0, 3);
-        timeline.add(1, 0.25, 1.25, 4.0, 0);
+        for (part, [start_s, end_s], ops, errors) in
+            [(0, [0.0, 0.5], 20.0, 0), (0, [0.5, 1.0], 40.0, 3), (1, [0.25, 1.25], 4.0, 0)]
+        {
+            timeline.add(Stretch { part, start_s, end_s, ops, errors });
+        }
         assert_eq!(timeline.points(0.25, 1.0), [11.0, 21.0, 21.0]);
         assert_eq!((timeline.by_second(2), &timeline.errors), (vec![63.0, 1.0], &vec![0, 0, 0, 3]));
         let mut later = Timeline::default();
@@ -179,7 +199,7 @@ mod tests {
     #[test]
     fn the_last_point_ends_with_the_last_slice() {
         let mut timeline = Timeline::default();
-        timeline.add(0, 0.0, 0.26, 26.0, 0);
+        timeline.add(Stretch { end_s: 0.26, ops: 26.0, ..Stretch::default() });
         assert_eq!((timeline.span_s(0), timeline.span_s(1)), ((0.0, 0.25), (0.25, 0.26)));
     }
 }

@@ -206,7 +206,7 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
     let (base, other) = both(context, pair, kind, metric)?;
-    Some(make(context, pair, kind, metric, &base, &other))
+    Some(make(context, pair, kind, metric, [&base, &other]))
 }
 
 /// Service times at one job, or at full load: where throughput is best.
@@ -224,7 +224,7 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
     };
     let base = full(&pair.base, &own).and_then(at_service_time)?;
     let other = full(&pair.other, &foreign).and_then(at_service_time)?;
-    Some(make(context, pair, kind, &metric, &base, &other))
+    Some(make(context, pair, kind, &metric, [&base, &other]))
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
@@ -239,8 +239,7 @@ fn make(
     pair: &Pair<'_>,
     kind: Kind,
     metric: &Metric,
-    base: &Reading<'_>,
-    other: &Reading<'_>,
+    [base, other]: [&Reading<'_>; 2],
 ) -> Row {
     let ratio = Ratio::new((base.value, base.known), (other.value, other.known));
     let counted = [base, other].map(|reading| reading.all.clone());

@@ -66,6 +66,14 @@ impl Parameters {
 /// Characters of the longest 64-bit integer.
 const MAX_DIGITS: usize = 20;
 
+/// A statement that is asked over a connection, and the format of its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub connection: Handle,
+    pub sql: &'a str,
+    pub format: &'a str,
+}
+
 /// An answer that is freed when it is dropped.
 pub(super) struct Answer {
     api: &'static Api,
@@ -79,12 +87,10 @@ impl Answer {
     /// ClickHouse's error.
     pub(super) fn execute(
         api: &'static Api,
-        connection: Handle,
-        sql: &str,
-        format: &str,
+        question: Question<'_>,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
-        Answer::asked(api, api.query_with_params_n, connection, sql, format, parameters)
+        Answer::asked(api, api.query_with_params_n, question, parameters)
     }
 
     /// Begins a query whose rows are fetched by [`Answer::fetch`].
@@ -94,23 +100,20 @@ impl Answer {
     #[inline]
     pub(super) fn stream(
         api: &'static Api,
-        connection: Handle,
-        sql: &str,
-        format: &str,
+        question: Question<'_>,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
-        Answer::asked(api, api.stream_query_with_params_n, connection, sql, format, parameters)
+        Answer::asked(api, api.stream_query_with_params_n, question, parameters)
     }
 
     #[inline]
     fn asked(
         api: &'static Api,
         ask: Ask,
-        connection: Handle,
-        sql: &str,
-        format: &str,
+        question: Question<'_>,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
+        let Question { connection, sql, format } = question;
         // SAFETY: the connection is open; texts have their lengths and live through the call, which
         // copies them.
         let raw = unsafe {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 
-use super::answer::{Answer, Parameters};
+use super::answer::{Answer, Parameters, Question};
 use super::api::{Api, Handle};
 use super::signals::SavedHandlers;
 use crate::engine::{EngineError, ErrorClass};
@@ -147,7 +147,8 @@ impl Instance {
         if let Some(raw) = &*own {
             // What cannot be cancelled ends by itself, or is asked again.
             let sql = "kill query where query_id <> queryID() async";
-            drop(Answer::execute(self.api, raw.handle(), sql, "Null", &mut Parameters::none()));
+            let question = Question { connection: raw.handle(), sql, format: "Null" };
+            drop(Answer::execute(self.api, question, &mut Parameters::none()));
         }
     }
 
@@ -279,6 +280,7 @@ impl Connection {
         format: &str,
         parameters: &mut Parameters,
     ) -> Result<Answer, EngineError> {
-        Answer::execute(self.api(), self.handle(), sql, format, parameters)
+        let question = Question { connection: self.handle(), sql, format };
+        Answer::execute(self.api(), question, parameters)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use super::answer::{Answer, Parameters};
+use super::answer::{Answer, Parameters, Question};
 use super::connect::Connection;
 use crate::engine::{EngineError, ErrorClass};
 
@@ -52,11 +52,12 @@ impl<'c> Statement<'c> {
         }
         self.parameters.set(binds);
         let (api, connection) = (self.connection.api(), self.connection.handle());
+        let question = Question { connection, sql: &self.sql, format: BINARY };
         if !self.is_query {
-            let done = Answer::execute(api, connection, &self.sql, BINARY, &mut self.parameters)?;
+            let done = Answer::execute(api, question, &mut self.parameters)?;
             return Ok(done.rows_written());
         }
-        let stream = Answer::stream(api, connection, &self.sql, BINARY, &mut self.parameters)?;
+        let stream = Answer::stream(api, question, &mut self.parameters)?;
         let mut rows = 0;
         loop {
             let part = stream.fetch(connection, &self.name)?;

@@ -15,6 +15,14 @@ impl Timetable {
     }
 }
 
+/// An op that is due; all times in ns since the gate opened.
+struct DueOp {
+    /// Begin of the slice.
+    began_ns: u64,
+    start_ns: u64,
+    due_ns: u64,
+}
+
 impl<S: ClientSession> Job<'_, S> {
     /// Runs the ops that are due within the slice; an op that is late runs to its end. Returns the
     /// end in ns.
@@ -36,21 +44,20 @@ impl<S: ClientSession> Job<'_, S> {
                 return Ok(wait_until(limit_ns, clock));
             }
             let start_ns = wait_until(due_in_slice_ns, clock);
-            now_ns = self.op_on_time(began_ns, began_ns + start_ns, due_ns, clock, pacer)?;
+            let op = DueOp { began_ns, start_ns: began_ns + start_ns, due_ns };
+            now_ns = self.op_on_time(&op, clock, pacer)?;
         }
         Ok(now_ns)
     }
 
-    /// One op; all times but the clock's, which began with the slice, in ns since the gate opened.
-    /// Returns its end by the clock.
+    /// One op. Returns its end by the clock, which began with the slice.
     fn op_on_time(
         &mut self,
-        began_ns: u64,
-        start_ns: u64,
-        due_ns: u64,
+        op: &DueOp,
         clock: &Clock,
         pacer: &mut dyn Pacer,
     ) -> Result<u64, EngineError> {
+        let DueOp { began_ns, start_ns, due_ns } = *op;
         let result = self.op();
         let end_ns = clock.ns();
         if let Some(timetable) = &mut self.timetable {

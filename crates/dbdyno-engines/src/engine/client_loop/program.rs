@@ -147,7 +147,9 @@ impl Steps {
         let mut counted = Counted::default();
         for repetition in 1..=self.times {
             draws.draw(&self.slots, repetition);
-            self.pass(session, draws, args, counts_hits, &mut counted)?;
+            let done = self.pass(session, draws, args, counts_hits)?;
+            counted.rows += done.rows;
+            counted.hits += done.hits;
         }
         if block {
             session.commit()?;
@@ -163,8 +165,8 @@ impl Steps {
         draws: &Draws,
         args: &mut [i64],
         counts_hits: bool,
-        counted: &mut Counted,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Counted, EngineError> {
+        let mut counted = Counted::default();
         for (step, slots) in self.statements.iter().enumerate() {
             for (arg, &slot) in args.iter_mut().zip(slots) {
                 *arg = draws.values[slot];
@@ -178,7 +180,7 @@ impl Steps {
                 counted.rows += session.run(statement, args)?;
             }
         }
-        Ok(())
+        Ok(counted)
     }
 
     /// Commits waited for by one op.

@@ -1,10 +1,9 @@
 //! The control session.
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::connect::Connection;
 use super::statement::Prepared;
 use crate::engine::{EngineError, Rows, Session};
+use crate::host::process_cpu_s;
 
 /// A variable of a session that holds what the log has counted: `getvariable('dbdyno_read_bytes')`.
 const VARIABLE: &str = "dbdyno_";
@@ -44,14 +43,9 @@ impl DuckSession {
         self.0
             .execute(&format!(
                 "{sums}; set variable {VARIABLE}cpu_s = {:.6}::double",
+                // of our process, in whose threads the statements run
                 process_cpu_s()
             ))
             .map(drop)
     }
-}
-
-/// Processor time of our process, in whose threads the statements run.
-fn process_cpu_s() -> f64 {
-    let used = clock_gettime(ClockId::ProcessCPUTime);
-    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::super::thread_times::thread_cpu_s;
 use super::work::{Walk, integers, integers_s, walk_s};
 use super::{CpuSpeed, CpuSpeedSample};
 use crate::engine::threads;
+use crate::host::thread_cpu_s;
 
 /// From a reading, which is at a whole second, where slices end, to the look.
 pub(super) const MIDDLE: Duration = Duration::from_millis(500);

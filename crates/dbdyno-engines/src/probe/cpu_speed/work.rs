@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::thread_times::thread_cpu_s;
+use crate::host::thread_cpu_s;
 
 /// Rounds of the integer work: about 60 us on a processor of 2023. Without optimisation as long
 /// with fewer.
