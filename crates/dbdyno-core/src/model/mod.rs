@@ -25,6 +25,7 @@ pub mod result;
 pub mod rows;
 mod run;
 pub mod sentence;
+mod tally;
 pub mod target;
 mod test;
 pub mod vectors;
@@ -58,11 +59,12 @@ pub use rate::{
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
-    BackgroundResult, Connects, JobResult, LatencySummary, NodeResult, OpsPerSample, PartResult,
-    SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, WindowInterval, WorkerResult,
+    BackgroundResult, JobResult, LatencySummary, NodeResult, OpsPerSample, PartResult, SeriesPoint,
+    Snapshot, SnapshotPoint, TestResult, WindowInterval, WorkerResult,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
+pub use tally::{Connects, Tally};
 pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};

@@ -299,8 +299,8 @@ impl<'a> Execution<'_, 'a> {
         self.set_up_as_before().and(ended)
     }
 
-    /// The only platform, for a design without stages: its probes are closed, and nothing is made
-    /// ready there.
+    /// The only platform as it is, for what a design does there without stages: its probes are
+    /// closed.
     ///
     /// # Errors
     /// There are several; the run cannot begin.

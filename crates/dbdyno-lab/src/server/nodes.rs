@@ -6,12 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::cluster::{self, ClusterKind, MAX_NODES, Node, find_cluster};
+use super::lifecycle::{READY_POLL, READY_TIMEOUT};
 use super::network_emulation::{Network, NetworkEmulation};
 use super::server_dir::{State, account_for_server};
-use super::{
-    PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
-    remove_home,
-};
+use super::{PrivateServer, StartOptions, claimed, find_kind, process, remove_home};
 use crate::fit;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::ClusterSpec;

@@ -2,28 +2,14 @@
 //! figures folded below them, then every test, the disclosure folded, and at the end the command
 //! and the method.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::super::document::{Bars, Block, Chart, Section, Table};
-use super::super::picture::{Card, Fold, Head, Page, Part, Picture, StyledText, Tone};
+use super::super::picture::{Fold, Head, Page, Part, Picture};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
-    open_loop, platform, price, ramp_charts, scaling, summary, units,
+    open_loop, platform, price, ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
-use dbdyno_core::analysis::beside::Beside;
-use dbdyno_core::analysis::compare::{self as comparison, Change, Comparison};
-use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::model::{RunKind, Test};
-
-/// Rows of the picture on the one sheet of a summary.
-const SHEET_ROWS: usize = 14;
-/// Facts of its name plate.
-const SHEET_FACTS: usize = 6;
-/// Platforms on it, if there are several.
-const SHEET_PLATFORMS: usize = 9;
-/// Tiles on it.
-const SHEET_TILES: usize = 5;
+use dbdyno_core::model::Test;
 
 /// A curve of fewer places is not drawn beside others.
 const MIN_PLACES: usize = 3;
@@ -94,7 +80,7 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
     }
 }
 
-fn part(
+pub(super) fn part(
     language: Language,
     title: &str,
     about: &str,
@@ -104,7 +90,7 @@ fn part(
     Part { title: language.phrase(title), about: language.phrase(about), pictures, folds }
 }
 
-fn fold(language: Language, title: &str, blocks: Vec<Block>) -> Fold {
+pub(super) fn fold(language: Language, title: &str, blocks: Vec<Block>) -> Fold {
     Fold { title: language.phrase(title), is_open: false, blocks }
 }
 
@@ -248,7 +234,7 @@ fn disclosure(input: &Input) -> Vec<Fold> {
 }
 
 /// The command that made it, and how to read it.
-fn method(input: &Input, left_out: &[String]) -> Part {
+pub(super) fn method(input: &Input, left_out: &[String]) -> Part {
     let section = about::method(input);
     let mut blocks = section.blocks;
     blocks.rotate_right(1);
@@ -306,13 +292,13 @@ pub(super) fn head_of_several(input: &Input, kind: &str) -> Head {
     }
 }
 
-fn in_sentences(input: &Input) -> Part {
+pub(super) fn in_sentences(input: &Input) -> Part {
     let lines = summary::Summary.sentences(input).iter().map(line).collect();
     part(input.language, "In sentences", "", vec![Picture::Lines(lines)], Vec::new())
 }
 
 /// Speed and throughput as heatmaps.
-fn heat(input: &Input) -> Vec<Part> {
+pub(super) fn heat(input: &Input) -> Vec<Part> {
     let of = |section: Section| {
         let mut part = Part { title: section.title, ..Part::default() };
         for block in section.blocks {
@@ -329,7 +315,7 @@ fn heat(input: &Input) -> Vec<Part> {
 
 /// The ramps of each group, platforms over one another. Two points say no more than the ratios do:
 /// such curves are not drawn, and a sentence says how many.
-fn overlays(input: &Input) -> Vec<Part> {
+pub(super) fn overlays(input: &Input) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut left_out = 0;
     for section in ramp_charts::sections(input) {
@@ -358,281 +344,11 @@ fn overlays(input: &Input) -> Vec<Part> {
     parts
 }
 
-/// The page of comparisons with one base.
-pub(crate) fn compared(
-    input: &Input,
-    comparisons: &[Comparison],
-    paired: &[Beside],
-) -> Option<Page> {
-    let language = input.language;
-    let first = comparisons.first()?;
-    let several = comparisons.len() > 1;
-    if several {
-        return Some(compared_many(input, comparisons, paired));
-    }
-    let mut parts = beside::parts(paired, language);
-    parts.extend(pair_parts(first, language));
-    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
-    parts.extend(heat(input));
-    parts.push(method(input, &[]));
-    let mut head = head_of_several(input, "comparison");
-    head.title = compare::against(language, &first.other, &first.base);
-    head.answer = match paired {
-        // What has no interval cannot be compared, but stands beside the publication.
-        [one] if first.kpms.is_empty() => StyledText::sentence(&beside::answer(one, language)),
-        _ => compared_answer(first, language),
-    };
-    head.shares = shares(comparisons, language);
-    Some(Page { is_sheet: false, is_list: false, head, parts })
-}
-
-/// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
-/// already.
-const MIN_OF_A_CURVE: usize = 3;
-
-fn has_curves(input: &Input) -> bool {
-    let jobs: BTreeSet<Option<u32>> = input.tests().map(|(_, test)| test.jobs()).collect();
-    jobs.len() >= MIN_OF_A_CURVE
-}
-
-/// Many platforms: which comes how near to the best, every figure of all side by side, what differs
-/// among them, their ramps; each against the base is folded, as the base is the first of the
-/// command.
-fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -> Page {
-    let language = input.language;
-    let mut parts = beside::parts(paired, language);
-    parts.extend(standings(input));
-    parts.extend(heat(input));
-    parts.push(in_sentences(input));
-    let what = compare::differences_of_many(comparisons, language);
-    parts.push(part(language, "What differs", "", vec![Picture::Blocks(what)], Vec::new()));
-    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
-    parts.push(part(
-        language,
-        "Each against the first",
-        "",
-        Vec::new(),
-        pairs_folded(comparisons, language),
-    ));
-    parts.push(method(input, &[]));
-    let mut head = head_of_several(input, "comparison");
-    head.answer = StyledText::sentence(&summary::several::answer(input, &input.platforms()));
-    // Published figures have no interval: counting them as undecided would be no answer.
-    if input.runs.iter().any(|data| data.run.kind != RunKind::Published) {
-        head.shares = shares(comparisons, language);
-    }
-    Page { is_sheet: false, is_list: false, head, parts }
-}
-
-/// Sentence on each pair, behind a line.
-fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
-    let of = |comparison: &Comparison| {
-        let mut blocks = compare::findings(comparison, language);
-        blocks.push(Block::Paragraph(compare::how_to_read(comparison, language)));
-        blocks.push(Block::Table(compare::rows(comparison, language, true)));
-        if !comparison.not_compared.is_empty() {
-            blocks.push(Block::Table(compare::not_compared(comparison, language, true)));
-        }
-        let title = compare::against(language, &comparison.other, &comparison.base);
-        Fold { title, is_open: false, blocks }
-    };
-    comparisons.iter().map(of).collect()
-}
-
-/// The findings with figures first, then what is left out and doubted, in words.
-fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledText> {
-    const MOST: usize = 4;
-    let of =
-        |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
-    let ordered =
-        ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
-    let found: Vec<String> = ordered
-        .take(MOST)
-        .map(|finding| format!("{}.", language.sentence(&finding.text)))
-        .collect();
-    let nothing = || compare::nothing_found(comparison, language);
-    let of_gate = comparison::answer(comparison);
-    if !of_gate.is_empty() {
-        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
-        return StyledText::sentence(&said.collect::<Vec<_>>().join(" "));
-    }
-    let text = if found.is_empty() { nothing() } else { found.join(" ") };
-    StyledText::sentence(&text)
-}
-
-/// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
-/// those that are left out.
-fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
-    let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
-    let of = |change: Change| {
-        rows().filter(|row| supports(row.status) && row.change() == change).count()
-    };
-    let said = |tone, count: usize, word: &str| (tone, count, language.phrase(word));
-    let left_out = rows().filter(|row| !supports(row.status)).count();
-    let all = vec![
-        said(Tone::Better, of(Change::Better), "better beyond the noise"),
-        said(Tone::Same, of(Change::Same), "within the noise"),
-        said(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
-        said(Tone::Plain, of(Change::Undecided), "undecided"),
-        said(Tone::Plain, left_out, "not valid"),
-    ];
-    all
-}
-
-fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
-    let mut ratio = Part {
-        title: language.phrase("Ratio per key metric"),
-        about: compare::how_to_read(comparison, language),
-        ..Part::default()
-    };
-    ratio.pictures.extend(ratios::forest(comparison, language));
-    ratio.folds.push(fold(
-        language,
-        "Exact figures",
-        vec![Block::Table(compare::rows(comparison, language, false))],
-    ));
-    if !comparison.equal_jobs.is_empty() {
-        let table = compare::equal_jobs(comparison, language, false);
-        ratio.folds.push(fold(language, "Equal numbers of jobs", vec![Block::Table(table)]));
-    }
-    if !comparison.findings.is_empty() {
-        ratio.folds.push(fold(language, "Findings", compare::findings(comparison, language)));
-    }
-    let name = format!("differences {}", comparison.other);
-    let mut differs = Part { title: language.phrase("What differs"), ..Part::default() };
-    differs.pictures.push(Picture::Blocks(compare::differences(
-        &comparison.differences,
-        language,
-        &name,
-    )));
-    if !comparison.not_compared.is_empty() {
-        let table = compare::not_compared(comparison, language, false);
-        differs.folds.push(Fold {
-            is_open: true,
-            ..fold(language, "Not compared", vec![Block::Table(table)])
-        });
-    }
-    vec![ratio, differs]
-}
-
-/// The summary on one sheet.
-pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
-    let language = input.language;
-    let lines: Vec<(String, Vec<String>)> = sections.iter().map(line).collect();
-    let (mut head, pictures) = match input.runs.as_slice() {
-        [] => return None,
-        [data] => {
-            (head::of_run(input, data, "platform summary", &beside::shown(input)), one_sheet(input))
-        }
-        _ => (head_of_several(input, "summary of several platforms"), standings(input)),
-    };
-    if input.runs.len() > 1 {
-        head.answer = StyledText::sentence(&summary::several::answer(input, &input.platforms()));
-    }
-    head.folds.clear();
-    head.tests.clear();
-    // What a line has room for: the whole disclosure is the page's.
-    let room = if input.runs.len() == 1 { SHEET_FACTS } else { SHEET_PLATFORMS };
-    let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
-    head.plate.truncate(room);
-    head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
-    // The figures of one run stand in the picture, what was measured on the name plate, and its
-    // verdicts in the head.
-    let lines = match input.runs.as_slice() {
-        [data] => {
-            let shown = ["heading_limits", "heading_price"].map(|key| language.say(key, &[]));
-            let kept = lines.into_iter().filter(|(title, _)| shown.contains(title));
-            kept.chain(care(language, data)).collect()
-        }
-        _ if pictures.is_empty() && more == 0 => lines,
-        // Head and picture say the rest; of the order only how far it can be trusted is left.
-        _ => lines
-            .into_iter()
-            .filter(|(title, _)| *title == language.say("heading_order", &[]))
-            .map(|(title, mut texts)| {
-                texts.truncate(1);
-                (title, texts)
-            })
-            .collect(),
-    };
-    let mut parts: Vec<Part> = pictures;
-    parts.push(Part { pictures: vec![Picture::Lines(lines)], ..Part::default() });
-    Some(Page { is_sheet: true, is_list: false, head, parts })
-}
-
 /// A section of sentences under its title.
-fn line(section: &Section) -> (String, Vec<String>) {
+pub(super) fn line(section: &Section) -> (String, Vec<String>) {
     let texts = section.blocks.iter().filter_map(|block| match block {
         Block::Paragraph(text) => Some(text.clone()),
         _ => None,
     });
     (section.title.clone(), texts.collect())
-}
-
-/// Reasons why tests of a run are not valid: each kind of reason with the number of tests.
-fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for test in &data.tests {
-        let mut codes: Vec<_> =
-            test.verdict().reasons.iter().filter(|reason| !supports(reason.status)).collect();
-        codes.dedup_by_key(|reason| reason.code.clone());
-        codes
-            .into_iter()
-            .for_each(|reason| *counts.entry(language.code(&reason.code)).or_default() += 1);
-    }
-    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let told: Vec<String> =
-        counts.into_iter().map(|(code, count)| format!("{code} ({count})")).collect();
-    let text =
-        language.say("Verdicts are lowered for: {reasons}.", &[("reasons", &told.join(", "))]);
-    (!told.is_empty()).then(|| (language.phrase("Care"), vec![text]))
-}
-
-/// Standings: the distance of each platform from the best.
-fn standings(input: &Input) -> Vec<Part> {
-    let title = input.language.phrase("Share of the best");
-    let found = ratios::standings(input, SHEET_ROWS);
-    found
-        .map(|(picture, about)| Part { title, about, pictures: vec![picture], ..Part::default() })
-        .into_iter()
-        .collect()
-}
-
-/// The tiles and the gains of one run.
-fn one_sheet(input: &Input) -> Vec<Part> {
-    let language = input.language;
-    let tile_of = |card: &Card| input.groups.iter().find(|it| it.id == card.group)?.tile.as_ref();
-    let mut tiles = cards::cards(input);
-    tiles.sort_by_key(|card| tile_of(card).map_or(u32::MAX, |tile| tile.place));
-    tiles.truncate(SHEET_TILES);
-    for tile in &mut tiles {
-        (tile.spark, tile.times, tile.others, tile.chips) =
-            (None, Vec::new(), Vec::new(), Vec::new());
-        // Codes stand in the picture below.
-        let plain = tile_of(tile).map(|tile| language.phrase(&tile.name));
-        let name = plain.unwrap_or_else(|| {
-            if tile.title.is_empty() { tile.group.clone() } else { tile.title.clone() }
-        });
-        tile.about = language.phrase(units::meaning(&tile.unit).unwrap_or_default());
-        (tile.group, tile.title, tile.label) = (name, String::new(), String::new());
-    }
-    let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
-    parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {
-        let about = language.phrase(
-            "Best throughput as a multiple of one job, logarithmic. A triangle is conditional.",
-        );
-        let more = if left_out > 0 {
-            format!(" {}.", language.count("more", left_out, &[]))
-        } else {
-            String::new()
-        };
-        Part {
-            title: language.phrase("What more jobs bring"),
-            about: about + &more,
-            pictures: vec![picture],
-            ..Part::default()
-        }
-    }));
-    parts
 }

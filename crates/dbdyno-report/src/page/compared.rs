@@ -1,0 +1,172 @@
+//! The page of comparisons: of a pair its answer, ratios and differences; of many platforms which
+//! comes how near to the best.
+
+use std::collections::BTreeSet;
+
+use super::super::document::Block;
+use super::super::picture::{Fold, Page, Part, Picture, StyledText, Tone};
+use super::super::{Input, Language, beside, compare, summary};
+use super::design::{fold, head_of_several, heat, in_sentences, method, overlays, part};
+use super::ratios;
+use super::sheet::standings;
+use dbdyno_core::analysis::beside::Beside;
+use dbdyno_core::analysis::compare::{self as comparison, Change, Comparison};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::model::RunKind;
+
+/// The page of comparisons with one base.
+pub(crate) fn compared(
+    input: &Input,
+    comparisons: &[Comparison],
+    paired: &[Beside],
+) -> Option<Page> {
+    let language = input.language;
+    let first = comparisons.first()?;
+    let several = comparisons.len() > 1;
+    if several {
+        return Some(compared_many(input, comparisons, paired));
+    }
+    let mut parts = beside::parts(paired, language);
+    parts.extend(pair_parts(first, language));
+    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
+    parts.extend(heat(input));
+    parts.push(method(input, &[]));
+    let mut head = head_of_several(input, "comparison");
+    head.title = compare::against(language, &first.other, &first.base);
+    head.answer = match paired {
+        // What has no interval cannot be compared, but stands beside the publication.
+        [one] if first.kpms.is_empty() => StyledText::sentence(&beside::answer(one, language)),
+        _ => compared_answer(first, language),
+    };
+    head.shares = shares(comparisons, language);
+    Some(Page { is_sheet: false, is_list: false, head, parts })
+}
+
+/// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
+/// already.
+const MIN_OF_A_CURVE: usize = 3;
+
+fn has_curves(input: &Input) -> bool {
+    let jobs: BTreeSet<Option<u32>> = input.tests().map(|(_, test)| test.jobs()).collect();
+    jobs.len() >= MIN_OF_A_CURVE
+}
+
+/// Many platforms: which comes how near to the best, every figure of all side by side, what differs
+/// among them, their ramps; each against the base is folded, as the base is the first of the
+/// command.
+fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -> Page {
+    let language = input.language;
+    let mut parts = beside::parts(paired, language);
+    parts.extend(standings(input));
+    parts.extend(heat(input));
+    parts.push(in_sentences(input));
+    let what = compare::differences_of_many(comparisons, language);
+    parts.push(part(language, "What differs", "", vec![Picture::Blocks(what)], Vec::new()));
+    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
+    parts.push(part(
+        language,
+        "Each against the first",
+        "",
+        Vec::new(),
+        pairs_folded(comparisons, language),
+    ));
+    parts.push(method(input, &[]));
+    let mut head = head_of_several(input, "comparison");
+    head.answer = StyledText::sentence(&summary::several::answer(input, &input.platforms()));
+    // Published figures have no interval: counting them as undecided would be no answer.
+    if input.runs.iter().any(|data| data.run.kind != RunKind::Published) {
+        head.shares = shares(comparisons, language);
+    }
+    Page { is_sheet: false, is_list: false, head, parts }
+}
+
+/// Sentence on each pair, behind a line.
+fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
+    let of = |comparison: &Comparison| {
+        let mut blocks = compare::findings(comparison, language);
+        blocks.push(Block::Paragraph(compare::how_to_read(comparison, language)));
+        blocks.push(Block::Table(compare::rows(comparison, language, true)));
+        if !comparison.not_compared.is_empty() {
+            blocks.push(Block::Table(compare::not_compared(comparison, language, true)));
+        }
+        let title = compare::against(language, &comparison.other, &comparison.base);
+        Fold { title, is_open: false, blocks }
+    };
+    comparisons.iter().map(of).collect()
+}
+
+/// The findings with figures first, then what is left out and doubted, in words.
+fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledText> {
+    const MOST: usize = 4;
+    let of =
+        |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
+    let ordered =
+        ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
+    let found: Vec<String> = ordered
+        .take(MOST)
+        .map(|finding| format!("{}.", language.sentence(&finding.text)))
+        .collect();
+    let nothing = || compare::nothing_found(comparison, language);
+    let of_gate = comparison::answer(comparison);
+    if !of_gate.is_empty() {
+        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
+        return StyledText::sentence(&said.collect::<Vec<_>>().join(" "));
+    }
+    let text = if found.is_empty() { nothing() } else { found.join(" ") };
+    StyledText::sentence(&text)
+}
+
+/// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
+/// those that are left out.
+fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
+    let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
+    let of = |change: Change| {
+        rows().filter(|row| supports(row.status) && row.change() == change).count()
+    };
+    let said = |tone, count: usize, word: &str| (tone, count, language.phrase(word));
+    let left_out = rows().filter(|row| !supports(row.status)).count();
+    let all = vec![
+        said(Tone::Better, of(Change::Better), "better beyond the noise"),
+        said(Tone::Same, of(Change::Same), "within the noise"),
+        said(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
+        said(Tone::Plain, of(Change::Undecided), "undecided"),
+        said(Tone::Plain, left_out, "not valid"),
+    ];
+    all
+}
+
+fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
+    let mut ratio = Part {
+        title: language.phrase("Ratio per key metric"),
+        about: compare::how_to_read(comparison, language),
+        ..Part::default()
+    };
+    ratio.pictures.extend(ratios::forest(comparison, language));
+    ratio.folds.push(fold(
+        language,
+        "Exact figures",
+        vec![Block::Table(compare::rows(comparison, language, false))],
+    ));
+    if !comparison.equal_jobs.is_empty() {
+        let table = compare::equal_jobs(comparison, language, false);
+        ratio.folds.push(fold(language, "Equal numbers of jobs", vec![Block::Table(table)]));
+    }
+    if !comparison.findings.is_empty() {
+        ratio.folds.push(fold(language, "Findings", compare::findings(comparison, language)));
+    }
+    let name = format!("differences {}", comparison.other);
+    let mut differs = Part { title: language.phrase("What differs"), ..Part::default() };
+    differs.pictures.push(Picture::Blocks(compare::differences(
+        &comparison.differences,
+        language,
+        &name,
+    )));
+    if !comparison.not_compared.is_empty() {
+        let table = compare::not_compared(comparison, language, false);
+        differs.folds.push(Fold {
+            is_open: true,
+            ..fold(language, "Not compared", vec![Block::Table(table)])
+        });
+    }
+    vec![ratio, differs]
+}
