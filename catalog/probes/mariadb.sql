@@ -173,7 +173,8 @@ with log as (
   select coalesce(max(case name when 'log_lsn_checkpoint_age' then count end)
     / nullif(max(case name when 'log_max_modified_age_async' then count end), 0), 0) as age
   from information_schema.innodb_metrics where name in ('log_lsn_checkpoint_age', 'log_max_modified_age_async'))
-select nullif(p.id, connection_id()) as id, case when p.id <> connection_id() then p.tid end as thread, p.command = 'Sleep' as idle,
+select nullif(p.id, connection_id()) as id, case when p.id <> connection_id() then p.tid end as thread,
+  @@global.thread_handling = 'one-thread-per-connection' as keeps_thread, p.command = 'Sleep' as idle,
   case when p.id = connection_id() then 'checkpointer: the log is nearly full' when t.trx_id is not null then 'Lock'
     when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
     when p.state like 'Waiting for%' then 'Lock' when log.age > 0.98 * 8 / 7 then 'checkpointer: the log is full' else 'Stage' end as class,
@@ -189,7 +190,8 @@ where case when p.id = connection_id() then log.age > 1 else p.user = substring_
 
 -- name: sessions.less
 -- row locks are not told from other waits without the right PROCESS
-select p.id, p.tid as thread, p.command = 'Sleep' as idle,
+select p.id, p.tid as thread, @@global.thread_handling = 'one-thread-per-connection' as keeps_thread,
+  p.command = 'Sleep' as idle,
   case when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
     when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
   coalesce(nullif(p.state, ''), p.command) as event,

@@ -98,16 +98,26 @@ fn counted(
         own_s.set(own_s.get() + thread_cpu_s() - began_s);
         (reading.counters, reading.cost_ms)
     };
-    let meter = Meter::start(lab.server_pid())?;
+    let (meter, began) = (Meter::start(lab.server_pid())?, Instant::now());
     let session_s = probes.session.and_then(scheduled_s);
     let result = drive::test(lab, selection, jobs, &mut read, sessions)?;
     let session_s =
         probes.session.and_then(scheduled_s).zip(session_s).map(|(end, begin)| end - begin);
     let usage = meter.usage()?;
     let cost = result.waits.as_ref().map(|waits| waits.cost);
-    let sampler_s = cost.and_then(|cost| Some(cost.own_cpu_s + cost.server_cpu_s?));
-    let measuring_s = session_s.zip(sampler_s).map(|(a, b)| a + b + own_s.get());
-    let part = measuring_s.map(|seconds| 1.0 - seconds / (usage.client_s + usage.server_s));
+    let measuring = session_s.zip(cost).and_then(|(session_s, cost)| {
+        Some([own_s.get(), session_s, cost.own_cpu_s, cost.server_cpu_s?])
+    });
+    if let Some(parts) = measuring {
+        let [probes, session, sampler, its_session] =
+            parts.map(|seconds| 1e3 * seconds / began.elapsed().as_secs_f64());
+        eprintln!(
+            "    ms of CPU time a second: probes {probes:.2}, their session {session:.2}, \
+             sampler {sampler:.2}, its session {its_session:.2}"
+        );
+    }
+    let part =
+        measuring.map(|parts| 1.0 - parts.iter().sum::<f64>() / (usage.client_s + usage.server_s));
     Ok((Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }, part))
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::time::{Duration, Instant};
 
 use super::server_statistics::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, OwnCounts, take};
@@ -19,6 +20,7 @@ use dbdyno_core::sql::{Block, statement};
 /// - `activity`: a name of [`Activity`]; null if the engine does not tell whether it works or waits
 /// - `thread`: the thread of the operating system that serves it, where there is one: what it does
 ///   there decides
+/// - `keeps_thread`: 1 if that thread serves it as long as it lives
 /// - `process`: the process that serves it, where it has one of its own: only its times are asked
 ///   for
 ///
@@ -38,6 +40,9 @@ const RUNNING: &str = "running";
 const WAITED: &str = "waited";
 /// Reads of the call of a waiting thread at most.
 const MAX_SAMPLES: u32 = 3;
+/// The server is asked at least so often, also where threads tell all: a session may have ended,
+/// and threads do not tell what the server itself is at.
+const LONGEST_UNASKED: Duration = Duration::from_secs(1);
 
 /// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +72,21 @@ pub struct Sessions {
     /// Prefix of the names of the log's files.
     log_file: String,
     own_thread: Option<u32>,
-    /// Of the sessions of the last look.
-    threads: Vec<u32>,
+    /// Last answer of the server, and the threads and processes in it.
+    answer: Option<Answer>,
     serving: Vec<Serving>,
     times: ThreadTimes,
     missing: Vec<String>,
     counts: Option<String>,
     own_counts: OwnCounts,
     profiles: Profiles,
+}
+
+/// An answer of the server.
+struct Answer {
+    asked_at: Instant,
+    /// Of the sessions that are looked at.
+    rows: Vec<Row>,
 }
 
 /// A row of [`SESSIONS`].
@@ -86,6 +98,7 @@ struct Row {
     event: String,
     activity: Option<Activity>,
     thread: Option<u32>,
+    keeps_thread: bool,
     process: Option<u32>,
 }
 
@@ -115,15 +128,14 @@ impl Sessions {
         let server = server_pids.first().copied();
         let own_thread = own_thread.filter(|_| server.is_some());
         let log_file = find(SESSIONS)?.attributes.get("log-file").cloned().unwrap_or_default();
-        let (sql, threads) = (statement(&block.text).to_string(), Vec::new());
         Some(Sessions {
             session,
-            sql,
+            sql: statement(&block.text).to_string(),
             period_s,
             server,
             log_file,
             own_thread,
-            threads,
+            answer: None,
             serving: Vec::new(),
             times: ThreadTimes::new(server_pids),
             missing,
@@ -164,20 +176,57 @@ impl Sessions {
     }
 
     /// State of each session now, of `jobs` if they are given, and of each server process at work.
+    /// The server is only asked for what the threads of these sessions do not tell.
     ///
     /// # Errors
     /// The server's, as one line.
     pub fn look(&mut self, jobs: Option<&[u32]>) -> Result<Vec<SessionState>, String> {
+        let rows = self.answer.iter().flat_map(|answer| &answer.rows);
+        let threads = rows.filter_map(|row| row.thread);
         let before: HashMap<u32, String> =
-            self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
+            threads.filter_map(|thread| Some((thread, self.call(thread)?))).collect();
+        if let Some(states) = jobs.and_then(|jobs| self.by_threads(jobs, &before)) {
+            return Ok(states);
+        }
+        let asked_at = Instant::now();
         let rows = self.session.query_again(&self.sql).map_err(|error| error.to_string())?;
         let jobs: Option<HashSet<u32>> = jobs.map(|jobs| jobs.iter().copied().collect());
         let wanted =
             |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
-        self.threads = rows.iter().filter_map(|row| row.thread).collect();
         self.serving = rows.iter().filter_map(Row::serving).collect();
-        Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
+        let states = rows.iter().map(|row| self.seen(row.clone(), &before)).collect();
+        self.answer = Some(Answer { asked_at, rows });
+        Ok(states)
+    }
+
+    /// The states by what the threads of `jobs` do, if that tells all of them. The server was asked
+    /// lately, and what it said of itself still holds.
+    fn by_threads(
+        &self,
+        jobs: &[u32],
+        threads: &HashMap<u32, String>,
+    ) -> Option<Vec<SessionState>> {
+        let lately = |answer: &&Answer| answer.asked_at.elapsed() < LONGEST_UNASKED;
+        let rows = &self.answer.as_ref().filter(lately)?.rows;
+        let known: HashSet<u32> = rows.iter().filter_map(|row| row.id).collect();
+        let are_known = jobs.iter().all(|id| known.contains(id));
+        let states = rows.iter().map(|row| self.by_thread(row, threads));
+        if are_known { states.collect() } else { None }
+    }
+
+    /// The state of a session by what its thread does, if that tells it; of a process of the server
+    /// what the server said.
+    fn by_thread(&self, row: &Row, threads: &HashMap<u32, String>) -> Option<SessionState> {
+        if row.id.is_none() {
+            return Some(row.told());
+        }
+        let text = threads.get(&row.thread.filter(|_| row.keeps_thread)?)?;
+        let call = Call::read(text).filter(|call| call.tells_all())?;
+        let file = || self.file(text).unwrap_or_default();
+        // What it waited for when the server was asked is over.
+        let row = Row { activity: None, ..row.clone() };
+        Some(with_call(row, call, false, &file, &self.log_file))
     }
 
     /// Counts of the kernel so far for the sessions of the last sample; for only a part of them if
@@ -213,15 +262,7 @@ impl Sessions {
         let Some((call, text)) =
             at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text)))
         else {
-            return match row.idle {
-                true => SessionState::Idle,
-                false => event(
-                    row.class,
-                    row.event,
-                    row.activity.unwrap_or(Activity::Other),
-                    row.id.is_none(),
-                ),
-            };
+            return row.told();
         };
         // The same call with the same arguments: the thread stood in it while the server was asked.
         let stood = call == Call::Futex && at_begin.is_some() && now() == at_begin;
@@ -243,6 +284,15 @@ impl Row {
     fn serving(&self) -> Option<Serving> {
         self.id?;
         self.thread.map(Serving::Thread).or(self.process.map(Serving::Process))
+    }
+
+    /// The state as the server told it.
+    fn told(&self) -> SessionState {
+        if self.idle {
+            return SessionState::Idle;
+        }
+        let activity = self.activity.unwrap_or(Activity::Other);
+        event(self.class.clone(), self.event.clone(), activity, self.id.is_none())
     }
 }
 
@@ -271,6 +321,7 @@ fn read(rows: &Rows) -> impl Iterator<Item = Row> + '_ {
             event: text("event"),
             activity: rows.get(at, "activity").map(Activity::from_name),
             thread: number("thread"),
+            keeps_thread: number("keeps_thread") == Some(1),
             process: number("process"),
         }
     })
@@ -339,6 +390,12 @@ impl Call {
             _ => Call::Other,
         }
     }
+
+    /// True if the server need not be asked what a session works at, or waits for, whose thread
+    /// does this.
+    fn tells_all(self) -> bool {
+        !matches!(self, Call::Futex | Call::Unknown | Call::Other)
+    }
 }
 
 /// Decides by a thread's call in the kernel whether its session works or waits. The server is asked
@@ -389,6 +446,12 @@ fn with_call(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+    use parking_lot::Mutex;
+    use rustix::thread::gettid;
+
     use super::*;
     use crate::engine::EngineError;
     use dbdyno_core::sql::parse_blocks;
@@ -436,6 +499,91 @@ mod tests {
         assert_eq!(sessions.look(None).unwrap().len(), 4);
     }
 
+    /// Answers as [`Fixed`], and counts how often it is asked.
+    struct Counting(Rows, Arc<AtomicU32>);
+
+    impl Session for Counting {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            self.1.fetch_add(1, Relaxed);
+            Ok(self.0.clone())
+        }
+    }
+
+    /// States that are seen of the jobs, and whether some look in many did without the server,
+    /// where it tells of session 7, which this thread of ours serves, and of a writer of its own.
+    fn seen_of_thread(thread: u32, keeps_thread: bool, jobs: &[u32]) -> (Vec<SessionState>, bool) {
+        let columns = ["id", "idle", "class", "event", "activity", "thread", "keeps_thread"];
+        let of = |cells: [&str; 7]| {
+            cells.map(|cell| Some(cell.to_owned()).filter(|cell| !cell.is_empty())).to_vec()
+        };
+        let keeps = if keeps_thread { "1" } else { "0" };
+        let rows = vec![
+            of(["7", "0", "Stage", "sending", "", &thread.to_string(), keeps]),
+            of(["", "0", "writer", "writes", "data-write", "", keeps]),
+        ];
+        let rows = Rows { columns: columns.map(String::from).to_vec(), rows };
+        let asked = Arc::new(AtomicU32::new(0));
+        let session = Box::new(Counting(rows, Arc::clone(&asked)));
+        let blocks = parse_blocks("x.sql", "-- name: sessions\n-- period: 0.05\nselect 1").unwrap();
+        let blocks: Vec<_> = blocks.iter().collect();
+        let server = [std::process::id()];
+        let mut sessions = Sessions::open(session, &blocks, &server, SessionScope::Jobs).unwrap();
+        let mut look = || {
+            let before = asked.load(Relaxed);
+            let seen = sessions.look(Some(jobs)).unwrap();
+            (seen, asked.load(Relaxed) == before)
+        };
+        let _first = look();
+        let looks: Vec<_> = (0..100).map(|_| look()).collect();
+        let unasked = looks.iter().find(|(_, unasked)| *unasked);
+        let (seen, _) = unasked.unwrap_or(&looks[0]).clone();
+        (seen, unasked.is_some())
+    }
+
+    #[test]
+    fn the_server_is_not_asked_what_the_threads_of_all_jobs_tell() {
+        let (works, end) = (AtomicBool::new(true), Mutex::new(()));
+        let (tell, told) = std::sync::mpsc::channel();
+        let own_number = || gettid().as_raw_nonzero().get() as u32;
+        let held = end.lock();
+        let [keeps, another_may, unknown_job, waits] = std::thread::scope(|scope| {
+            let (works, end, own_number) = (&works, &end, &own_number);
+            let (tell, tell_too) = (tell.clone(), tell.clone());
+            scope.spawn(move || {
+                tell.send(own_number()).unwrap();
+                while works.load(Relaxed) {}
+            });
+            let working = told.recv().unwrap();
+            scope.spawn(move || {
+                tell_too.send(own_number()).unwrap();
+                drop(end.lock());
+            });
+            let waiting = told.recv().unwrap();
+            let stat = format!("/proc/self/task/{waiting}/stat");
+            while state(&fs::read_to_string(&stat).unwrap()) != Some('S') {
+                std::thread::yield_now();
+            }
+            let seen = [
+                seen_of_thread(working, true, &[7]),
+                seen_of_thread(working, false, &[7]),
+                seen_of_thread(working, true, &[7, 8]),
+                seen_of_thread(waiting, true, &[7]),
+            ];
+            works.store(false, Relaxed);
+            drop(held);
+            seen
+        });
+        let cpu = event("CPU", "CPU", Activity::Cpu, false);
+        let writer = event("writer", "writes", Activity::DataWrite, true);
+        assert_eq!(keeps, (vec![cpu, writer], true));
+        assert!(!another_may.1, "the thread may serve another one now");
+        assert!(!unknown_job.1, "nothing is known of 8");
+        assert!(!waits.1, "what it waits for only the server knows");
+    }
+
     #[test]
     fn an_engine_without_the_block_has_no_sessions() {
         assert!(open("-- name: version\nselect 1", &[]).is_none());
@@ -450,6 +598,7 @@ mod tests {
             event: "Commit".into(),
             activity,
             thread: Some(1),
+            keeps_thread: true,
             process: None,
         };
         let seen = |activity, idle, stood, number: libc::c_long, file: &'static str| {
