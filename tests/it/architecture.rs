@@ -55,13 +55,16 @@ fn all_rust_files() -> Vec<PathBuf> {
     source_folders().iter().flat_map(|folder| rust_files(folder)).collect()
 }
 
-/// The crate that is one module by itself, and its folder.
-const REPORT: &str = "crates/dbdyno-report";
+/// The crates that are one module by themselves: folder, name in Rust, module.
+const WHOLE: [(&str, &str, &str); 2] = [
+    ("crates/dbdyno-report", "dbdyno_report::", "report"),
+    ("crates/dbdyno-stats", "dbdyno_stats::", "stats"),
+];
 
 /// The module a source file belongs to: `crates/dbdyno-engines/src/engine/null.rs` -> `engine`.
 fn module_of(file: &Path) -> String {
-    if file.starts_with(REPORT) {
-        return "report".into();
+    if let Some((_, _, module)) = WHOLE.iter().find(|(folder, _, _)| file.starts_with(folder)) {
+        return (*module).into();
     }
     let mut inside = file.components().skip_while(|part| part.as_os_str() != "src").skip(1);
     let first = inside.next().unwrap().as_os_str().to_str().unwrap();
@@ -80,8 +83,10 @@ fn imports_of(source: &str) -> BTreeSet<String> {
     };
     let mut imports: BTreeSet<String> =
         CRATES.iter().flat_map(|name| source.split(name).skip(1)).flat_map(named).collect();
-    if source.contains("dbdyno_report::") {
-        imports.insert("report".into());
+    for (_, name, module) in WHOLE {
+        if source.contains(name) {
+            imports.insert(module.into());
+        }
     }
     imports
 }

@@ -152,8 +152,8 @@ fn messages() -> Vec<Text> {
     let english = table(Path::new("crates/dbdyno-report/src/texts/en.toml"));
     let kept = english["phrases"].as_table().unwrap();
     let mut found = Vec::new();
-    let crates =
-        ["core", "engines", "lab", "report"].map(|name| format!("crates/dbdyno-{name}/src"));
+    let crates = ["core", "engines", "lab", "report", "stats"]
+        .map(|name| format!("crates/dbdyno-{name}/src"));
     for folder in crates.iter().map(String::as_str).chain(["src"]) {
         for (file, text) in crate::docs::files_below(Path::new(folder)) {
             let is_test = file.display().to_string().contains("tests");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Second implementation of the vectors (crates/dbdyno-core/src/model/vectors.rs): prints check values that the tests hold
+"""Second implementation of the vectors (crates/dbdyno-stats/src/vectors.rs): prints check values that the tests hold
 the first one, and what databases store, against. vectors.py ROWS [SEED]"""
 import sys
 

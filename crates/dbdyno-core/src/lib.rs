@@ -14,4 +14,5 @@ pub mod error;
 pub mod model;
 pub mod plan;
 pub mod sql;
-pub mod stats;
+
+pub use dbdyno_stats as stats;

@@ -121,7 +121,7 @@ fn looks(ratios: &[Ratio], test: Test) -> Vec<GateResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::moderated::Variance;
+    use crate::moderated::Variance;
 
     fn ratio(log: f64) -> Ratio {
         let own = Variance { value: 1e-3, freedom: 30.0 };

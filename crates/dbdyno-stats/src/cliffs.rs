@@ -31,7 +31,9 @@ pub struct Cliff {
 /// Base and cliffs, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cliffs {
+    /// Cost of an access that every cache serves.
     pub base: f64,
+    /// Caches that were passed.
     pub cliffs: Vec<Cliff>,
     /// Root of the mean square of the relative errors.
     pub error: f64,
@@ -123,7 +125,7 @@ fn fit(points: &[(f64, f64)], sizes: &[f64]) -> Option<Cliffs> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::keys::KeyStream;
+    use crate::keys::KeyStream;
 
     /// Steps of a factor of the root of two from 1 to 512, with noise of a share.
     fn points(base: f64, cliffs: &[(f64, f64)], noise: f64) -> Vec<(f64, f64)> {

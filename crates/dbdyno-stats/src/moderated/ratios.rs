@@ -5,7 +5,7 @@ use super::squeeze::squeeze;
 use super::{
     Between, Location, MIN_POINTS, MIN_VARIANCE, PRIOR_COMMON, PRIOR_WINDOWS, Resource, Variance,
 };
-use crate::stats::summary::{mean, median};
+use crate::summary::{mean, median};
 
 /// From so many times what the prior allows on, the ratios' own spread widens the intervals.
 const WIDER: f64 = 1.5;

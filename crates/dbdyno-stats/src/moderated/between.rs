@@ -5,7 +5,7 @@ use super::squeeze::squeeze;
 use super::{
     Location, MIN_POINTS, MIN_RUNS, MIN_RUNS_OF_FEW_POINTS, MIN_VARIANCE, PRIOR_COMMON, Variance,
 };
-use crate::stats::summary::{mean, median};
+use crate::summary::{mean, median};
 
 /// A point counts at most so many times what it should in the search for what all have in common.
 const MOST: f64 = 5.0;
@@ -154,7 +154,7 @@ fn point_effect(stated: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::moderated::Resource;
+    use crate::moderated::Resource;
 
     fn at(value: f64, repetitions: usize) -> Option<Location> {
         Some(Location {

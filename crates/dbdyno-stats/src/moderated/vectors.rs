@@ -12,7 +12,7 @@ use super::{
 const TOLERANCE: f64 = 1e-6;
 
 fn vectors() -> Value {
-    let text = include_str!("../../../../../tests/fixtures/moderated-ratios.json");
+    let text = include_str!("../../../../tests/fixtures/moderated-ratios.json");
     serde_json::from_str(text).unwrap()
 }
 

@@ -2,7 +2,7 @@
 //! would take to find a smaller one.
 
 use super::{Ratio, Variance};
-use crate::stats::summary::t_beyond;
+use crate::summary::t_beyond;
 
 /// Chance of missing a loss of the detectable size.
 const MISSED: f64 = 0.2;

@@ -274,7 +274,7 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::keys::KeyStream;
+    use crate::keys::KeyStream;
 
     /// Rows of the small table at 1 GB.
     const ROWS: u64 = 31_250;
@@ -297,7 +297,7 @@ mod tests {
         let first: Vec<u64> = (0..8).map(|_| zipf.key(stream.step())).collect();
         assert_eq!(first, [1, 1, 443, 9998, 22342, 4, 172, 47]);
         // Of tests/vectors/skewed_keys.py.
-        let vectors = include_str!("../../../../tests/vectors/skewed_keys.csv");
+        let vectors = include_str!("../../../tests/vectors/skewed_keys.csv");
         let mut seen = 0;
         for line in vectors.lines().skip(1) {
             let fields: Vec<&str> = line.split(',').collect();

@@ -139,7 +139,7 @@ fn bisected(mut out: f64, mut inside: f64, is_out: impl Fn(f64) -> bool) -> f64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::keys::KeyStream;
+    use crate::keys::KeyStream;
 
     fn paired(values: &[f64]) -> Paired {
         let mut paired = Paired::default();

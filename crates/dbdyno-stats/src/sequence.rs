@@ -190,7 +190,7 @@ fn mixture_t(n: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::keys::KeyStream;
+    use crate::keys::KeyStream;
 
     /// Simulated tests of each kind.
     const TESTS: usize = 2_000;
@@ -203,7 +203,7 @@ mod tests {
 
     impl Noise {
         fn uniform(&mut self) -> f64 {
-            self.0.step() as f64 / crate::stats::keys::MODULUS as f64
+            self.0.step() as f64 / crate::keys::MODULUS as f64
         }
 
         fn next(&mut self) -> f64 {

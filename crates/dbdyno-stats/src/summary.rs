@@ -202,10 +202,10 @@ mod tests {
         // 2^7 B(1/2, 7 1/2) / pi = 128 * 429 / 2048.
         assert!((ln_stake(7, 0).exp() - 26.8125).abs() < 1e-9);
         let misses = |interval: fn(&[f64]) -> Option<(f64, f64)>, number: u32| {
-            let mut keys = crate::stats::keys::KeyStream::for_job(3, number);
+            let mut keys = crate::keys::KeyStream::for_job(3, number);
             let mut values: Vec<f64> = Vec::new();
             (0..60).any(|_| {
-                values.push(keys.step() as f64 / crate::stats::keys::MODULUS as f64);
+                values.push(keys.step() as f64 / crate::keys::MODULUS as f64);
                 interval(&values).is_some_and(|(low, high)| low > 0.5 || high < 0.5)
             })
         };

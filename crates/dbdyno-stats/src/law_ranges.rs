@@ -147,7 +147,7 @@ impl Ramp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::scaling::Law;
+    use crate::scaling::Law;
 
     fn points(law: Law, noise: &[f64]) -> Vec<(f64, f64)> {
         let jobs = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];

@@ -5,8 +5,8 @@
 use std::f64::consts::TAU;
 
 use super::{Between, Location, Ratios, locate, pair, step_up};
-use crate::stats::keys::{KeyStream, MODULUS};
-use crate::stats::summary::{mean, two_sided_p, variance};
+use crate::keys::{KeyStream, MODULUS};
+use crate::summary::{mean, two_sided_p, variance};
 
 const POINTS: usize = 36;
 const GROUPS: usize = 6;

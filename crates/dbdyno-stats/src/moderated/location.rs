@@ -2,7 +2,7 @@
 //! cannot move far (P. J. Huber, "Robust estimation of a location parameter", 1964).
 
 use super::{PRIOR_POINT, PRIOR_POINT_OF_DEVICE, Variance};
-use crate::stats::summary::{mean, median};
+use crate::summary::{mean, median};
 
 /// A repetition counts as at most so many scales off.
 const FAR: f64 = 2.0;

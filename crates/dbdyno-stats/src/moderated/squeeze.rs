@@ -5,7 +5,7 @@
 use statrs::function::gamma::digamma;
 
 use super::{MAX_FREEDOM, MIN_POINTS, Variance};
-use crate::stats::summary::{mean, median};
+use crate::summary::{mean, median};
 
 /// Least variance as a share of the median: two equal repetitions of a coarse clock are no proof
 /// that a point has no noise.
