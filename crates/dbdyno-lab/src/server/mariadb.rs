@@ -112,6 +112,8 @@ impl ServerKind for MariaDbServer {
         if let Some(base) = base_of(&binaries.dir) {
             command.arg(format!("--basedir={}", base.display()));
         }
+        // The server makes a log of the size that it is told when it starts: this one is short.
+        command.arg("--innodb-log-file-size=4M");
         // Accounts of its own making are of no use to anyone but the system's user of that name, by
         // the socket.
         command.args([
