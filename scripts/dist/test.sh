@@ -150,7 +150,7 @@ test_package() {
     for crate in "$work"/package/package/*.crate; do tar -C "$test_dir/packed" -xzf "$crate"; done
     {
         printf '[patch.crates-io]\n'
-        for name in core engines lab report; do
+        for name in core engines lab report stats; do
             printf 'dbdyno-%s = { path = "%s" }\n' "$name" "$test_dir/packed/dbdyno-$name-$version"
         done
     } >>"$test_dir/packed/dbdyno-$version/Cargo.toml"
