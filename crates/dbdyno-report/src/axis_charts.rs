@@ -1,10 +1,8 @@
 //! Ramps over something else than jobs, in the form of ramps over jobs: processes that work on one
 //! op, nodes of a cluster, sizes of the data.
 
-use super::document::{Axis, Chart, Scale, Series};
-use super::ramp_charts::{
-    MAX_CURVES, Place, Ramp, measured_service, measured_throughput, scale_of,
-};
+use super::document::{Axis, Chart, Scale};
+use super::ramp_charts::{MAX_CURVES, Place, Ramp, measured_throughput, service_time_chart};
 use super::ramps::{Identity, identities, system};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::ramp::{self, Figure};
@@ -225,23 +223,18 @@ impl Curves<'_> {
 
     fn service_time(&self, language: Language) -> Option<Chart> {
         let Curves { over, workload, ref said, ramps } = *self;
-        let (unit, factor) = scale_of(ramps);
-        let series = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
-        let series: Vec<Series> = series.filter(|series| series.points.len() > 1).collect();
-        (!series.is_empty()).then(|| Chart {
-            name: format!("{workload} {} service time", over.name.to_lowercase()),
-            language,
-            title: language.say("{subject}: service time", &[("subject", said)]),
-            x: self.x(language),
-            y: Axis {
-                name: language.phrase("Service time, mean"),
-                unit: Some(unit.into()),
-                scale: Scale::Linear,
+        // A single point is no curve.
+        service_time_chart(
+            ramps,
+            2,
+            Chart {
+                name: format!("{workload} {} service time", over.name.to_lowercase()),
+                language,
+                title: language.say("{subject}: service time", &[("subject", said)]),
+                x: self.x(language),
+                ..Chart::default()
             },
-            series,
-            caption: String::new(),
-            ..Chart::default()
-        })
+        )
     }
 }
 

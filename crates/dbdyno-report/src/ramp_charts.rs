@@ -323,34 +323,40 @@ fn peak(language: Language, fit: &Fit) -> String {
 /// only.
 fn service_time(input: &Input, subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
     let language = input.language;
+    service_time_chart(
+        ramps,
+        1,
+        Chart {
+            name: format!("{subject} service time"),
+            language,
+            title: language.say("{subject}: service time", &[("subject", subject)]),
+            x: jobs_axis(language),
+            ..Chart::default()
+        },
+    )
+}
+
+/// A chart of the mean service times of the ramps that have at least `points` of them, with the
+/// name, title and x axis of `head`; none where no ramp has.
+pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart) -> Option<Chart> {
+    let language = head.language;
     let (unit, factor) = scale_of(ramps);
     let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
-    let series: Vec<Series> = measured.filter(|series| !series.points.is_empty()).collect();
-    (!series.is_empty()).then(|| Chart {
-        name: format!("{subject} service time"),
-        language,
-        title: language.say("{subject}: service time", &[("subject", subject)]),
-        x: jobs_axis(language),
-        y: Axis {
-            name: language.phrase("Service time, mean"),
-            unit: Some(unit.into()),
-            scale: Scale::Linear,
-        },
-        series,
-        caption: String::new(),
-        ..Chart::default()
-    })
+    let series: Vec<Series> = measured.filter(|series| series.points.len() >= points).collect();
+    let name = language.phrase("Service time, mean");
+    let y = Axis { name, unit: Some(unit.into()), scale: Scale::Linear };
+    (!series.is_empty()).then(|| Chart { y, series, ..head })
 }
 
 /// The unit in which service times are drawn, and what ms are multiplied by.
-pub(super) fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
+fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
     let places = ramps.iter().flat_map(|ramp| &ramp.places);
     let times = places.filter_map(|place| service_ms(place.figure.test));
     if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
 }
 
 /// The curve of the service times, whose points are labelled with their figures.
-pub(super) fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
+fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
     let point = |Place { x, figure }: &Place<'_>| {
         let throughput = format!("{} {}", language.number(figure.value, DIGITS), figure.unit);
         Some(Point {
