@@ -122,7 +122,7 @@ pub fn test(
     ended(&TestContext { sessions, ..context(lab, &facts) }, selection, jobs, probes)
 }
 
-/// What tests on the lab's database run in, with these facts of its data.
+/// Context of tests on the lab's database, with these facts of its data.
 fn context<'a>(lab: &'a Lab, facts: &'a Facts) -> TestContext<'a> {
     TestContext {
         workers: None,

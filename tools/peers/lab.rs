@@ -48,7 +48,7 @@ pub fn directory(parent: Option<&Path>) -> Result<Directory> {
     Ok(Directory(path))
 }
 
-/// What a lab's database is run with.
+/// Setup of a lab's database.
 struct Equipment {
     /// None of an embedded one.
     server: Option<PrivateServer>,

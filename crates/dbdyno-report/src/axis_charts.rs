@@ -205,7 +205,7 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
 struct Curves<'a> {
     over: &'a Over,
     workload: &'a str,
-    /// What they are of, as titles say it.
+    /// Their subject, as titles say it.
     said: String,
     ramps: &'a [Ramp<'a>],
 }

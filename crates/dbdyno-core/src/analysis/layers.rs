@@ -161,7 +161,7 @@ pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
 struct Layer {
     id: &'static str,
     over: Transport,
-    /// What of it the difference of the ways is.
+    /// The part of it that the ways differ by.
     name: &'static str,
 }
 

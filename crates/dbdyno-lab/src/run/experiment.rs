@@ -23,8 +23,8 @@ use dbdyno_engines::engine::Access;
 pub(super) struct Experiment<'a> {
     /// Platforms or plans that are varied, and who is told of each; each arm gets a run.
     pub arms: Vec<RunContext<'a>>,
-    /// What is measured of the arms, in which order and until when; takes down what it finds beside
-    /// the tests.
+    /// The rule of what is measured of the arms, in which order and until when; takes down what it
+    /// finds beside the tests.
     pub design: &'a mut dyn Design,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct ExperimentEnded {
     pub last_words: Option<String>,
 }
 
-/// What is measured without a change of the servers.
+/// A part of an experiment in which the servers do not change.
 pub(super) struct Stage {
     /// The tests, as far as they are known before; where they belong.
     pub server_start: ServerStart,
@@ -91,7 +91,7 @@ pub(super) struct Stage {
     pub told: Told,
 }
 
-/// What a stage does to the servers before it, as far as they are ours.
+/// The change of the servers before a stage, as far as they are ours.
 pub(super) enum Servers {
     /// They run on.
     RunOn,
@@ -101,7 +101,7 @@ pub(super) enum Servers {
     In(Setup),
 }
 
-/// What is told of a stage.
+/// The part of a stage that is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     All,
@@ -117,7 +117,7 @@ pub(super) trait Blocks {
         None
     }
 
-    /// What is measured next; none if there is nothing more to measure.
+    /// The next stage; none if there is nothing more to measure.
     ///
     /// # Errors
     /// If what was found cannot be stored, or does not count.

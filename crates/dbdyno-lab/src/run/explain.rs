@@ -65,7 +65,7 @@ pub(super) struct Explanation<'a> {
     /// Those that are not explained yet.
     tests: VecDeque<UnexplainedTest>,
     attempt: Option<Attempt>,
-    /// What ended an experiment early first.
+    /// The first error that ended an experiment early.
     broken: Option<Error>,
 }
 
@@ -352,7 +352,7 @@ impl Attempt {
         Ok(())
     }
 
-    /// What was seen, and what is missing.
+    /// The result by what was seen, with what is missing.
     fn explained(self, missing: Option<Sentence>) -> ExperimentResult {
         self.trying.explained(self.seen, &RULE, missing)
     }

@@ -145,7 +145,7 @@ struct Checks {
     /// Said of a drive that cannot be had.
     lacking: Option<Finding>,
     found: Option<SelfTest>,
-    /// What was removed at the end.
+    /// The finding on what was removed at the end.
     cleared: Option<Finding>,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Log<'a> {
     pub home: &'a ServerDir,
     /// Its files and directories, by their names in the data directory.
     pub files: &'a [&'a str],
-    /// Who owns it.
+    /// Owner of the directory.
     pub account: Option<&'a Account>,
 }
 

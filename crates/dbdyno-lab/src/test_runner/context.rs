@@ -1,4 +1,4 @@
-//! What a test runs in.
+//! Context of a test.
 
 use std::time::Duration;
 

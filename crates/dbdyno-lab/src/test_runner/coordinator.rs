@@ -62,7 +62,7 @@ pub struct Ended {
     pub opened: bool,
 }
 
-/// Who watches a test: what reads the counters, and who is told of the progress.
+/// The watchers of a test: what reads the counters, and who is told of the progress.
 pub struct Watchers<'w, 'p> {
     /// Reads the counters.
     pub probes: &'w mut ReadProbes<'p>,

@@ -132,7 +132,7 @@ struct Held {
     facts: Facts,
 }
 
-/// What is arranged for the jobs of a test before they start.
+/// Arrangements for the jobs of a test, made before they start.
 struct Arrangement {
     /// The node of each.
     deal: JobPlacement,

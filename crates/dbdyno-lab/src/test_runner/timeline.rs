@@ -22,7 +22,7 @@ pub struct Timeline {
     pub end_s: f64,
 }
 
-/// What a job did from one moment to another.
+/// A job's work from one moment to another.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stretch {
     /// Part of the workload that it runs.
