@@ -345,7 +345,7 @@ pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart)
     let series: Vec<Series> = measured.filter(|series| series.points.len() >= points).collect();
     let name = language.phrase("Service time, mean");
     let y = Axis { name, unit: Some(unit.into()), scale: Scale::Linear };
-    (!series.is_empty()).then(|| Chart { y, series, ..head })
+    (!series.is_empty()).then_some(Chart { y, series, ..head })
 }
 
 /// The unit in which service times are drawn, and what ms are multiplied by.
