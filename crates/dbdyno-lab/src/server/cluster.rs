@@ -143,13 +143,6 @@ pub(super) fn node_name(at: usize) -> String {
     format!("n{}", at + 1)
 }
 
-/// Command that copies the files of the first node, as the user who owns both.
-pub(super) fn copying(first: &Place, place: &Place) -> Command {
-    let mut command = Command::new("cp");
-    command.arg("-a").arg(first.data.join(".")).arg(&place.data);
-    command
-}
-
 /// Paths of Galera's library in distributions.
 const GALERA: [&str; 4] = [
     "/usr/lib/galera/libgalera_smm.so",

@@ -37,7 +37,7 @@ pub(super) fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Resul
     first.create_first(&plan, options, account.as_ref())?;
     for (at, server) in (1..).zip(&nodes) {
         let node = Node { plan: &plan, at, place: &server.place, first: &first.place };
-        server.create_copy(&node, options, account.as_ref())?;
+        server.create_copy(&node, options)?;
     }
     first.spawn(account.as_ref())?;
     for mut server in nodes {
@@ -86,14 +86,9 @@ impl PrivateServer {
     }
 
     /// Creates this server as another node of a cluster whose first node does not run.
-    pub(super) fn create_copy(
-        &self,
-        node: &Node<'_>,
-        options: &StartOptions,
-        account: Option<&Account>,
-    ) -> Result<()> {
+    pub(super) fn create_copy(&self, node: &Node<'_>, options: &StartOptions) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::run_to_end(cluster::copying(node.first, node.place), &self.place.home, account)?;
+        process::copy_files(&node.first.data, &node.place.data, node.place)?;
         self.configure_node(node, options)
     }
 

@@ -13,7 +13,7 @@ use rustix::process::{Gid, Signal, Uid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::faults::{send_signal, wake};
-use super::unusable;
+use super::{Place, unusable};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::host::{Account, is_root};
 
@@ -110,6 +110,14 @@ pub(super) fn run_to_end(
     }
     let program = command.get_program().to_string_lossy().into_owned();
     Err(Error::target(program, format!("failed: {}", last_log_lines(home))))
+}
+
+/// Copies the files of a database as the user who owns the server of `place`. Space that a log has
+/// reserved is reserved in the copy: a server on a full disk needs it.
+pub(super) fn copy_files(from: &Path, to: &Path, place: &Place) -> Result<()> {
+    let mut command = Command::new("cp");
+    command.arg("-a").arg(from.join(".")).arg(to);
+    run_to_end(command, &place.home, place.account.as_ref())
 }
 
 /// Output to the log, a clean environment, the right user, and a process group of its own, so that

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::Binaries;
-use super::process::run_to_end;
+use super::process::{copy_files, run_to_end};
 use super::server_dir::{give, own_dir};
 use super::{Place, unusable};
 use dbdyno_core::error::Result;
@@ -44,7 +44,7 @@ impl Template {
     pub(super) fn create(&self, create: Command, place: &Place) -> Result<()> {
         let path = self.path();
         if path.is_dir() {
-            return copy(&path, &place.data, place);
+            return copy_files(&path, &place.data, place);
         }
         run_to_end(create, &place.home, place.account.as_ref())?;
         self.keep(place)
@@ -56,7 +56,7 @@ impl Template {
         let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(&self.dir);
         let unfinished = unfinished.map_err(|error| unusable(&self.dir, &error))?;
         place.account.as_ref().map_or(Ok(()), |account| give(unfinished.path(), account))?;
-        copy(&place.data, unfinished.path(), place)?;
+        copy_files(&place.data, unfinished.path(), place)?;
         // What was renamed is not there any more to be removed.
         if fs::rename(unfinished.path(), self.path()).is_ok() {
             let _ = unfinished.keep();
@@ -67,12 +67,4 @@ impl Template {
     fn path(&self) -> PathBuf {
         self.dir.join(&self.name)
     }
-}
-
-/// Copies what is in a directory, as the user who owns it. Space that a log has reserved is reserved
-/// in the copy: a server on a full disk needs it.
-fn copy(from: &Path, to: &Path, place: &Place) -> Result<()> {
-    let mut command = Command::new("cp");
-    command.arg("-a").arg(from.join(".")).arg(to);
-    run_to_end(command, &place.home, place.account.as_ref())
 }
