@@ -509,6 +509,9 @@ fn a_sweep_of_too_few_blocks_draws_medians_that_are_conditional_and_have_no_inte
     }
 }
 
+/// Sweeps that are tried at most after one of which others have spoiled a step.
+const MORE_SWEEPS: usize = 3;
+
 #[test]
 fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
     for kind in &PRIVATE {
@@ -528,7 +531,10 @@ fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
                 && mb(steps.first()) < 6.0
                 && (120.0..200.0).contains(&mb(steps.last()))
         };
-        if !all_curves(&document, leaves_the_cache) || !all_curves(&document, covers) {
+        for _ in 0..MORE_SWEEPS {
+            if all_curves(&document, leaves_the_cache) && all_curves(&document, covers) {
+                break;
+            }
             // On a busy machine the cache may not be filled so soon, and a step may be invalid.
             document = sweep("3s");
         }
