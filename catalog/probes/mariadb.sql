@@ -107,6 +107,7 @@ where variable_name in (
   'WSREP_LOCAL_BF_ABORTS', 'WSREP_LOCAL_CERT_FAILURES', 'WSREP_REPLICATED_BYTES')
 
 -- name: counters.durability
+-- while-jobs-run: no
 -- A gauge: 1 if a commit waits until the log is on durable storage. With a binary log InnoDB syncs when a transaction is
 -- prepared and leaves the commit itself to the binary log, from which it is recovered: that must be synced at every commit
 -- too. With innodb_flush_log_at_trx_commit = 3 InnoDB syncs at the commit as well. Of MyRocks the setting counts where we have
@@ -120,10 +121,12 @@ select (@@global.innodb_flush_log_at_trx_commit = 3
                                   where table_schema = 'dbdyno' and engine = 'ROCKSDB')) as durable
 
 -- name: counters.instruments
+-- while-jobs-run: no
 -- a gauge: 1 if the server instruments every statement, also each within a routine
 select @@global.performance_schema as instruments
 
 -- name: counters.debt
+-- while-jobs-run: no
 -- Gauges of what is put off: changed pages that are not written, log since the last checkpoint, and transactions whose old
 -- versions of rows are not purged. Of MyRocks what is in memory only, and what is to be merged: level 0, and of other levels what is
 -- over their target size (the score tells how many times that a level is); it shows no estimate of its own.
@@ -148,10 +151,14 @@ begin not atomic
 end
 
 -- name: pay.hurry
--- With these at 0 the page cleaner writes all changed pages, as fast as it may. MyRocks flushes and merges level 0 at once;
--- what a flush under way adds to that meanwhile, by the second one.
+-- A checkpoint on request writes all changed pages at the speed of the device; 11.4.5 has it in debug builds only. What is left
+-- or changes meanwhile is written by the page cleaner: with the last two at 0 that is all, once a second at most
+-- innodb_io_capacity. MyRocks flushes and merges level 0 at once; what a flush under way adds to that meanwhile, by the second one.
 select 'set global rocksdb_force_flush_memtable_and_lzero_now = 1' as hurry, 'do 0' as calm
 from information_schema.engines, seq_1_to_2 where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
+union all
+select 'set global innodb_log_checkpoint_now = 1', 'do 0'
+from information_schema.system_variables where variable_name = 'INNODB_LOG_CHECKPOINT_NOW'
 union all
 select 'set global innodb_max_dirty_pages_pct_lwm = 0',
   concat('set global innodb_max_dirty_pages_pct_lwm = ', @@global.innodb_max_dirty_pages_pct_lwm)

@@ -61,6 +61,7 @@ where variable_name in ('Innodb_os_log_written', 'Innodb_os_log_fsyncs', 'Innodb
 select max(variable_value) as sessions_opened from performance_schema.global_status where variable_name = 'Connections'
 
 -- name: counters.durability
+-- while-jobs-run: no
 -- A gauge: 1 if a commit waits until the log is on durable storage, a binary log, if there is one, too. The redo log can be
 -- switched off as a whole (8.0.21).
 select @@global.innodb_flush_log_at_trx_commit = 1 and (@@global.log_bin = 0 or @@global.sync_binlog = 1)
@@ -69,10 +70,12 @@ select @@global.innodb_flush_log_at_trx_commit = 1 and (@@global.log_bin = 0 or 
                    where variable_name = 'Innodb_redo_log_enabled' and variable_value = 'OFF') as durable
 
 -- name: counters.instruments
+-- while-jobs-run: no
 -- a gauge: 1 if the server instruments every statement, also each within a routine
 select @@global.performance_schema as instruments
 
 -- name: counters.debt
+-- while-jobs-run: no
 -- Gauges of what is put off: changed pages that are not written, log since the last checkpoint (8.0.30), and transactions whose
 -- old versions of rows are not purged.
 select

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
+use dbdyno::probe::{ProbeSet, SqlProbe};
 use dbdyno::server::{self, PrivateServer, StartOptions};
+use dbdyno::sql::Block;
 use serde_json::Value;
 
 use crate::leftovers::Directory;
@@ -136,6 +138,42 @@ fn every_settings_block_runs_on_every_version() {
         drop(session);
         server.stop_and_remove().unwrap();
     }
+}
+
+/// Readings in a row, far more than a server notes down of a session in a second of its own accord.
+const READINGS: u32 = 30;
+
+#[test]
+fn a_settled_reading_holds_what_the_session_of_the_probes_did_before() {
+    for server_bin in versions() {
+        let (server, _dir) = start(server_bin.as_deref());
+        let catalog = Catalog::embedded().unwrap();
+        let version: Vec<u32> =
+            server.version().split('.').map(|part| part.parse().unwrap()).collect();
+        let blocks = catalog.probes("postgres", &version);
+        // Before 15 a collector counts, to which a session reports twice a second at most.
+        if version[0] >= 15 {
+            let session = session(&server.url());
+            assert_settled_readings_hold_all(session, &blocks, server.version());
+        }
+        server.stop_and_remove().unwrap();
+    }
+}
+
+fn assert_settled_readings_hold_all(session: Box<dyn Session>, blocks: &[&Block], version: &str) {
+    let statements =
+        blocks.iter().filter(|block| block.name.starts_with("counters.")).count() as f64;
+    let mut probes = ProbeSet::own_process();
+    probes.push(Box::new(SqlProbe::new(session, blocks)));
+    let mut commits_after = |readings: u32| {
+        (0..readings).for_each(|_| drop(probes.read()));
+        probes.settle();
+        probes.read().counters.get("commits").unwrap()
+    };
+    let before = commits_after(0);
+    let counted = commits_after(READINGS) - before;
+    let done = statements * f64::from(READINGS);
+    assert!(counted >= done, "{version}: {counted} of {done} statements are counted");
 }
 
 /// One workload of each group, at two jobs in a window that is long enough for the cross-checks.

@@ -19,7 +19,7 @@ use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe, scheduled_s};
 use dbdyno::run::sampler::Sampler;
 use dbdyno::run::{Fresh, Keep, Request};
 use dbdyno::sql::statement;
-use dbdyno::test_runner::SessionSource;
+use dbdyno::test_runner::{Reading, SessionSource};
 
 use crate::drive;
 use crate::failed;
@@ -92,9 +92,12 @@ fn counted(
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<(Done, Option<f64>)> {
     let own_s = Cell::new(0.0);
-    let mut read = |_| {
+    let mut read = |reading| {
         let began_s = thread_cpu_s();
-        let reading = probes.set.read();
+        let reading = match reading {
+            Reading::AtOnce => probes.set.read_beside_jobs(),
+            Reading::Settled | Reading::PaidBack => probes.set.read(),
+        };
         own_s.set(own_s.get() + thread_cpu_s() - began_s);
         (reading.counters, reading.cost_ms)
     };

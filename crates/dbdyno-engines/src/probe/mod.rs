@@ -46,6 +46,14 @@ pub trait Probe: Send {
     /// # Errors
     /// One line about what could not be read; the other probes go on.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String>;
+    /// The same while jobs run, whom every reading takes time from: without the counters that are
+    /// of use only before and after them.
+    ///
+    /// # Errors
+    /// As of [`Probe::read`].
+    fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
+        self.read(counters)
+    }
     /// Waits until a reading has all that was done before; for a source that tells late.
     fn settle(&mut self) {}
 }
@@ -128,10 +136,22 @@ impl ProbeSet {
 
     /// Reads all probes.
     pub fn read(&mut self) -> Reading {
+        self.read_each(|probe, counters| probe.read(counters))
+    }
+
+    /// Reads all probes while jobs run; see [`Probe::read_beside_jobs`].
+    pub fn read_beside_jobs(&mut self) -> Reading {
+        self.read_each(|probe, counters| probe.read_beside_jobs(counters))
+    }
+
+    fn read_each(
+        &mut self,
+        read: fn(&mut dyn Probe, &mut Counters) -> Result<(), String>,
+    ) -> Reading {
         let start = Instant::now();
         let mut reading = Reading::default();
         for probe in &mut self.probes {
-            if let Err(what) = probe.read(&mut reading.counters) {
+            if let Err(what) = read(probe.as_mut(), &mut reading.counters) {
                 reading.failed.push((probe.name(), what));
             }
         }

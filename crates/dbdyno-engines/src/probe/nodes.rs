@@ -23,6 +23,29 @@ impl NodesProbe {
     pub fn new(nodes: Vec<(String, SqlProbe)>) -> Self {
         NodesProbe { nodes }
     }
+
+    /// Reads the counters of every node as `read` does.
+    fn read_nodes(
+        &mut self,
+        read: fn(&mut SqlProbe, &mut Counters) -> Result<(), String>,
+        counters: &mut Counters,
+    ) -> Result<(), String> {
+        let (mut told, mut outcome) = (Vec::new(), Ok(()));
+        self.nodes.retain_mut(|(name, probe)| {
+            let mut own = Counters::default();
+            outcome = outcome
+                .clone()
+                .and(read(probe, &mut own).map_err(|why| format!("node {name}: {why}")));
+            let answers = !own.0.is_empty();
+            if answers {
+                told.push((name.clone(), own));
+            }
+            answers
+        });
+        counters.extend(together(&told.iter().map(|(_, own)| own).collect::<Vec<_>>()));
+        told.iter().for_each(|(name, own)| counters.set_node(name, own));
+        outcome
+    }
 }
 
 impl Probe for NodesProbe {
@@ -30,21 +53,10 @@ impl Probe for NodesProbe {
         "sql"
     }
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        let (mut read, mut outcome) = (Vec::new(), Ok(()));
-        self.nodes.retain_mut(|(name, probe)| {
-            let mut own = Counters::default();
-            outcome = outcome
-                .clone()
-                .and(probe.read(&mut own).map_err(|why| format!("node {name}: {why}")));
-            let answers = !own.0.is_empty();
-            if answers {
-                read.push((name.clone(), own));
-            }
-            answers
-        });
-        counters.extend(together(&read.iter().map(|(_, own)| own).collect::<Vec<_>>()));
-        read.iter().for_each(|(name, own)| counters.set_node(name, own));
-        outcome
+        self.read_nodes(SqlProbe::read, counters)
+    }
+    fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
+        self.read_nodes(SqlProbe::read_beside_jobs, counters)
     }
     fn settle(&mut self) {
         self.nodes.iter_mut().for_each(|(_, probe)| probe.settle());

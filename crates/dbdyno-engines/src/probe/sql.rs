@@ -13,10 +13,16 @@ use super::Probe;
 struct Query {
     name: String,
     sql: String,
+    is_for_rest: bool,
 }
 
-/// Block of a query of one row: `now_s`, the server's time, and `counted_s`, the time up to which
-/// its counters go (seconds of one clock). Only for servers whose counters lag behind.
+/// Attribute of a block of counters: with the value `no` it is read only before the jobs run and
+/// after they ended.
+const WHILE_JOBS_RUN: &str = "while-jobs-run";
+
+/// Block of a query after which the counters hold all that was done before. If it gives `now_s`,
+/// the server's time, and `counted_s`, the time up to which its counters go (seconds of one clock),
+/// it is asked again until they do. Only for servers whose counters lag behind.
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
 const MAX_LAG: Duration = Duration::from_secs(5);
@@ -71,6 +77,7 @@ impl SqlProbe {
         let queries = blocks.iter().map(|block| Query {
             name: block.name.clone(),
             sql: statement(&block.text).to_string(),
+            is_for_rest: block.attributes.get(WHILE_JOBS_RUN).is_some_and(|said| said == "no"),
         });
         let (counters, others): (Vec<_>, Vec<_>) = queries
             .filter(|query| !query.sql.is_empty())
@@ -81,16 +88,12 @@ impl SqlProbe {
         let (settled, own) = (other(SETTLED), other(OWN_COUNTS));
         SqlProbe { session, queries: counters, settled, own, own_counts: OwnCounts::default() }
     }
-}
 
-impl Probe for SqlProbe {
-    fn name(&self) -> &'static str {
-        "sql"
-    }
-    /// A block that fails does not stop the others; the first error is told.
-    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+    /// Reads the blocks, without those that are only for the time in which no job runs if
+    /// `beside_jobs`. A block that fails does not stop the others; the first error is told.
+    fn read_blocks(&mut self, beside_jobs: bool, counters: &mut Counters) -> Result<(), String> {
         let mut result = Ok(());
-        for query in &self.queries {
+        for query in self.queries.iter().filter(|query| !(beside_jobs && query.is_for_rest)) {
             match self.session.query_again(&query.sql) {
                 Ok(rows) => take(&rows, counters),
                 Err(error) => result = result.and(Err(format!("{}: {error}", query.name))),
@@ -102,6 +105,18 @@ impl Probe for SqlProbe {
             counters.subtract(&self.own_counts.all(own));
         }
         result
+    }
+}
+
+impl Probe for SqlProbe {
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        self.read_blocks(false, counters)
+    }
+    fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
+        self.read_blocks(true, counters)
     }
     fn settle(&mut self) {
         let Some(sql) = &self.settled else { return };
@@ -262,5 +277,31 @@ mod tests {
         let mut probe = SqlProbe::new(Box::new(Lagging(answers.into_iter())), &blocks);
         probe.settle(); // up to the third answer
         probe.settle(); // up to the fourth; a fifth would fail
+    }
+
+    /// Gives each block's text as the name of its only counter.
+    struct Echo;
+
+    impl Session for Echo {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, sql: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            Ok(Rows { columns: vec![sql.to_string()], rows: vec![vec![Some("1".into())]] })
+        }
+    }
+
+    #[test]
+    fn while_jobs_run_nothing_is_read_that_is_only_for_before_and_after() {
+        let text = "-- name: counters.one\ncommits\n\n-- name: counters.two\n\
+                    -- while-jobs-run: no\ndebt";
+        let blocks = parse_blocks("probes.sql", text).unwrap();
+        let mut probe = SqlProbe::new(Box::new(Echo), &blocks.iter().collect::<Vec<_>>());
+        let (mut at_rest, mut beside_jobs) = (Counters::default(), Counters::default());
+        probe.read(&mut at_rest).unwrap();
+        probe.read_beside_jobs(&mut beside_jobs).unwrap();
+        let names = |counters: &Counters| counters.0.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&at_rest), ["commits", "debt"]);
+        assert_eq!(names(&beside_jobs), ["commits"]);
     }
 }

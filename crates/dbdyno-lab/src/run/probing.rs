@@ -95,7 +95,8 @@ impl<'a> Probing<'a> {
             self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
         }
         // what cannot be read is told before the first test, not in it
-        self.read(Reading::AtOnce, None);
+        let read = self.probes.read();
+        self.failures.report_all(&read);
         Ok(())
     }
 
@@ -140,10 +141,11 @@ impl<'a> Probing<'a> {
         if reading != Reading::AtOnce {
             self.probes.settle();
         }
-        let mut read = self.probes.read();
-        read.failed
-            .iter()
-            .for_each(|(probe, why)| self.failures.report(&format!("{probe}: {why}")));
+        let mut read = match reading {
+            Reading::AtOnce => self.probes.read_beside_jobs(),
+            Reading::Settled | Reading::PaidBack => self.probes.read(),
+        };
+        self.failures.report_all(&read);
         pay_back_s.into_iter().for_each(|pay_back_s| read.counters.set("pay_back_s", pay_back_s));
         if reading == Reading::Settled {
             self.settled.swap(0, 1);
@@ -321,6 +323,11 @@ struct Failures<'a> {
 }
 
 impl Failures<'_> {
+    fn report_all(&mut self, reading: &probe::Reading) {
+        let failed = reading.failed.iter();
+        failed.for_each(|(probe, why)| self.report(&format!("{probe}: {why}")));
+    }
+
     fn report(&mut self, failure: &str) {
         if self.reported.insert(failure.to_string()) {
             (self.events)(Event::Note(&format!("probe {failure}; what it reports stays unknown")));
