@@ -150,15 +150,17 @@ begin not atomic
     'ROCKSDB_MEMTABLE_UNFLUSHED');
 end
 
+-- name: pay.again
+-- A checkpoint on request writes all changed pages at the speed of the device, also those that the purge changes meanwhile; 11.4.5
+-- has it in debug builds only.
+select 'set global innodb_log_checkpoint_now = 1' as statement
+from information_schema.system_variables where variable_name = 'INNODB_LOG_CHECKPOINT_NOW'
+
 -- name: pay.hurry
--- A checkpoint on request writes all changed pages at the speed of the device; 11.4.5 has it in debug builds only. What is left
--- or changes meanwhile is written by the page cleaner: with the last two at 0 that is all, once a second at most
--- innodb_io_capacity. MyRocks flushes and merges level 0 at once; what a flush under way adds to that meanwhile, by the second one.
+-- With these at 0 the page cleaner writes all changed pages, once a second at most innodb_io_capacity. MyRocks flushes and merges
+-- level 0 at once; what a flush under way adds to that meanwhile, by the second one.
 select 'set global rocksdb_force_flush_memtable_and_lzero_now = 1' as hurry, 'do 0' as calm
 from information_schema.engines, seq_1_to_2 where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
-union all
-select 'set global innodb_log_checkpoint_now = 1', 'do 0'
-from information_schema.system_variables where variable_name = 'INNODB_LOG_CHECKPOINT_NOW'
 union all
 select 'set global innodb_max_dirty_pages_pct_lwm = 0',
   concat('set global innodb_max_dirty_pages_pct_lwm = ', @@global.innodb_max_dirty_pages_pct_lwm)

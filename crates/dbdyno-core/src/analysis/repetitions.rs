@@ -4,12 +4,16 @@
 use super::ramp::{by_jobs, same};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 
-/// Largest / smallest value of repetitions that still support one another.
+/// Largest / smallest value of up to five repetitions that still support one another.
 const WIDEST: f64 = 1.5;
+/// Expected range of n = 5, 6, ... normal values in standard deviations: the constant d2 of control
+/// charts (D. C. Montgomery, Introduction to Statistical Quality Control, appendix VI).
+const RANGES: [f64; 6] = [2.326, 2.534, 2.704, 2.847, 2.970, 3.078];
 
 /// The new verdicts of tests whose repetitions disagree, each with the number of its test:
 /// conditional, with the reason `repetitions`, where the largest KPM is more than 1.5 times the
-/// smallest. Of the repetitions of a ramp at a number of jobs those of the best verdict are
+/// smallest. The more repetitions there are, the further apart lie the two: from six on that is
+/// allowed for, so that a test is not the worse for having been repeated. Of the repetitions of a ramp at a number of jobs those of the best verdict are
 /// compared, which are those that a figure is taken from.
 pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
     let mut ramps: Vec<Vec<&Test>> = Vec::new();
@@ -23,10 +27,20 @@ pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
     points.flat_map(|repeats| disagreement(&repeats)).collect()
 }
 
+/// Largest / smallest value of so many repetitions that still support one another: that of the
+/// noise with which five of them are expected to differ by [`WIDEST`].
+fn widest(count: usize) -> f64 {
+    let range = RANGES[count.saturating_sub(5).min(RANGES.len() - 1)];
+    WIDEST.powf(range / RANGES[0])
+}
+
 /// Of repetitions in ascending order of their values.
 fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
     let ([(low, first), ..], [.., (high, _)]) = (repeats, repeats) else { return Vec::new() };
-    if high / low <= WIDEST || !(high / low).is_finite() || first.status() == Status::Invalid {
+    if high / low <= widest(repeats.len())
+        || !(high / low).is_finite()
+        || first.status() == Status::Invalid
+    {
         return Vec::new();
     }
     let sentence =
@@ -72,6 +86,17 @@ mod tests {
         assert_eq!(verdict.status, Status::Conditional);
         let text = "3 repetitions differ by a factor of 1.51: another run may give another result";
         assert_eq!(verdict.reasons.last().map(|reason| reason.text.as_str()), Some(text));
+    }
+
+    #[test]
+    fn more_repetitions_may_lie_further_apart() {
+        let limits = [2, 5, 6, 8, 10, 50].map(|count| (widest(count) * 1000.0).round());
+        assert_eq!(limits, [1500.0, 1500.0, 1555.0, 1643.0, 1710.0, 1710.0]);
+        let eight = |highest: f64| {
+            let values = [100.0, 105.0, 110.0, 115.0, 120.0, 125.0, 130.0, highest];
+            judge(&(1..).zip(values).map(|(seq, value)| test(seq, 1, value)).collect::<Vec<_>>())
+        };
+        assert_eq!([eight(164.0).len(), eight(165.0).len()], [0, 8]);
     }
 
     #[test]

@@ -17,6 +17,9 @@ const WORK: &str = "pay.work";
 /// Block of a query of pairs of statements for a server of ours: one that makes it hurry, one that
 /// takes that back.
 const HURRY: &str = "pay.hurry";
+/// Block of a query of statements for a server of ours, which are run again and again as long as
+/// something is owed: what is done first may put off more.
+const AGAIN: &str = "pay.again";
 
 /// Between two looks at the gauges.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -33,6 +36,7 @@ pub struct CatchUp<'a> {
     gauges: Option<String>,
     work: Option<String>,
     hurry: Option<String>,
+    again: Option<String>,
 }
 
 impl<'a> CatchUp<'a> {
@@ -43,7 +47,9 @@ impl<'a> CatchUp<'a> {
         let blocks = context.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);
         let is_ours = !matches!(context.request.target, Target::Existing { .. });
-        let (gauges, work, hurry) = (sql(GAUGES), sql(WORK), sql(HURRY).filter(|_| is_ours));
+        let of_ours = |name: &str| sql(name).filter(|_| is_ours);
+        let (gauges, work) = (sql(GAUGES), sql(WORK));
+        let (hurry, again) = (of_ours(HURRY), of_ours(AGAIN));
         let commits = context
             .plan
             .selections
@@ -51,7 +57,8 @@ impl<'a> CatchUp<'a> {
             .flat_map(|selection| &selection.parts)
             .any(|part| part.commits);
         let can = commits && (gauges.is_some() || work.is_some());
-        can.then_some(CatchUp { database, interrupt: context.interrupt, gauges, work, hurry })
+        let interrupt = context.interrupt;
+        can.then_some(CatchUp { database, interrupt, gauges, work, hurry, again })
     }
 
     /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more
@@ -81,17 +88,11 @@ impl<'a> CatchUp<'a> {
         let hurry = self.hurry.as_deref().map_or(Ok(Vec::new()), |sql| pairs(session, sql))?;
         let began = Instant::now();
         let paid = all(session, hurry.iter().map(|(hurry, _)| hurry))
-            .and_then(|()| self.work(session))
+            .and_then(|()| run_listed(session, self.work.as_deref()))
             .and_then(|()| self.await_gauges(session, begin, end));
         let took_s = began.elapsed().as_secs_f64();
         let calmed = all(session, hurry.iter().rev().map(|(_, calm)| calm));
         paid.and(calmed).map(|()| took_s)
-    }
-
-    fn work(&self, session: &mut dyn Session) -> Result<(), EngineError> {
-        let Some(sql) = &self.work else { return Ok(()) };
-        let rows = session.query(sql, &[])?.rows;
-        all(session, rows.iter().filter_map(|row| row.first()?.as_ref()))
     }
 
     fn await_gauges(
@@ -109,6 +110,7 @@ impl<'a> CatchUp<'a> {
             if !is_owed(begin, end, &now) || fell.elapsed() >= timeout || self.interrupt.is_set() {
                 return Ok(());
             }
+            run_listed(session, self.again.as_deref())?;
             for (name, value) in now.0 {
                 if lowest.get(&name).is_none_or(|lowest| value < lowest) {
                     lowest.set(name, value);
@@ -124,6 +126,13 @@ impl<'a> CatchUp<'a> {
 fn find(blocks: &[&Block], name: &str) -> Option<String> {
     let block = blocks.iter().find(|block| block.name == name)?;
     Some(statement(&block.text).to_string()).filter(|sql| !sql.is_empty())
+}
+
+/// Runs the statements that a query gives, if there is one.
+fn run_listed(session: &mut dyn Session, query: Option<&str>) -> Result<(), EngineError> {
+    let Some(sql) = query else { return Ok(()) };
+    let rows = session.query(sql, &[])?.rows;
+    all(session, rows.iter().filter_map(|row| row.first()?.as_ref()))
 }
 
 fn pairs(session: &mut dyn Session, sql: &str) -> Result<Vec<(String, String)>, EngineError> {
