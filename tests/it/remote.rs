@@ -266,13 +266,14 @@ fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
             assert_eq!(runs(&format!("{id} - pooler")), if lends { 0 } else { 6 }, "{ways:?}");
         }
         assert_eq!([runs("CONN-NEW - -"), runs("CONN-NEW - pooler")], [6, 6], "{ways:?}");
-        // What the pooler's sessions counted is told with the test that it is of.
+        // What the pooler's sessions counted is told with the test that it is of: its 120 ops, and
+        // the statements of our own readings.
         for id in ["SRV-QUERY1", "TP-LIGHT"] {
             let is_pooled = |test: &&Value| way(test) == format!("{id} simple pooler");
             let pooled = document["tests"].as_array().unwrap().iter().filter(is_pooled);
             let least = pooled.filter_map(|test| test["counters"]["commits"].as_f64());
             let least = least.fold(f64::INFINITY, f64::min);
-            assert!((120.0..=140.0).contains(&least), "{id} in the mode {mode}: {least} commits");
+            assert!((120.0..=180.0).contains(&least), "{id} in the mode {mode}: {least} commits");
         }
         let layers = desk.run("report layers last --format json").ok().json();
         // Commits of other sessions of ours make tests as short as these invalid, now and then:

@@ -1,8 +1,8 @@
 //! The arithmetic of dbdyno: pure functions over numbers, which know nothing of databases.
 //!
 //! Begin with [`moderated`], which estimates the figures of a comparison, and [`mean_interval()`],
-//! which makes the interval of a single one. [`keys`], [`skew`] and [`vectors`] make the data of
-//! workloads; [`LatencyHistogram`] and [`WeightedTimes`] hold the times of ops.
+//! which makes the interval of a single one. [`rows`], [`keys`], [`skew`] and [`vectors`] make the
+//! data of workloads; [`LatencyHistogram`] and [`WeightedTimes`] hold the times of ops.
 
 #![deny(missing_docs)]
 
@@ -15,6 +15,7 @@ mod least_squares;
 pub mod mean_interval;
 pub mod moderated;
 pub mod paired;
+pub mod rows;
 pub mod scaling;
 pub mod sequence;
 pub mod skew;

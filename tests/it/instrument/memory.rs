@@ -8,8 +8,9 @@ use dbdyno::engine::SliceReport;
 use dbdyno::model::{Counters, Drive, Facts, Tally, TestResult, TestSpec, Window};
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::test_runner::SecondsLog;
-use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::assemble::assemble;
 use dbdyno::test_runner::log::{JobLog, SliceLog, Who};
+use dbdyno::test_runner::raw::Raw;
 use dbdyno::test_runner::samples::Samples;
 use dbdyno::test_runner::schedule::Edges;
 

@@ -16,10 +16,11 @@ use dbdyno::model::{
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::store::Store;
 use dbdyno::test_runner::SecondsLog;
-use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::assemble::assemble;
 use dbdyno::test_runner::gate::Gate;
 use dbdyno::test_runner::log::Who;
 use dbdyno::test_runner::pacer::JobPacer;
+use dbdyno::test_runner::raw::Raw;
 use dbdyno::test_runner::samples::Samples;
 use dbdyno::test_runner::schedule::{Edges, Schedule};
 

@@ -51,7 +51,7 @@ pub struct Foreign {
 }
 
 /// Length of a tick of the system's account of CPU time, in seconds.
-const TICK_S: f64 = 0.01;
+pub(super) const TICK_S: f64 = 0.01;
 
 /// CPU time that other processes used during the window; absent where the database's processes are
 /// not known.

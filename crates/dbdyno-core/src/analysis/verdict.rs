@@ -103,6 +103,8 @@ fn errors(result: &TestResult) -> Option<Reason> {
     (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }
 
+/// The host of a virtual machine takes processors from the database. The kernel tells in whole ticks
+/// how much: up to one of those that it shows may have been taken before the window.
 fn steal(result: &TestResult) -> Option<Reason> {
     let (stolen, total) = (
         result.window_counters.get("os_cpu_steal_s"),
@@ -113,7 +115,7 @@ fn steal(result: &TestResult) -> Option<Reason> {
     };
     let sentence =
         Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");
-    (stolen / total > STEAL_LIMIT).then(|| {
+    ((stolen - cpu::TICK_S) / total > STEAL_LIMIT).then(|| {
         Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total))
     })
 }
@@ -388,6 +390,17 @@ mod tests {
         );
         result.total.errors.insert("busy".into(), 10);
         assert_eq!(verdict(&result, &CTX).0, Status::Invalid);
+    }
+
+    #[test]
+    fn one_tick_of_steal_time_says_nothing_of_a_short_window() {
+        let mut result = calm();
+        result.window_counters.set("os_cpu_total_s", 0.4);
+        let mut status = |stolen_s: f64| {
+            result.window_counters.set("os_cpu_steal_s", stolen_s);
+            steal(&result).map(|reason| reason.status)
+        };
+        assert_eq!([status(0.01), status(0.02)], [None, Some(Status::Conditional)]);
     }
 
     #[test]

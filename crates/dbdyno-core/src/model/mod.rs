@@ -22,7 +22,6 @@ pub mod ramp;
 mod rate;
 mod rate_profile;
 pub mod result;
-pub mod rows;
 mod run;
 pub mod sentence;
 mod tally;
@@ -35,6 +34,8 @@ mod window;
 mod wire;
 pub mod workload;
 
+/// The row function, arithmetic like the keys.
+pub use crate::stats::rows;
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect, FactForm, Needed, STATED, StatableFact};

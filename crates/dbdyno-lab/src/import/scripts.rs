@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::spool::{self, Done, Spool, SpooledTest};
 use super::{ImportedRun, Text};
-use crate::test_runner::assemble::{Raw, assemble, test_facts};
+use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
+use crate::test_runner::raw::Raw;
 use dbdyno_core::analysis::{self, JudgeContext};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};

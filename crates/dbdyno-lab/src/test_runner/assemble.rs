@@ -4,59 +4,24 @@ use std::collections::BTreeMap;
 
 use super::log::{Counted, JobLog, Second};
 use super::nodes;
-use super::samples::Samples;
+use super::raw::Raw;
 use super::schedule::Edges;
-use super::sessions::SessionLog;
 use super::timeline::Timeline;
 use dbdyno_core::model::{
-    Background, BackgroundResult, Counters, DriverFigures, Facts, JobResult, LatencySummary, Loop,
-    OfferedLoad, OpenLoop, OpsPerSample, PartPlan, PartResult, PhaseResult, Precision, RatePhase,
-    Selection, SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, TestSpec,
+    Background, BackgroundResult, Counters, Facts, JobResult, LatencySummary, Loop, OfferedLoad,
+    OpenLoop, OpsPerSample, PartPlan, PartResult, PhaseResult, Precision, RatePhase, Selection,
+    SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::stats::arrivals::{Backlog, LoadOverTime};
 use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
 use dbdyno_core::stats::sequence::{POINTS_PER_S, known_mean};
 use dbdyno_core::stats::summary::Quantiles;
 use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
-use dbdyno_engines::engine::JobPlacement;
 
 /// Share of the window for which a background workload may be missing.
 const UNCOVERED: f64 = 0.01;
 /// Steps in which it is known what waits, and the end of a recovery is looked for.
 const STEP_S: f64 = 1.0 / POINTS_PER_S as f64;
-
-/// Raw data of the coordinator and the jobs.
-#[derive(Default)]
-pub struct Raw {
-    /// Per job, in order of job numbers: index of its part and its log.
-    pub jobs: Vec<(usize, JobLog)>,
-    /// The same of the jobs beside them.
-    pub background: Vec<(usize, JobLog)>,
-    /// Planned opening and closing of the window, in s since the gate.
-    pub edges: Edges,
-    /// Times of ops in each second since the gate.
-    pub seconds: Vec<Second>,
-    /// Timeline of all jobs since the gate.
-    pub timeline: Timeline,
-    /// Ops of all jobs per point of the window.
-    pub points: Vec<f64>,
-    /// Begin, window open, window close, end.
-    pub snapshots: Vec<Snapshot>,
-    /// One sample per second while the jobs ran.
-    pub samples: Samples,
-    /// Log of the session samples.
-    pub sessions: SessionLog,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// Seconds from the gate to the end of the last job.
-    pub total_s: f64,
-    /// Facts of the data set and `jobs`.
-    pub facts: Facts,
-    /// Of a cluster: who got the jobs.
-    pub deal: JobPlacement,
-    /// Resources that our process used.
-    pub driver: Option<DriverFigures>,
-}
 
 /// The figures of a test; KPM values and verdict are left to the analysis.
 ///

@@ -16,6 +16,7 @@ mod local_job;
 pub mod log;
 mod nodes;
 pub mod pacer;
+pub mod raw;
 pub mod remote_workers;
 pub mod samples;
 pub mod schedule;

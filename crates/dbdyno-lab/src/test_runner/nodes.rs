@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::Raw;
+use super::raw::Raw;
 use dbdyno_core::model::{Counters, JobResult, NodeResult, Snapshot, SnapshotPoint};
 use dbdyno_engines::engine::JobPlacement;
 

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::assemble::Raw;
 use super::assignment::{WorkerAssignment, WorkerLog};
 use super::gate::Gate;
 use super::job_group::JobGroup;
 use super::log::{JobLog, Periods, Points, SecondsLog};
+use super::raw::Raw;
 use super::schedule::{Edges, Schedule};
 use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
 use dbdyno_engines::engine::EngineError;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::Interrupt;
-use super::assemble::{Raw, assemble, test_facts};
+use super::assemble::{assemble, test_facts};
 use super::context::TestContext;
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes, Watchers};
 use super::due::due_times;
@@ -17,6 +17,7 @@ use super::job_group::{EndOnDrop, JobGroup, log_of, panicked};
 use super::local_job::{GroupJob, run_job};
 use super::log::{SecondsLog, Who};
 use super::pacer::JobPacer;
+use super::raw::Raw;
 use super::remote_workers::{self, Workers};
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, sample};

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::test_runner::log::{SliceLog, Times};
+use crate::test_runner::samples::Samples;
+use crate::test_runner::sessions::SessionLog;
 use crate::test_runner::timeline::Stretch;
 
 fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {

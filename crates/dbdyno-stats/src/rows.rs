@@ -68,7 +68,6 @@ pub struct RowFunction {
 impl RowFunction {
     /// Row `id`, from 1. Ids above `table_rows` (rows that a load workload adds) follow the same
     /// formulas.
-    #[inline]
     pub fn row(&self, id: u64) -> Row {
         let h1 = (id * MULTIPLIER + INCREMENT + self.seed_part()) % MODULUS;
         let h2 = (h1 * h1 + id) % MODULUS;
@@ -133,7 +132,6 @@ pub struct Row {
 
 impl Row {
     /// Puts the 32 digits of column `code` into `text`, which is cleared first.
-    #[inline]
     pub fn code(&self, text: &mut String) {
         text.clear();
         push_digits::<10>(text, self.h1 + HASH_BASE);
@@ -142,7 +140,6 @@ impl Row {
     }
 
     /// Puts the 180 characters of column `filler` into `text`, which is cleared first.
-    #[inline]
     pub fn filler(&self, text: &mut String) {
         text.clear();
         text.push_str(PAD);
@@ -156,7 +153,6 @@ impl Row {
     }
 
     /// Puts `amount` as a decimal number with two places into `text`, which is cleared first.
-    #[inline]
     pub fn amount(&self, text: &mut String) {
         text.clear();
         push_digits::<10>(text, self.amount_cents.unsigned_abs() / 100);
@@ -165,7 +161,6 @@ impl Row {
     }
 
     /// Puts `booked_on` as `YYYY-MM-DD` into `text`, which is cleared first.
-    #[inline]
     pub fn booked_on_iso(&self, text: &mut String) {
         let (year, month, day) = self.booked_on();
         text.clear();
@@ -178,7 +173,6 @@ impl Row {
 }
 
 /// Appends the last `N` decimal digits of `number`, with leading zeros.
-#[inline]
 fn push_digits<const N: usize>(text: &mut String, mut number: u64) {
     let mut digits = [b'0'; N];
     for digit in digits.iter_mut().rev() {
@@ -190,7 +184,6 @@ fn push_digits<const N: usize>(text: &mut String, mut number: u64) {
 
 /// Year, month, day of a day since 1970-01-01 that is not before it.
 /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-#[inline]
 fn civil_date(days: i64) -> (u64, u64, u64) {
     let shifted = days.unsigned_abs() + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
