@@ -130,7 +130,7 @@ from (select 1 as place, format('vacuum %I.%I', n.nspname, c.relname) as stateme
 order by place, statement
 
 -- name: sessions
--- period: 0.105
+-- period: 0.155
 -- Sessions of this process of ours, their parallel workers, and the server's processes that are at work: those that wait for
 -- work (Activity) or pace themselves (Timeout) are not.
 select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id, a.pid as process,

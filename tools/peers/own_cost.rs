@@ -83,7 +83,8 @@ pub fn compare(
 }
 
 /// A test with all probes and samplers, and the part of the processor time of client and server
-/// that was left to it; none if the kernel does not account for the sessions that measure.
+/// that was left to it; none if the kernel does not account for the sessions that measure. The
+/// readings before the jobs start and after they ended take nothing from them.
 fn counted(
     lab: &Lab,
     selection: &Selection,
@@ -91,24 +92,25 @@ fn counted(
     probes: &mut Probes,
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<(Done, Option<f64>)> {
-    let own_s = Cell::new(0.0);
+    let (own_s, session_s) = (Cell::new(0.0), Cell::new(Some(0.0)));
     let mut read = |reading| {
-        let began_s = thread_cpu_s();
-        let reading = match reading {
-            Reading::AtOnce => probes.set.read_beside_jobs(),
-            Reading::Settled | Reading::PaidBack => probes.set.read(),
-        };
+        if reading != Reading::AtOnce {
+            let reading = probes.set.read();
+            return (reading.counters, reading.cost_ms);
+        }
+        let (began_s, session_began_s) = (thread_cpu_s(), probes.session.and_then(scheduled_s));
+        let reading = probes.set.read_beside_jobs();
         own_s.set(own_s.get() + thread_cpu_s() - began_s);
+        let session_end_s = probes.session.and_then(scheduled_s);
+        let taken_s = session_end_s.zip(session_began_s).map(|(end_s, begin_s)| end_s - begin_s);
+        session_s.set(session_s.get().zip(taken_s).map(|(sum_s, taken_s)| sum_s + taken_s));
         (reading.counters, reading.cost_ms)
     };
     let (meter, began) = (Meter::start(lab.server_pid())?, Instant::now());
-    let session_s = probes.session.and_then(scheduled_s);
     let result = drive::test(lab, selection, jobs, &mut read, sessions)?;
-    let session_s =
-        probes.session.and_then(scheduled_s).zip(session_s).map(|(end, begin)| end - begin);
     let usage = meter.usage()?;
     let cost = result.waits.as_ref().map(|waits| waits.cost);
-    let measuring = session_s.zip(cost).and_then(|(session_s, cost)| {
+    let measuring = session_s.get().zip(cost).and_then(|(session_s, cost)| {
         Some([own_s.get(), session_s, cost.own_cpu_s, cost.server_cpu_s?])
     });
     if let Some(parts) = measuring {
