@@ -278,7 +278,7 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
         desk.run(&format!("list workloads --plan known --catalog {}", desk.path("own").display()))
     };
     let plan = list("precision = '2%'\nmax_duration_s = 30").ok().stdout;
-    assert!(plan.contains("up to 81 s"), "{plan}");
+    assert!(plan.contains("up to 80 s"), "{plan}");
     list("precision = '0%'").fails(2, &["known.toml:3", "'0%' is not a valid precision", "2%"]);
     list("precision = '2%'\nmax_duration_s = 4")
         .fails(2, &["known.toml", "max_duration_s", "5 or more"]);
