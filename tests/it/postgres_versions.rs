@@ -32,10 +32,15 @@ fn start(server_bin: Option<&Path>) -> (PrivateServer, Directory) {
     (server::start("postgres", &options).unwrap(), dir)
 }
 
+/// 15.18 as numbers.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap()).collect()
+}
+
 /// Result of each of the catalog's counter blocks on this server: (block, name, value).
 fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Option<String>)> {
     let catalog = Catalog::embedded().unwrap();
-    let version: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+    let version = numbers(version);
     let mut counters = Vec::new();
     for block in catalog.probes("postgres", &version) {
         if !block.name.starts_with("counters.") {
@@ -117,8 +122,7 @@ fn every_settings_block_runs_on_every_version() {
         let (server, _dir) = start(server_bin.as_deref());
         let mut session = session(&server.url());
         let catalog = Catalog::embedded().unwrap();
-        let version: Vec<u32> =
-            server.version().split('.').map(|part| part.parse().unwrap()).collect();
+        let version = numbers(server.version());
         let blocks = catalog.probes("postgres", &version);
         let lacks = |name: &str, session: &mut dyn Session| {
             let missing = blocks.iter().find(|block| block.name == format!("{name}.missing"));
@@ -148,8 +152,7 @@ fn a_settled_reading_holds_what_the_session_of_the_probes_did_before() {
     for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
         let catalog = Catalog::embedded().unwrap();
-        let version: Vec<u32> =
-            server.version().split('.').map(|part| part.parse().unwrap()).collect();
+        let version = numbers(server.version());
         let blocks = catalog.probes("postgres", &version);
         // Before 15 a collector counts, to which a session reports twice a second at most.
         if version[0] >= 15 {

@@ -13,8 +13,9 @@ const RANGES: [f64; 6] = [2.326, 2.534, 2.704, 2.847, 2.970, 3.078];
 /// The new verdicts of tests whose repetitions disagree, each with the number of its test:
 /// conditional, with the reason `repetitions`, where the largest KPM is more than 1.5 times the
 /// smallest. The more repetitions there are, the further apart lie the two: from six on that is
-/// allowed for, so that a test is not the worse for having been repeated. Of the repetitions of a ramp at a number of jobs those of the best verdict are
-/// compared, which are those that a figure is taken from.
+/// allowed for, so that a test is not the worse for having been repeated. Of the repetitions of a
+/// ramp at a number of jobs those of the best verdict are compared, which are those that a figure
+/// is taken from.
 pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
     let mut ramps: Vec<Vec<&Test>> = Vec::new();
     for test in tests {

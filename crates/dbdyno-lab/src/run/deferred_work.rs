@@ -88,7 +88,8 @@ impl<'a> CatchUp<'a> {
         let hurry = self.hurry.as_deref().map_or(Ok(Vec::new()), |sql| pairs(session, sql))?;
         let began = Instant::now();
         let paid = all(session, hurry.iter().map(|(hurry, _)| hurry))
-            .and_then(|()| run_listed(session, self.work.as_deref()))
+            .and_then(|()| listed(session, self.work.as_deref()))
+            .and_then(|work| all(session, work.iter()))
             .and_then(|()| self.await_gauges(session, begin, end));
         let took_s = began.elapsed().as_secs_f64();
         let calmed = all(session, hurry.iter().rev().map(|(_, calm)| calm));
@@ -103,6 +104,7 @@ impl<'a> CatchUp<'a> {
     ) -> Result<(), EngineError> {
         let Some(sql) = &self.gauges else { return Ok(()) };
         let timeout = if self.hurry.is_some() { FLUSH_STALL_TIMEOUT } else { STALL_TIMEOUT };
+        let again = listed(session, self.again.as_deref())?;
         let (mut lowest, mut fell) = (end.clone(), Instant::now());
         loop {
             let mut now = Counters::default();
@@ -110,7 +112,7 @@ impl<'a> CatchUp<'a> {
             if !is_owed(begin, end, &now) || fell.elapsed() >= timeout || self.interrupt.is_set() {
                 return Ok(());
             }
-            run_listed(session, self.again.as_deref())?;
+            all(session, again.iter())?;
             for (name, value) in now.0 {
                 if lowest.get(&name).is_none_or(|lowest| value < lowest) {
                     lowest.set(name, value);
@@ -128,11 +130,11 @@ fn find(blocks: &[&Block], name: &str) -> Option<String> {
     Some(statement(&block.text).to_string()).filter(|sql| !sql.is_empty())
 }
 
-/// Runs the statements that a query gives, if there is one.
-fn run_listed(session: &mut dyn Session, query: Option<&str>) -> Result<(), EngineError> {
-    let Some(sql) = query else { return Ok(()) };
+/// The statements that a query gives; none without one.
+fn listed(session: &mut dyn Session, query: Option<&str>) -> Result<Vec<String>, EngineError> {
+    let Some(sql) = query else { return Ok(Vec::new()) };
     let rows = session.query(sql, &[])?.rows;
-    all(session, rows.iter().filter_map(|row| row.first()?.as_ref()))
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next()?).collect())
 }
 
 fn pairs(session: &mut dyn Session, sql: &str) -> Result<Vec<(String, String)>, EngineError> {
