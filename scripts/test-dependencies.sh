@@ -5,7 +5,7 @@
 # node_exporter, which tells of a server's host, and pgbouncer, which we refuse as a target and go through; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics; a MySQL server, if there is a network
 # (mysql-server.sh), PostgreSQL with pgvector and MariaDB 11.8, likewise (vector-servers.sh). With --peers what 'make peers' and 'make witness' need and nothing else: the two servers
-# with pgbench, sysbench, and strace.
+# with pgbench, sysbench, strace, and perf.
 set -eu
 
 as_root() {
@@ -104,6 +104,8 @@ have_rocksdb || install_rocksdb
 if [ "${1:-}" = --peers ]; then
     command -v sysbench >/dev/null 2>&1 || install sysbench sysbench
     command -v strace >/dev/null 2>&1 || install strace strace
+    # Not every kernel and not every system has it.
+    command -v perf >/dev/null 2>&1 || (install perf linux-perf) || echo "test-dependencies: no perf: times of SQLite have no witness" >&2
     "$(dirname "$0")/vector-servers.sh"
     fetch_recall_oracle
     exit 0

@@ -13,6 +13,7 @@ use clap::Parser;
 use dbdyno::error::{Error, Result};
 
 mod agreement;
+mod breakpoints;
 mod cases;
 mod connections;
 mod counts;
@@ -50,6 +51,7 @@ use agreement::Agreement;
 use cases::{CASES, Case};
 use counts::Extent;
 use lab::Lab;
+use times::{Clocks, Length};
 
 /// Workloads laid over the catalogue.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/witness/catalog"));
@@ -72,7 +74,7 @@ const OTHERS: [&str; 11] = [
 const TIMES: [&str; 2] = ["mean us", "p99 us"];
 
 /// Compares the counts and times of dbdyno with those of pgbench, sysbench, pg_stat_statements,
-/// pg_waldump, performance_schema, the binary log and strace.
+/// pg_waldump, performance_schema, the binary log, strace and perf.
 #[derive(Debug, Parser)]
 #[command(name = "witness")]
 struct Args {
@@ -105,9 +107,11 @@ fn main() -> ExitCode {
     let ended = interrupt::listen().and_then(|()| run(&args, &mut all));
     // What was measured before an error took minutes.
     if !all.is_empty() {
-        println!("\n{}", table::render(&all, &COUNTS));
-        println!("{}", table::render(&all, &OTHERS));
-        println!("{}", table::render(&all, &TIMES));
+        for figures in [&COUNTS[..], &OTHERS, &TIMES] {
+            if all.iter().any(|one| figures.contains(&one.figure)) {
+                println!("\n{}", table::render(&all, figures));
+            }
+        }
         println!("Machine: {}; dbdyno {}.", machine::describe(), dbdyno::VERSION);
     }
     let apart: Vec<&Agreement> = all.iter().filter(|one| !one.holds()).collect();
@@ -143,14 +147,16 @@ fn on_engine(
     }
     let lab = counts::lab(engine, directory, args.size_gb)?;
     let extent = Extent { scale: args.scale, is_traced };
+    let clocks = Clocks::of(engine);
     let wanted = |case: &&Case| case.id.contains(&args.workload);
     let ended = CASES.iter().filter(wanted).try_for_each(|case| {
         counts::drives(&lab, case).into_iter().try_for_each(|drive| {
             interrupt::check()?;
             eprintln!("{} on {engine} in the {} drive", case.id, drive.name());
             all.extend(counts::agreements(&lab, case, drive, extent)?);
-            if args.turns > 0 && engine != "sqlite" {
-                all.extend(times::agreements(&lab, case, drive, args.turns, args.seconds)?);
+            if args.turns > 0 {
+                let length = Length { turns: args.turns, seconds: args.seconds };
+                all.extend(times::agreements(&lab, case, drive, length, &clocks)?);
             }
             Ok(())
         })

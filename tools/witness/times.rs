@@ -1,5 +1,5 @@
 //! Our times of the client drive beside those of another client with the same statements, and of
-//! both drives beside those of the server's own clock.
+//! both drives beside those of the server's own clock, or of the kernel's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use dbdyno::sql;
 use dbdyno::stats::summary::median;
 
 use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
+use super::breakpoints::{self, Breakpoints, Call};
 use super::cases::Case;
 use super::lab::Lab;
 use super::pgbench::Pgbench;
@@ -32,6 +33,49 @@ const SERVER_COMMIT: &str =
     "pg_stat_statements times the statement alone: the commit comes after it";
 const SERVER_LOOP: &str = "active_time is of all sessions of the database: the setup, the creation \
                            of the routine and the calls around the loop are in it";
+
+const FUNCTION_ALONE: &str = "perf times sqlite3_step alone, and interrupts it at its begin and \
+                              end: the values of a statement, its reset and those interruptions \
+                              are in our time";
+/// Shorter ops, in microseconds, are not timed by breakpoints: those would take most of the time.
+const MIN_BETWEEN_BREAKPOINTS_US: f64 = 50.0;
+/// Calls beyond one for each op that setup and teardown may make in the job's session, as a
+/// fraction.
+const CALLS_OF_SETUP: f64 = 0.01;
+
+/// Length of a comparison of times.
+#[derive(Debug, Clone, Copy)]
+pub struct Length {
+    pub turns: usize,
+    /// Of each turn.
+    pub seconds: f64,
+}
+
+/// Clocks that are not ours.
+pub enum Clocks {
+    /// Those of a server, and another client.
+    Server,
+    /// The kernel's.
+    Kernel(Breakpoints),
+    /// None that can be had here.
+    None,
+}
+
+impl Clocks {
+    /// The clocks for an engine; it says why there is none.
+    pub fn of(engine: &str) -> Clocks {
+        if engine != "sqlite" {
+            return Clocks::Server;
+        }
+        match Breakpoints::set() {
+            Ok(breakpoints) => Clocks::Kernel(breakpoints),
+            Err(error) => {
+                eprintln!("{error}: times of SQLite have no witness");
+                Clocks::None
+            }
+        }
+    }
+}
 
 /// Microseconds of an op.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,14 +103,64 @@ struct Turns {
     other: Vec<Times>,
 }
 
-/// Runs a case in a drive for `seconds`, so often, beside its witnesses.
+/// Runs a case in a drive, in turns, beside its witnesses.
 pub fn agreements(
     lab: &Lab,
     case: &Case,
     drive: Drive,
-    turns: usize,
-    seconds: f64,
+    length: Length,
+    clocks: &Clocks,
 ) -> Result<Vec<Agreement>> {
+    match clocks {
+        Clocks::Server => beside_server(lab, case, drive, length),
+        Clocks::Kernel(breakpoints) => beside_kernel(lab, case, drive, length, breakpoints),
+        Clocks::None => Ok(Vec::new()),
+    }
+}
+
+/// Beside the kernel's clock, which is attached to this program.
+fn beside_kernel(
+    lab: &Lab,
+    case: &Case,
+    drive: Drive,
+    length: Length,
+    breakpoints: &Breakpoints,
+) -> Result<Vec<Agreement>> {
+    let selection = drive::workload(lab, case.id, drive, length.seconds)?;
+    let mut seen = Turns::default();
+    for _ in 0..length.turns {
+        let recording = breakpoints.record(lab.directory.join("calls-of-functions"))?;
+        let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None);
+        let calls = recording.end();
+        let result = result?;
+        let ops = result.total.ops;
+        let mean = result.total.busy_s * 1e6 / ops as f64;
+        if mean < MIN_BETWEEN_BREAKPOINTS_US {
+            eprintln!("{}: an op of {mean:.1} us is too short for breakpoints", case.id);
+            return Ok(Vec::new());
+        }
+        seen.whole.push(Times { mean, p99: result.latency.p99_us });
+        seen.server.push(of_calls(&calls?, ops));
+    }
+    let subject = Subject { engine: lab.engine.name(), workload: case.id, drive: selection.drive };
+    let mut agreements = Vec::new();
+    let report = &mut Report { subject, agreements: &mut agreements };
+    add(report, &seen.whole, &seen.server, breakpoints::NAME, FUNCTION_ALONE);
+    Ok(agreements)
+}
+
+/// Times of ops by the calls of a function; the 99th percentile where an op is one call.
+fn of_calls(calls: &[Call], ops: u64) -> Times {
+    let mut times_us: Vec<f64> = calls.iter().map(Call::elapsed_us).collect();
+    times_us.sort_by(f64::total_cmp);
+    let beyond = (calls.len() as f64 - ops as f64).abs() / ops as f64;
+    let p99 = if beyond <= CALLS_OF_SETUP { nearest_rank(&times_us, 0.99) } else { None };
+    Times { mean: times_us.iter().sum::<f64>() / ops as f64, p99 }
+}
+
+/// Beside another client, and the server's clock.
+fn beside_server(lab: &Lab, case: &Case, drive: Drive, length: Length) -> Result<Vec<Agreement>> {
+    let Length { turns, seconds } = length;
     let selection = drive::workload(lab, case.id, drive, seconds)?;
     let client = drive::workload(lab, case.id, Drive::Client, seconds)?;
     let script = match drive {

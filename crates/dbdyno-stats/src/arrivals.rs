@@ -218,7 +218,7 @@ impl DueTimes {
         self.thought_ns.is_some()
     }
 
-    /// When the next op is due.
+    /// Time at which the next op is due.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         // An op that is never due is due after all others.

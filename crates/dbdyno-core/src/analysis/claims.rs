@@ -57,11 +57,17 @@ pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec
         let value = scope.counter(&claim.what);
         let required = crosscheck::expected(&scope, claim);
         let required = required.map_or_else(Sentence::quoted, |expected| {
-            Sentence::new("{expected} within {tolerance%}")
-                .with("expected", expected)
-                .with("tolerance", crosscheck::TOLERANCE)
+            let below = crosscheck::tolerance_below(result, claim, engine);
+            let sentence = if below > crosscheck::TOLERANCE {
+                Sentence::new("{expected}, at most {tolerance%} above and {below%} below")
+                    .with("below", below)
+            } else {
+                Sentence::new("{expected} within {tolerance%}")
+            };
+            sentence.with("expected", expected).with("tolerance", crosscheck::TOLERANCE)
         });
-        checked(claim, value, required, crosscheck::judged(result, &scope, claim), value.is_some())
+        let reason = crosscheck::judged(result, &scope, claim, engine);
+        checked(claim, value, required, reason, value.is_some())
     };
     let named = |checked: Checked, claim: &Claim| Checked { what: claim.what.clone(), ..checked };
     claims
@@ -162,6 +168,9 @@ mod tests {
             outcomes,
             [(Some(60_000.0), Outcome::Broken(Status::Invalid)), (None, Outcome::Unchecked)]
         );
+        let losing = Claim { counted_without_lock: vec!["one".into()], ..lookups("index_scans") };
+        let required = of_crosscheck(&result, &[losing], "one").pop().unwrap().required;
+        assert_eq!(required.to_string(), "120000, at most 0.500 % above and 20 % below");
         let elsewhere = Claim { engines: vec!["other".into()], ..lookups("index_scans") };
         assert_eq!(of_crosscheck(&result, &[elsewhere], "one"), []);
     }

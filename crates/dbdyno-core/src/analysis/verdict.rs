@@ -103,8 +103,9 @@ fn errors(result: &TestResult) -> Option<Reason> {
     (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }
 
-/// The host of a virtual machine takes processors from the database. The kernel tells in whole ticks
-/// how much: up to one of those that it shows may have been taken before the window.
+/// The reason that the host of a virtual machine took processors from the database. The kernel
+/// tells in whole ticks how much: up to one of those that it shows may have been taken before the
+/// window.
 fn steal(result: &TestResult) -> Option<Reason> {
     let (stolen, total) = (
         result.window_counters.get("os_cpu_steal_s"),

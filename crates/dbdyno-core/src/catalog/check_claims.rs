@@ -9,6 +9,7 @@ use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Wire, Workload};
 
 use super::Catalog;
 use super::check::{COUNTS, fixed, sample_facts};
+use super::wire::EngineFile;
 
 /// Blocks of the probes whose columns are counters.
 const COUNTER_BLOCKS: &str = "counters.";
@@ -120,10 +121,19 @@ pub(super) fn resolve(catalog: &mut Catalog) {
     for entry in &mut catalog.entries {
         let orgs = orgs(&entry.workload);
         let [contract, crosscheck] = entry.written.each_ref().map(|claims| {
-            claims.iter().flat_map(|claim| on_engines(claim, &orgs, &abilities)).collect()
+            let claims = claims.iter().flat_map(|claim| on_engines(claim, &orgs, &abilities));
+            claims.map(|claim| with_losses(claim, &catalog.engine_files)).collect()
         });
         (entry.workload.contract, entry.workload.crosscheck) = (contract, crosscheck);
     }
+}
+
+/// A claim with the engines whose counter of its events loses some of them.
+fn with_losses(claim: Claim, engine_files: &BTreeMap<String, EngineFile>) -> Claim {
+    let loses = |file: &EngineFile| file.counted_without_lock.contains(&claim.what);
+    let losing = engine_files.iter().filter(|(_, file)| loses(file));
+    let counted_without_lock = losing.map(|(engine, _)| engine.clone()).collect();
+    Claim { counted_without_lock, ..claim }
 }
 
 /// The organisations in which a workload can have its tables; that of the engine if it has no

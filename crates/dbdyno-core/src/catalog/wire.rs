@@ -165,6 +165,9 @@ pub(super) struct EngineFile {
     /// Counters that no SQL gives: those of the client's library.
     #[serde(default)]
     pub counters: Vec<String>,
+    /// Counters that several sessions may increase at once without a lock, so that events are lost.
+    #[serde(default, rename = "counted-without-lock")]
+    pub counted_without_lock: Vec<String>,
     /// Features of the engine by name, each with its meaning.
     #[serde(default)]
     pub has: BTreeMap<String, Feature>,

@@ -1,4 +1,5 @@
-//! Results of an open loop: the offered load, how it was served, and the phases of a load over time.
+//! Results of an open loop: the offered load, how it was served, and the phases of a load over
+//! time.
 
 use serde::{Deserialize, Serialize};
 

@@ -481,6 +481,10 @@ pub struct Claim {
     /// need, so all.
     #[serde(default)]
     pub engines: Vec<String>,
+    /// The engines that count `what` without a lock, found by the catalogue and stored with a plan:
+    /// with several jobs their counter may have lost events.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_without_lock: Vec<String>,
     /// Drives for which it holds; empty = both.
     #[serde(default)]
     pub drives: Vec<String>,

@@ -581,7 +581,7 @@ pub struct OpenSlice<'a> {
     pub behind: f64,
 }
 
-/// When the ops of an open loop, or of users who think, are due.
+/// Times at which the ops of an open loop, or of users who think, are due.
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,

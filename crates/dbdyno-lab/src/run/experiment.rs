@@ -2,8 +2,9 @@
 //! when; and the one way in which every experiment is carried out.
 //!
 //! The executor opens the platforms, begins a run for each arm, records how the runs ended, and
-//! closes what it opened. What is measured in between is up to the design. Most designs have blocks,
-//! which say stage by stage what is measured on which servers; the executor makes those ready.
+//! closes what it opened. What is measured in between is up to the design. Most designs have
+//! blocks, which say stage by stage what is measured on which servers; the executor makes those
+//! ready.
 
 use super::measured_run::{
     RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,

@@ -11,8 +11,8 @@ use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{Loop, Plan, Ramp, Selection, Target};
 use dbdyno_core::stats::keys::KeyStream;
 
-/// Connecting, preparing, snapshots, teardown and deferred work of one test: 0.2 s in the mean of the
-/// quick suite, 0.1 s of a test without commits.
+/// Connecting, preparing, snapshots, teardown and deferred work of one test: 0.2 s in the mean of
+/// the quick suite, 0.1 s of a test without commits.
 const OVERHEAD_S: f64 = 0.2;
 /// Tests by which the highest rate is found that meets an SLO: about so many.
 const SEARCH_TESTS: u32 = 18;

@@ -1,5 +1,5 @@
-//! The life of a private server: it is launched, answers, is started anew, and is stopped and removed
-//! or kept.
+//! The life of a private server: it is launched, answers, is started anew, and is stopped and
+//! removed or kept.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -42,8 +42,8 @@ impl TestContext<'_> {
         keys::test_seed(self.seed, spec.draw)
     }
 
-    /// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
-    /// silent was given up.
+    /// True if an error is what an interrupt leads to: what ran was cancelled, and a server that
+    /// was silent was given up.
     pub(super) fn is_of_interrupt(&self, error: &EngineError) -> bool {
         use ErrorClass::{Cancelled, Lost, Unreachable};
         self.interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)

@@ -70,7 +70,7 @@ impl Schedule {
         Schedule { step_s: 1.0 / POINTS_PER_S as f64, ..self }
     }
 
-    /// When the window opens.
+    /// Second at which the window opens.
     pub fn open_s(&self) -> f64 {
         self.open_s.get()
     }
