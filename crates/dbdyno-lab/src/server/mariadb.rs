@@ -278,7 +278,8 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     let ours: Vec<_> = ours.into_iter().chain(network).collect();
     refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    for (name, value) in profile.chain(ours) {
+    for (name, value) in without_certificate(place, settings).into_iter().chain(profile).chain(ours)
+    {
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
             || value.contains(['\n', '"'])
         {
@@ -291,6 +292,18 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         let _ = writeln!(text, "{name} = \"{}\"", value.replace('\\', "\\\\"));
     }
     Ok(text)
+}
+
+/// The setting without which a server from 11.4 on makes itself a certificate at every start, and
+/// finds the primes of its key for up to a quarter of a minute; none of a server that others may
+/// reach, or whose encryption was asked for.
+fn without_certificate(
+    place: &Place,
+    settings: &BTreeMap<String, String>,
+) -> Option<(&'static str, String)> {
+    let is_asked_for = settings.keys().any(|name| name.contains("ssl") || name.contains("tls"));
+    // A server that was built without TLS does not know it.
+    (place.port.is_none() && !is_asked_for).then(|| ("loose_ssl", "off".into()))
 }
 
 #[cfg(test)]
@@ -317,13 +330,17 @@ mod tests {
         assert!(
             text.contains("sort_buffer_size = \"2M\"\n")
                 && text.contains("skip_networking = \"on\"\n")
+                && text.contains("loose_ssl = \"off\"\n")
         );
+        let encrypted = BTreeMap::from([("ssl_cert".into(), "/c.pem".into())]);
+        assert!(!config_text(&place(None), &encrypted).unwrap().contains("loose_ssl"));
         let refused =
             config_text(&place(None), &BTreeMap::from([("skip-networking".into(), "off".into())]))
                 .unwrap_err();
         assert!(refused.to_string().contains("chosen by dbdyno"), "{refused}");
         let text = config_text(&place(Some(6000)), &BTreeMap::new()).unwrap();
         assert!(text.contains("port = \"6000\"\n") && !text.contains("skip_networking"));
+        assert!(!text.contains("loose_ssl"), "others may want it");
         assert!(
             config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err()
         );
