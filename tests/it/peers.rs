@@ -35,14 +35,19 @@ fn peers() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("peers")
 }
 
-/// Packages that a build of this one compiles, each with its features.
-fn compiled(package: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let tree = ["tree", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none"];
-    let mut tree = cargo(&tree);
-    let output = tree.args(["--format", "{p}|{f}", "--package", package]).output().unwrap();
+/// The features of packages, by the package.
+type Packages = BTreeMap<String, BTreeSet<String>>;
+
+/// Packages that a build of this choice compiles for what it has these edges to, each with its
+/// features.
+fn compiled(edges: &str, choice: &[&str]) -> Packages {
+    let mut tree = cargo(&["tree", "--offline", "--locked", "--prefix", "none"]);
+    tree.args(["--format", "{p}|{f}", "--edges", edges]).args(choice);
+    let output = tree.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for line in String::from_utf8(output.stdout).unwrap().lines() {
+    let mut packages = Packages::new();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines().filter(|line| !line.is_empty()) {
         let line = line.trim_end_matches(" (*)");
         let (package, features) = line.split_once('|').unwrap();
         packages.entry(package.to_owned()).or_default().insert(features.to_owned());
@@ -52,11 +57,24 @@ fn compiled(package: &str) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn the_tools_compile_no_dependency_that_the_program_has_with_other_features() {
-    let (program, tools) = (compiled("dbdyno"), compiled("dbdyno-tools"));
+    let program = compiled("normal,build", &["--package", "dbdyno"]);
+    let tools = compiled("normal,build", &["--package", "dbdyno-tools"]);
     assert!(program.len() > 100 && tools.len() > program.len(), "{}", tools.len());
-    let other: Vec<_> = program
+    assert_same_features(&program, &tools);
+}
+
+#[test]
+fn the_workspace_compiles_nothing_that_the_tests_have_with_other_features() {
+    let tests = compiled("normal,build,dev", &["--package", "dbdyno"]);
+    let workspace = compiled("normal,build,dev", &["--workspace"]);
+    assert!(tests.len() > 200, "{}", tests.len());
+    assert_same_features(&tests, &workspace);
+}
+
+fn assert_same_features(packages: &Packages, others: &Packages) {
+    let other: Vec<_> = packages
         .iter()
-        .filter(|(package, features)| tools.get(*package) != Some(features))
+        .filter(|(package, features)| others.get(*package) != Some(features))
         .collect();
     assert!(other.is_empty(), "{other:#?}");
 }
