@@ -5,6 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dbdyno::analysis::{contract, fixture};
+use dbdyno::catalog::Catalog;
 use serde_json::Value;
 
 use crate::support::{
@@ -167,4 +169,25 @@ fn a_server_that_was_made_to_hurry_has_its_settings_back() {
     assert_eq!(settings(), before);
     assert_ne!(before[0].parse::<f64>().unwrap(), 0.0);
     desk.run("clean mariadb").ok();
+}
+
+#[test]
+fn a_few_blocks_of_a_writer_that_has_hardly_begun_are_a_burst() {
+    let catalog = Catalog::embedded().unwrap();
+    let writer = &catalog.find("DBWR-THR").unwrap().entry.workload;
+    let bursts = |engine: &str, written: f64| {
+        let mut result = fixture::result();
+        result.params =
+            [("rows", "320"), ("org", "default")].map(|(a, b)| (a.into(), b.into())).into();
+        result.counters = fixture::counters(&[("blocks_written", written), ("checkpoints", 1.0)]);
+        let reasons = contract::judge(&result, &writer.contract, engine);
+        let burst = reasons.iter().filter(|reason| reason.code.as_str() == "burst");
+        burst.map(|reason| reason.text.to_string()).collect::<Vec<_>>()
+    };
+    // Two jobs with two sets of 320 blocks each: an InnoDB that writes 69 of them, as often seen in
+    // a second, has put off all others.
+    let [one] = &bursts("mariadb", 69.0)[..] else { panic!("no burst") };
+    assert!(one.starts_with("blocks_written = 69, must be at least 1280: a burst"), "{one}");
+    assert_eq!(bursts("mariadb", 1_280.0), [""; 0]);
+    assert_eq!(bursts("postgres", 69.0), [""; 0], "its checkpoint has written all");
 }

@@ -524,27 +524,3 @@ fn a_directory_without_a_catalogue_is_an_error() {
             .contains("a catalog has no such file")
     );
 }
-
-#[test]
-fn a_few_blocks_of_a_writer_that_has_hardly_begun_are_a_burst() {
-    let catalog = Catalog::embedded().unwrap();
-    let writer = &catalog.find("DBWR-THR").unwrap().entry.workload;
-    let codes = |engine: &str, written: f64| {
-        let mut result = crate::analysis::fixture::result();
-        result.params =
-            [("rows", "320"), ("org", "default")].map(|(a, b)| (a.into(), b.into())).into();
-        result.counters = crate::analysis::fixture::counters(&[
-            ("blocks_written", written),
-            ("checkpoints", 1.0),
-        ]);
-        let reasons = crate::analysis::contract::judge(&result, &writer.contract, engine);
-        let burst = reasons.iter().filter(|reason| reason.code.as_str() == "burst");
-        burst.map(|reason| reason.text.to_string()).collect::<Vec<_>>()
-    };
-    // Two jobs with two sets of 320 blocks each: an InnoDB that writes 69 of them, as often seen in
-    // a second, has put off all others.
-    let [one] = &codes("mariadb", 69.0)[..] else { panic!("no burst") };
-    assert!(one.starts_with("blocks_written = 69, must be at least 1280: a burst"), "{one}");
-    assert_eq!(codes("mariadb", 1_280.0), [""; 0]);
-    assert_eq!(codes("postgres", 69.0), [""; 0], "its checkpoint has written all");
-}
