@@ -147,7 +147,7 @@ fn on_engine(
     }
     let lab = counts::lab(engine, directory, args.size_gb)?;
     let extent = Extent { scale: args.scale, is_traced };
-    let clocks = Clocks::of(engine);
+    let clocks = if args.turns > 0 { Clocks::of(engine) } else { Clocks::None };
     let wanted = |case: &&Case| case.id.contains(&args.workload);
     let ended = CASES.iter().filter(wanted).try_for_each(|case| {
         counts::drives(&lab, case).into_iter().try_for_each(|drive| {

@@ -39,8 +39,8 @@ const FUNCTION_ALONE: &str = "perf times sqlite3_step alone, and interrupts it a
                               are in our time";
 /// Shorter ops, in microseconds, are not timed by breakpoints: those would take most of the time.
 const MIN_BETWEEN_BREAKPOINTS_US: f64 = 50.0;
-/// Calls beyond one for each op that setup and teardown may make in the job's session, as a
-/// fraction.
+/// Calls beyond one for each op that setup and teardown may make in the job's session, or that may
+/// not have been seen, as a fraction.
 const CALLS_OF_SETUP: f64 = 0.01;
 
 /// Length of a comparison of times.
@@ -140,7 +140,7 @@ fn beside_kernel(
             return Ok(Vec::new());
         }
         seen.whole.push(Times { mean, p99: result.latency.p99_us });
-        seen.server.push(of_calls(&calls?, ops));
+        seen.server.push(of_calls(&calls?, ops)?);
     }
     let subject = Subject { engine: lab.engine.name(), workload: case.id, drive: selection.drive };
     let mut agreements = Vec::new();
@@ -150,12 +150,19 @@ fn beside_kernel(
 }
 
 /// Times of ops by the calls of a function; the 99th percentile where an op is one call.
-fn of_calls(calls: &[Call], ops: u64) -> Times {
+///
+/// # Errors
+/// If there are fewer calls than ops, which make one each: then not all of them were seen.
+fn of_calls(calls: &[Call], ops: u64) -> Result<Times> {
+    if (calls.len() as f64) < ops as f64 * (1.0 - CALLS_OF_SETUP) {
+        let what = format!("saw {} calls of {ops} ops", calls.len());
+        return Err(failed(breakpoints::NAME, what));
+    }
     let mut times_us: Vec<f64> = calls.iter().map(Call::elapsed_us).collect();
     times_us.sort_by(f64::total_cmp);
     let beyond = (calls.len() as f64 - ops as f64).abs() / ops as f64;
     let p99 = if beyond <= CALLS_OF_SETUP { nearest_rank(&times_us, 0.99) } else { None };
-    Times { mean: times_us.iter().sum::<f64>() / ops as f64, p99 }
+    Ok(Times { mean: times_us.iter().sum::<f64>() / ops as f64, p99 })
 }
 
 /// Beside another client, and the server's clock.
@@ -437,4 +444,21 @@ fn write(lab: &Lab, name: &str, text: &str) -> Result<PathBuf> {
     std::fs::write(&path, text)
         .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ops_whose_calls_were_not_seen_are_no_times() {
+        let call = |at_us: u64| Call { begin_ns: 1000 * at_us, end_ns: 1000 * at_us + 2000 };
+        let calls: Vec<Call> = (0..100).map(call).collect();
+        let times = of_calls(&calls, 100).unwrap();
+        assert_eq!((times.mean, times.p99), (2.0, Some(2.0)));
+        let several = of_calls(&calls, 50).unwrap();
+        assert_eq!((several.mean, several.p99), (4.0, None), "two calls an op");
+        let error = of_calls(&calls, 400).unwrap_err().to_string();
+        assert!(error.contains("saw 100 calls of 400 ops"), "{error}");
+    }
 }
