@@ -311,7 +311,7 @@ fn of_plateaus(steps: usize, seconds: usize) -> [f64; 2] {
         };
         let all: Vec<(f64, interval::IntervalOrReason)> = (0..steps).map(step).collect();
         let best = all.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap();
-        let widened = interval::of_best(best, all.into_iter());
+        let widened = interval::widened(best.1, interval::favour(best, all.into_iter()));
         for (found, known) in found.iter_mut().zip([best.1, widened]) {
             found.count(best.0, RATE, known.ok().map(|known| known.half_width()));
         }

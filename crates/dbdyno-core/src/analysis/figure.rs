@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::best::{Best, Candidate, select_best};
 use super::bottleneck::{Bottleneck, bottlenecks};
-use super::interval::{self, IntervalOrReason, most_trusted};
+use super::interval::{self, IntervalOrReason};
 use super::{ramp, tiers};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
@@ -87,8 +88,7 @@ impl<'a> Figure<'a> {
 
     /// Interval for a comparison with others: wider, if it is the best of several.
     pub fn compared(&self) -> IntervalOrReason {
-        let own = self.interval?;
-        Ok(interval::Interval { error: self.favour * own.error, ..own })
+        interval::widened(self.interval, self.favour)
     }
 
     /// The ends of that interval.
@@ -159,6 +159,18 @@ pub fn value<'a>(
     let (median, test) = ramp::median(repeats, better);
     let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
     (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
+}
+
+/// The value of repetitions (two or more) of which nothing but their values is known; none of one
+/// alone, and if one of them has no logarithm.
+pub fn value_alone(values: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    if logs.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
+        return None;
+    }
+    let point = Repetitions { logs, within: None, resource: Resource::default() };
+    let estimate = moderated::estimates(&[point]).into_iter().next()?;
+    Some(estimate.location.at.exp())
 }
 
 /// Estimate from the repetitions: that of their run, else their own. None of publications, and of
@@ -252,25 +264,29 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
     .collect()
 }
 
-/// The best of figures: of those of the best verdict among them. It is a lower bound if a better
-/// one is conditional; invalid ones say nothing.
+/// The best of figures of one metric, as [`select_best`] chooses it.
 pub fn best<'a>(figures: Vec<Figure<'a>>) -> Option<Figure<'a>> {
-    let trusted = most_trusted(figures.clone(), Figure::status);
-    let taken = foremost(&trusted)?;
-    let sound: Vec<Figure<'a>> =
-        figures.into_iter().filter(|figure| figure.status() < Status::Invalid).collect();
-    let better = foremost(&sound).filter(|most| most.better.beats(most.value, taken.value));
-    let known = trusted.iter().map(|figure| (figure.value, figure.interval));
-    Some(Figure {
-        favour: interval::favour((taken.value, taken.interval), known),
-        passed_over: better.and_then(|most| most.jobs),
-        ..taken
-    })
+    let better = figures.first()?.better;
+    let Best { figure, favour, passed_over } = select_best(figures, better)?;
+    Some(Figure { favour, passed_over, ..figure })
 }
 
-fn foremost<'a>(figures: &[Figure<'a>]) -> Option<Figure<'a>> {
-    let figures = figures.iter().copied();
-    figures.reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
+impl Candidate for Figure<'_> {
+    fn value(&self) -> f64 {
+        self.value
+    }
+
+    fn jobs(&self) -> Option<u32> {
+        self.jobs
+    }
+
+    fn status(&self) -> Status {
+        Figure::status(self)
+    }
+
+    fn interval(&self) -> IntervalOrReason {
+        self.interval
+    }
 }
 
 #[cfg(test)]

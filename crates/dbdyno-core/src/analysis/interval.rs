@@ -165,13 +165,10 @@ pub fn favour(
     widening_of_best(own.freedom, near).unwrap_or(1.0)
 }
 
-/// The interval of the best of several figures, as it is compared.
-pub fn of_best(
-    best: (f64, IntervalOrReason),
-    all: impl Iterator<Item = (f64, IntervalOrReason)>,
-) -> IntervalOrReason {
-    let own = best.1?;
-    Ok(Interval { error: favour(best, all) * own.error, ..own })
+/// The interval of the best of several figures, as it is compared: wider by `favour`.
+pub fn widened(own: IntervalOrReason, favour: f64) -> IntervalOrReason {
+    let own = own?;
+    Ok(Interval { error: favour * own.error, ..own })
 }
 
 fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<Interval> {
@@ -286,13 +283,14 @@ mod tests {
         let known: IntervalOrReason = Ok(own);
         let half = |values: &[f64]| {
             let all = values.iter().map(|value| (*value, known));
-            of_best((100.0, known), all).unwrap().half_width()
+            widened(known, favour((100.0, known), all)).unwrap().half_width()
         };
         assert_eq!(half(&[100.0, 50.0, 90.0, 96.0]), own.half_width());
         let plateau = half(&[100.0, 99.0, 98.0, 97.5, 50.0]);
         assert!((plateau / 0.02 - 3.495_406 / 2.776_445).abs() < 1e-5, "{plateau}");
         let unknown = [(100.0, known), (60.0, Err(Unknown::Alike)), (99.0, known)];
-        assert!(of_best((100.0, known), unknown.into_iter()).unwrap().half_width() > 0.021);
+        let favour = favour((100.0, known), unknown.into_iter());
+        assert!(widened(known, favour).unwrap().half_width() > 0.021);
     }
 
     #[test]

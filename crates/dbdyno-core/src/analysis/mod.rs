@@ -4,6 +4,7 @@
 pub mod ab_test;
 pub mod audit;
 pub mod beside;
+mod best;
 pub mod bottleneck;
 pub mod capacity;
 pub mod changes;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::best::{Best, Candidate, select_best};
 use super::figure;
-use super::interval::{self, most_trusted};
+use super::interval;
 use super::ramp::{by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{
@@ -136,10 +137,28 @@ fn best(tests: &[&Test]) -> Option<Point> {
         }
     };
     let points = by_jobs(tests, rate).into_iter().map(point).collect();
-    let points = most_trusted(points, |point| point.status);
-    let best = points.iter().copied().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
-    let all = points.iter().map(|point| (point.ops_per_s, point.known));
-    Some(Point { known: interval::of_best((best.ops_per_s, best.known), all), ..best })
+    let Best { figure, favour, passed_over } = select_best(points, Better::Higher)?;
+    let bound = if passed_over.is_some() { Status::Conditional } else { Status::Valid };
+    let known = interval::widened(figure.known, favour);
+    Some(Point { known, status: figure.status.max(bound), ..figure })
+}
+
+impl Candidate for Point {
+    fn value(&self) -> f64 {
+        self.ops_per_s
+    }
+
+    fn jobs(&self) -> Option<u32> {
+        Some(self.jobs)
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn interval(&self) -> interval::IntervalOrReason {
+        self.known
+    }
 }
 
 /// At the fewest jobs per node that were measured on both.

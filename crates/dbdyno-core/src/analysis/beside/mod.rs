@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use super::best::{Candidate, select_best};
 use super::compare::{Kind, Side};
-use super::interval::most_trusted;
+use super::figure;
+use super::interval::{IntervalOrReason, Unknown, most_trusted};
 use super::kpm::mean_service_s;
 use super::published::doubts;
 use crate::model::params::{ORG, OWN_ORG, THREADS};
@@ -301,16 +303,16 @@ impl<'a> Compared<'a> {
         };
         for quantity in printed {
             let Some(foreign) = self.their_best(&theirs, quantity, fixed, kind) else { continue };
-            match best(&ours, kind, |test| units::yours(test, quantity, workload)) {
-                Best::Found(own) => {
+            match own_amount(&ours, kind, |test| units::yours(test, quantity, workload)) {
+                Own::Found(own) => {
                     let is_again = is_one_job(foreign.test) && width(own.test) == 1;
                     if kind == Kind::Throughput && is_again {
                         return None; // it is the speed
                     }
                     return Some(Ok(self.made(kind, quantity, foreign, own)));
                 }
-                Best::Invalid => return why(Why::NoFigure, no_figure(&ours)),
-                Best::None => {}
+                Own::Invalid => return why(Why::NoFigure, no_figure(&ours)),
+                Own::None => {}
             }
         }
         let is_measured = |test: &&TestResult| {
@@ -557,43 +559,71 @@ struct Amount<'a, T> {
     test: &'a T,
 }
 
+impl<'a> Amount<'a, TestResult> {
+    /// Number of jobs with their processes, by which tests repeat each other.
+    fn place(&self) -> (u32, u32) {
+        (self.test.jobs, width(self.test))
+    }
+
+    /// Amount of repetitions (one or more) in ascending order: those of the best verdict among them
+    /// give their figure, as everywhere, and the middle one is the test that stands for them.
+    fn of_repetitions(repeats: &[Amount<'a, TestResult>]) -> Amount<'a, TestResult> {
+        let trusted = most_trusted(repeats.to_vec(), Amount::status);
+        let middle = trusted[(trusted.len() - 1) / 2].clone();
+        let per_s: Vec<f64> = trusted.iter().map(|amount| amount.rate.per_s).collect();
+        let printed: Vec<f64> = trusted.iter().map(|amount| amount.rate.printed).collect();
+        let rate = Rate {
+            per_s: figure::value_alone(&per_s).unwrap_or(middle.rate.per_s),
+            printed: figure::value_alone(&printed).unwrap_or(middle.rate.printed),
+            ..middle.rate
+        };
+        Amount { rate, ..middle }
+    }
+}
+
+impl Candidate for Amount<'_, TestResult> {
+    fn value(&self) -> f64 {
+        self.rate.per_s
+    }
+
+    fn jobs(&self) -> Option<u32> {
+        Some(self.test.jobs)
+    }
+
+    fn status(&self) -> Status {
+        self.test.verdict.status
+    }
+
+    fn interval(&self) -> IntervalOrReason {
+        Err(Unknown::Published) // what it is compared with has none
+    }
+}
+
 /// The figure of ours of a kind.
-enum Best<'a> {
+enum Own<'a> {
     Found(Amount<'a, TestResult>),
     /// There are figures, and no verdict accepts one.
     Invalid,
     None,
 }
 
-/// The median of the repetitions at one job, or the best of those medians; valid figures before
-/// conditional ones.
-fn best<'a>(
+/// The amount at one job, or the best at any number of jobs; valid figures before conditional ones.
+fn own_amount<'a>(
     tests: &[&'a TestResult],
     kind: Kind,
     rate: impl Fn(&'a TestResult) -> Option<Rate<'a>>,
-) -> Best<'a> {
+) -> Own<'a> {
     let amount = |test: &&'a TestResult| Some(Amount { rate: rate(test)?, test: *test });
     let mut known: Vec<Amount<'a, TestResult>> = tests.iter().filter_map(amount).collect();
     known.retain(|amount| kind == Kind::Throughput || width(amount.test) == 1);
     if known.is_empty() {
-        return Best::None;
+        return Own::None;
     }
-    let status = |amount: &Amount<'a, TestResult>| amount.test.verdict.status;
-    known.retain(|amount| status(amount) < Status::Invalid);
-    let order = |amount: &Amount<'a, TestResult>| (amount.test.jobs, width(amount.test));
-    known.sort_by(|a, b| order(a).cmp(&order(b)).then(a.rate.per_s.total_cmp(&b.rate.per_s)));
-    let median = |repeats: &[Amount<'a, TestResult>]| {
-        let trusted = most_trusted(repeats.to_vec(), status);
-        trusted[(trusted.len() - 1) / 2].clone()
-    };
-    let medians = known.chunk_by(|a, b| order(a) == order(b)).map(median).collect();
-    let best = most_trusted(medians, status).into_iter().reduce(|best, next| match Better::Higher
-        .beats(next.rate.per_s, best.rate.per_s)
-    {
-        true => next,
-        false => best,
-    });
-    best.map_or(Best::Invalid, Best::Found)
+    known.retain(|amount| amount.status() < Status::Invalid);
+    known.sort_by(|a, b| a.place().cmp(&b.place()).then(a.value().total_cmp(&b.value())));
+    let repeated = known.chunk_by(|a, b| a.place() == b.place());
+    let figures = repeated.map(Amount::of_repetitions).collect();
+    select_best(figures, Better::Higher).map_or(Own::Invalid, |best| Own::Found(best.figure))
 }
 
 /// The reason for which none of these tests has a figure.

@@ -134,3 +134,16 @@ fn what_only_one_side_has_is_listed() {
     let seen: Vec<_> = found.unpaired.iter().map(|of| (of.code.as_str(), of.reason)).collect();
     assert_eq!(seen, [("T611", Why::NotRun), ("OWN", Why::OnlyYours)]);
 }
+
+#[test]
+fn the_figure_of_repetitions_is_the_one_of_every_other_report() {
+    let ours = [100.0, 110.0, 90.0, 20.0, 105.0].map(|rate| measured(1, rate, "heap"));
+    let theirs = [printed("T1", PublishedKind::Point, Some(1), "rows_per_s", 50.0)];
+    let pairs = found(&ours, &theirs).pairs;
+    let tests: Vec<&Test> = ours.iter().collect();
+    let figure = crate::analysis::ramp::speed(&tests).unwrap();
+    assert_ne!(figure.value, 100.0, "of the five the median");
+    let yours = &pairs[0].yours;
+    assert!((yours.value / figure.value - 1.0).abs() < 1e-12, "{yours:?} {figure:?}");
+    assert_eq!(yours.value, yours.printed);
+}

@@ -1,7 +1,7 @@
 //! The figures of tests by metric, so that the same is compared with the same.
 
 use super::estimate::worst;
-use crate::analysis::interval::most_trusted;
+use crate::analysis::best::{Best, Candidate, select_best};
 use crate::analysis::interval::{self, IntervalOrReason};
 use crate::analysis::{derive, figure, published, ramp};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
@@ -166,23 +166,27 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }
 
-/// The best reading; a conditional one wins only if none is valid, an invalid one only if all are.
+/// The best reading, as [`select_best`] chooses it, with the interval by which it is compared.
 pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a>> {
-    let sound: Vec<(f64, Option<u32>)> = readings
-        .iter()
-        .filter(|one| one.status() < Status::Invalid)
-        .map(|one| (one.value, one.jobs))
-        .collect();
-    let candidates = most_trusted(readings, Reading::status);
-    let all: Vec<(f64, IntervalOrReason)> =
-        candidates.iter().map(|one| (one.value, one.known)).collect();
-    let best = candidates
-        .into_iter()
-        .reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;
-    let passed_over = sound
-        .into_iter()
-        .find(|(value, _)| better.beats(*value, best.value))
-        .and_then(|(_, jobs)| jobs);
-    let known = interval::of_best((best.value, best.known), all.into_iter());
-    Some(Reading { passed_over, known, ..best })
+    let Best { figure, favour, passed_over } = select_best(readings, better)?;
+    let known = interval::widened(figure.known, favour);
+    Some(Reading { passed_over, known, ..figure })
+}
+
+impl Candidate for Reading<'_> {
+    fn value(&self) -> f64 {
+        self.value
+    }
+
+    fn jobs(&self) -> Option<u32> {
+        self.jobs
+    }
+
+    fn status(&self) -> Status {
+        Reading::status(self)
+    }
+
+    fn interval(&self) -> IntervalOrReason {
+        self.known
+    }
 }
