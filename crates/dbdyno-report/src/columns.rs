@@ -35,6 +35,20 @@ impl Line<'_> {
     pub fn kpm(&self) -> Result<f64, Sentence> {
         self.figure.map_or_else(|| kpm(self.test), |figure| Ok(figure.value))
     }
+
+    /// How many times as fast as its test the figure of the line is.
+    pub fn pace(&self) -> f64 {
+        self.figure.map_or(1.0, |figure| figure.pace())
+    }
+
+    /// The figure of this id in `analysis::derive`, or why it is unknown.
+    pub fn derived(&self, id: &str) -> Result<f64, Sentence> {
+        let figure = self
+            .derived
+            .figure(id)
+            .ok_or_else(|| Sentence::quoted(format!("unknown figure {id}")))?;
+        figure.value.clone()
+    }
 }
 
 /// Source of a column's value.
@@ -151,7 +165,7 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
         Source::Jobs => line.test.jobs().map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count),
         _ if line.test.is_empty() => table.unknown("the test failed before anything was measured"),
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
-        Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
+        Source::Derived(id, digits) => table.figure(line.derived(id), digits, verdict),
         Source::Kpm => table.figure(line.kpm(), RATE, verdict),
         Source::KpmPerJob => match line.test.jobs() {
             Some(jobs) => {
@@ -160,12 +174,6 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
             None => table.unknown(UNKNOWN_JOBS),
         },
     }
-}
-
-fn derived(line: &Line<'_>, id: &str) -> Result<f64, Sentence> {
-    let figure =
-        line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("unknown figure {id}")))?;
-    figure.value.clone()
 }
 
 /// The KPM, or why it is unknown.

@@ -370,7 +370,7 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
 fn at_mean(language: Language, figure: Option<Figure<'_>>) -> Cell {
     match figure.filter(|figure| figure.better == Better::Higher) {
         Some(figure) => {
-            let ms = figure.test.latency().mean_us.map(|us| us / 1e3);
+            let ms = figure.mean_us().map(|us| us / 1e3);
             at_service_time(language, figure.value, ms, figure.status())
         }
         None => Cell::Empty,
@@ -455,7 +455,7 @@ fn kpm_columns<'a>() -> [Declared<KpmRow<'a>>; 16] {
             let best = row.best.filter(|_| row.is_repeated);
             best.map_or(Cell::Empty, |figure| interval(table, &figure))
         }),
-        Declared::new("Mean", "us", 1, |row, table| service_time(table, row.tests, row.single())),
+        Declared::new("Mean", "us", 1, |row, table| service_time(table, row)),
         Declared::new("p50", "us", 4, |row, table| {
             percentile(table, row.tests, row.single(), |test| test.latency().p50_us)
         }),
@@ -520,14 +520,11 @@ fn no_test(tests: &[&Test]) -> &'static str {
 }
 
 /// Mean service time at one job.
-fn service_time(table: &mut Table, tests: &[&Test], test: Option<&Test>) -> Cell {
-    match test {
-        Some(test) => {
-            let value = test.latency().mean_us.ok_or_else(|| no_mean(test).into());
-            table.figure(value, Digits::Significant(3), test.status())
-        }
-        None => table.unknown(no_test(tests)),
-    }
+fn service_time(table: &mut Table, row: &KpmRow<'_>) -> Cell {
+    let Some(test) = row.single() else { return table.unknown(no_test(row.tests)) };
+    let of_figure = row.speed.as_ref().and_then(Figure::mean_us);
+    let value = of_figure.or(test.latency().mean_us).ok_or_else(|| no_mean(test).into());
+    table.figure(value, Digits::Significant(3), test.status())
 }
 
 fn percentile(

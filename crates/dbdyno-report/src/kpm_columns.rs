@@ -59,7 +59,12 @@ const CPU_OTHERS: Definition = derived("CPU others", "%", 4, "cpu_foreign_pct", 
 const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
 const KPM_PER_JOB: Definition =
     Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
-const SERVICE: Definition = derived("Service time mean", "ms", 1, "service_time_ms", RATE);
+/// Like the rate of ops in proportion to the KPM, which of repetitions is not that of one test.
+const SERVICE: Definition = figure("Service time mean", "ms", 1, |line| {
+    line.derived("service_time_ms").map(|ms| ms / line.pace())
+});
+const OPS: Definition =
+    figure("Ops", "ops/s", 5, |line| line.derived("ops_per_s").map(|rate| rate * line.pace()));
 const LOGICAL: Definition = derived("Log reads total", "dbps", 7, "logical_reads_per_s", RATE);
 const LOGICAL_PER_JOB: Definition =
     derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);
@@ -113,7 +118,7 @@ pub const LASTING: [Definition; 2] = [
         source: Source::Plain(sustained::pay_back_cell),
     },
 ];
-/// Number of repetitions of a test, where some were repeated: figures are those of the median one.
+/// Number of repetitions of a test, where some were repeated.
 pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
 const CI: Definition = Definition {
     name: "CI95 +-",
@@ -189,12 +194,7 @@ const CPU: &[Definition] = &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, 
 const AT: &[Definition] = &[NODES, JOBS];
 const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
 /// The KPM of work whose unit says little of the ops: with rows and ops beside it.
-const WORK: &[Definition] = &[
-    THREADS,
-    KPM,
-    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
-    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
-];
+const WORK: &[Definition] = &[THREADS, KPM, derived("Rows", "rows/s", 9, "rows_per_s", RATE), OPS];
 const DEVICE: &[Definition] = &[
     derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
     derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),

@@ -45,6 +45,8 @@ pub struct Figure<'a> {
     pub repetitions: usize,
     /// The test that stands for the repetitions (with its latency and series).
     pub test: &'a Test,
+    /// Value of that test alone.
+    pub test_value: f64,
     /// By how much its interval is wider where it is compared with others: chance favoured the
     /// best of several.
     pub favour: f64,
@@ -76,9 +78,22 @@ impl<'a> Figure<'a> {
             interval: interval::estimate(repeats, test, computed),
             repetitions: repeats.len(),
             test,
+            test_value: value_of_test(repeats, test),
             favour: 1.0,
             passed_over: None,
         }
+    }
+
+    /// How many times as fast as the test that stands for the repetitions the figure is; 1 for one
+    /// test alone.
+    pub fn pace(&self) -> f64 {
+        pace(self.value, self.test_value, self.better)
+    }
+
+    /// Mean service time at the figure, in us: that of the test which stands for the repetitions,
+    /// in proportion, so that the rate and its time tell the same. Absent if it is not known.
+    pub fn mean_us(&self) -> Option<f64> {
+        self.test.latency().mean_us.map(|us| us / self.pace())
     }
 
     /// Half width of its 95 % interval as a fraction of it, if it was measured.
@@ -159,6 +174,22 @@ pub fn value<'a>(
     let (median, test) = ramp::median(repeats, better);
     let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
     (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
+}
+
+/// The value of this test among the repetitions.
+pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
+    let own = repeats.iter().find(|(_, repeat)| std::ptr::eq(*repeat, test));
+    own.map_or(f64::NAN, |(value, _)| *value)
+}
+
+/// How many times as fast as one test of the repetitions their figure is, by the values of both; 1
+/// if they do not tell.
+pub fn pace(value: f64, test_value: f64, better: Better) -> f64 {
+    let ratio = match better {
+        Better::Higher => value / test_value,
+        Better::Lower => test_value / value,
+    };
+    if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
 }
 
 /// The value of repetitions (two or more) of which nothing but their values is known; none of one
@@ -294,6 +325,23 @@ mod tests {
     use super::*;
     use crate::analysis::fixture::{counters, result};
     use crate::model::{Tally, TestResult};
+
+    #[test]
+    fn the_mean_service_time_beside_a_figure_is_in_proportion_to_it() {
+        let rates = [100.0, 110.0, 90.0, 20.0, 105.0];
+        let tests = rates.map(|rate| {
+            let mut result = crate::analysis::fixture::at(1, rate);
+            result.latency.mean_us = Some(1e6 / rate);
+            Test::from(result)
+        });
+        let figure = ramp::speed(&tests.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(figure.test.latency().mean_us, Some(1e4), "that of the median test");
+        assert!(figure.value < 99.0, "{figure:?}");
+        let mean_us = figure.mean_us().unwrap();
+        assert!((mean_us * figure.value / 1e6 - 1.0).abs() < 1e-9, "{mean_us} {figure:?}");
+        let alone = ramp::speed(&[&tests[0]]).unwrap();
+        assert_eq!((alone.pace(), alone.mean_us()), (1.0, Some(1e4)));
+    }
 
     #[test]
     fn a_test_depends_on_a_device_if_its_ops_commit_or_read_blocks_from_it() {

@@ -136,7 +136,8 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let kpm = one[0].1.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
     let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
-    Some(Figure { unit: "s", better: Better::Lower, test, ..figure })
+    let test_value = figure::value_of_test(one, test);
+    Some(Figure { unit: "s", better: Better::Lower, test, test_value, ..figure })
 }
 
 /// Growth of throughput over the ramp.
@@ -230,7 +231,8 @@ fn representatives<'a>(
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
         let (_, kpm, computed) = metric(repeats[0].1)?;
         let figure = Figure::computed(repeats, kpm, computed);
-        Some(Figure { test: standing(&of_kpm, repeats).unwrap_or(figure.test), ..figure })
+        let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
+        Some(Figure { test, test_value: figure::value_of_test(repeats, test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
 }

@@ -138,9 +138,18 @@ pub struct Reading<'a> {
     pub all: Vec<(f64, &'a Test)>,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
     pub passed_over: Option<u32>,
+    /// Direction in which the value is better.
+    pub better: Better,
 }
 
 impl Reading<'_> {
+    /// Mean service time at the figure, in ms, in proportion to it as
+    /// [`Figure::mean_us`](figure::Figure::mean_us) is.
+    pub fn service_ms(&self) -> Option<f64> {
+        let test_value = figure::value_of_test(&self.all, self.test);
+        Some(service_ms(self.test)? / figure::pace(self.value, test_value, self.better))
+    }
+
     /// The verdict on the figure itself, as every report of its run states it.
     pub fn status(&self) -> Status {
         let is_doubtful = figure::is_wide(&self.known) || self.passed_over.is_some();
@@ -161,7 +170,8 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
         let computed = metric.computed(repeats[0].1);
         let (value, test) = figure::value(&repeats, metric.better, computed);
         let (known, jobs) = (interval::estimate(&repeats, test, computed), test.jobs());
-        Reading { jobs, value, test, known, all: repeats, passed_over: None }
+        let better = metric.better;
+        Reading { jobs, value, test, known, all: repeats, passed_over: None, better }
     };
     ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }

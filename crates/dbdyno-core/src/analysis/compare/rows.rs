@@ -231,7 +231,8 @@ fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
     let times: Vec<_> =
         reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
     let known = interval::estimate(&times, reading.test, &KpmValue::ServiceTime);
-    Some(Reading { value: service_ms(reading.test)?, known, all: times, ..reading })
+    let value = reading.service_ms()?;
+    Some(Reading { value, known, all: times, better: Better::Lower, ..reading })
 }
 
 fn make(
@@ -267,8 +268,8 @@ fn make(
         reasons,
         base_status: base.status(),
         other_status: other.status(),
-        base_service_ms: service_ms(base.test),
-        other_service_ms: service_ms(other.test),
+        base_service_ms: base.service_ms(),
+        other_service_ms: other.service_ms(),
         per_job: per(jobs).filter(|_| is_rate),
         per_core: per(context.cores).filter(|_| is_rate),
         per_licence: per(context.licences).filter(|_| is_rate),
@@ -342,8 +343,8 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),
             other_cpu_busy_pct: cpu_busy_pct(other.test),
-            base_service_ms: service_ms(base.test),
-            other_service_ms: service_ms(other.test),
+            base_service_ms: base.service_ms(),
+            other_service_ms: other.service_ms(),
             status: verdict(context, pair, [base, other], &counted).0,
             base_status: base.status(),
             other_status: other.status(),
