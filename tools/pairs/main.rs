@@ -91,9 +91,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let catalogs = [1.0, 0.0].map(|is_base| overlay(args, is_base == 1.0));
-    let [base, other] = catalogs;
-    let (base, other) = (base?, other?);
+    let (base, other) = (overlay(args, true)?, overlay(args, false)?);
     for engine in &args.engines {
         let mut pairs = Vec::new();
         for number in 1..=args.pairs {

@@ -1,13 +1,12 @@
 //! The comparison of the shortest transaction: one row changed, committed, waited for.
 
 use dbdyno::error::Result;
-use dbdyno::model::{Drive, Selection};
-use dbdyno::sql;
+use dbdyno::model::Drive;
 
+use crate::drive;
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{Comparison, Outcome, Rules, interleave};
 use crate::pgbench::{Pgbench, write_script};
-use crate::{drive, failed};
 
 const WORKLOAD: &str = "LGWR-LAT";
 const TARGET: f64 = 1.2;
@@ -29,24 +28,9 @@ pub fn compare(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Outcome> {
         unit: "commits/s",
         target: Some(TARGET),
         ours: &mut || drive::run(lab, &selection, JOBS),
-        peer: &mut || peer(lab, &client, || pgbench.script(&script, JOBS, seconds)),
+        peer: &mut || {
+            drive::run_beside_setup(lab, &client, JOBS, || pgbench.script(&script, JOBS, seconds))
+        },
     };
     interleave(rules, comparison)
-}
-
-/// Runs the peer between the workload's setup and teardown.
-fn peer(lab: &Lab, selection: &Selection, run: impl Fn() -> Result<Done>) -> Result<Done> {
-    let part = selection.parts.first().ok_or_else(|| failed(WORKLOAD, "has no part"))?;
-    execute(lab, part.setup_sql())?;
-    let done = run();
-    execute(lab, part.teardown_sql())?;
-    done
-}
-
-fn execute(lab: &Lab, statements: Vec<String>) -> Result<()> {
-    let mut session = lab.database.session().map_err(|error| error.at(WORKLOAD))?;
-    for statement in statements {
-        session.execute(&sql::bind_late(&statement, JOBS)).map_err(|error| error.at(WORKLOAD))?;
-    }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use dbdyno::model::{
     AskedRamp, BoundStatement, Drive, Facts, JobCode, Selection, TestResult, TestSpec,
 };
 use dbdyno::plan;
+use dbdyno::sql;
 use dbdyno::test_runner::{
     CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test,
 };
@@ -78,6 +79,35 @@ pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
         JobCode::Client { branches, .. } => Ok(&branches[0].statements[0]),
         _ => Err(failed(&selection.workload.id, "has no client statement")),
     }
+}
+
+/// Runs another program between the setup and the teardown of a workload of so many jobs.
+pub fn run_beside_setup<T>(
+    lab: &Lab,
+    selection: &Selection,
+    jobs: u32,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let id = &selection.workload.id;
+    let part = selection.parts.first().ok_or_else(|| failed(id, "has no part"))?;
+    execute(lab, id, &bind_jobs(part.setup_sql(), jobs))?;
+    let done = run();
+    execute(lab, id, &bind_jobs(part.teardown_sql(), jobs))?;
+    done
+}
+
+/// The statements of a setup with the number of jobs in them.
+fn bind_jobs(statements: Vec<String>, jobs: u32) -> Vec<String> {
+    statements.iter().map(|statement| sql::bind_late(statement, jobs)).collect()
+}
+
+/// Runs statements in a session of their own; an error names `place`.
+fn execute(lab: &Lab, place: &str, statements: &[String]) -> Result<()> {
+    let mut session = lab.session(place)?;
+    for statement in statements {
+        session.execute(statement).map_err(|error| error.at(place))?;
+    }
+    Ok(())
 }
 
 /// Runs the selection at `jobs` jobs: ops per second in the window.

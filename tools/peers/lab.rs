@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{self, Definition, LoadedDataset, Lock, Recipe, Request, Site, Watch};
-use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
+use dbdyno::engine::{self, Access, ConnectTo, Database, Engine, Session};
 use dbdyno::error::Result;
 use dbdyno::model::{TableRef, Target};
 use dbdyno::run::standard_definition;
@@ -225,6 +226,19 @@ impl Lab {
         Request { tables, size_gb, seed: SEED, sessions: dbdyno::host::processors() }
     }
 
+    /// Opens a session; an error names `place`.
+    pub fn session(&self, place: &str) -> Result<Box<dyn Session>> {
+        self.database.session().map_err(|error| error.at(place))
+    }
+
+    /// Writes a file for another program; it goes with the directory of the lab.
+    pub fn write_file(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.directory.join(name);
+        std::fs::write(&path, text)
+            .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+        Ok(path)
+    }
+
     /// Process id of the server.
     pub fn server_pid(&self) -> Option<u32> {
         self.server.as_ref().and_then(PrivateServer::pid)
@@ -235,6 +249,18 @@ impl Lab {
         drop(self.database);
         self.server.map_or(Ok(()), PrivateServer::stop_and_remove)
     }
+}
+
+/// Runs another program to its end: what it printed. If it fails, the last line of its messages
+/// says why.
+pub fn run_program(name: &str, command: &mut Command) -> Result<String> {
+    let output = command.output();
+    let output = output.map_err(|error| failed(name, format!("cannot be run ({error})")))?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(name, messages.trim().lines().last().unwrap_or("failed").to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// A server of ours, with the catalogue and the settings that it has.

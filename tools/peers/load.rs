@@ -10,11 +10,13 @@ use dbdyno::model::LoadResult;
 
 use crate::failed;
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Rules, interleave};
 use crate::pgbench::Pgbench;
+use crate::sysbench::{self, SYSBENCH, Sysbench};
 
 const TARGET: f64 = 2.0;
 const DUCKDB_TARGET: f64 = 0.95;
+const MARIADB_TARGET: f64 = 2.0;
 /// 10^6 bytes of tables that pgbench makes per unit of its scale, about.
 const PGBENCH_MB_PER_SCALE: f64 = 13.4;
 /// 10^6 bytes of our tables per nominal GB, about.
@@ -23,6 +25,13 @@ const PGBENCH_BYTES: &str = "select coalesce(sum(pg_table_size(oid)), 0)::bigint
                              where relname like 'pgbench%' and relkind = 'r'";
 const PGBENCH_DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, \
                             pgbench_history, pgbench_tellers; checkpoint";
+/// 10^6 bytes of rows that sysbench makes per million rows, and we on MariaDB per nominal GB,
+/// about.
+const SYSBENCH_MB_PER_MILLION: f64 = 240.0;
+const OUR_MARIADB_MB_PER_GB: f64 = 380.0;
+const SYSBENCH_TABLES: u32 = 2;
+const SYSBENCH_BYTES: &str = "select cast(sum(data_length + index_length) as signed) from \
+                              information_schema.tables where table_schema = 'sbtest'";
 
 /// Our load against `pgbench -i`, in 10^6 bytes of tables per second. Verifying our rows is not
 /// counted: pgbench does not verify.
@@ -33,32 +42,48 @@ pub fn compare(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
         name: format!("PostgreSQL load, {size_gb} GB : pgbench -i -s {scale}"),
         unit: "MB/s",
         target: Some(TARGET),
-        ours: &mut || ours(lab, size_gb),
-        peer: &mut || peer(lab, &pgbench, scale),
+        ours: &mut || load_postgres(lab, size_gb),
+        peer: &mut || load_by_pgbench(lab, &pgbench, scale),
     };
     interleave(rules, comparison)
 }
 
-fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
+fn load_postgres(lab: &Lab, size_gb: f64) -> Result<Done> {
     let site = lab.site()?;
     dataset::drop_all(&site, &Lock::take(&site)?)?;
-    lab.database
-        .session()
-        .and_then(|mut session| session.execute("create schema if not exists dbdyno; checkpoint"))
+    lab.session("load")?
+        .execute("create schema if not exists dbdyno; checkpoint")
         .map_err(|error| error.at("load"))?;
+    let loaded = load_timed(lab, size_gb, "vacuum and statistics")?;
+    Ok(Done { rate: loaded.table_bytes as f64 / 1e6 / loaded.elapsed_s, ops: None })
+}
+
+/// A load of our tables.
+struct TimedLoad {
+    table_bytes: u64,
+    index_bytes: u64,
+    /// Of the rows, the indexes and the statistics, not of the verification.
+    elapsed_s: f64,
+}
+
+/// Loads our tables, which are not there, and prints how long each phase took.
+fn load_timed(lab: &Lab, size_gb: f64, last_phase: &str) -> Result<TimedLoad> {
     let loads = lab.load(&["small", "big"], size_gb)?.loads;
-    let bytes: u64 = loads.iter().map(|load| load.table_bytes).sum();
     let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
     let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
     eprintln!(
-        "  ours: rows {:.2} s, indexes {:.2} s, vacuum and statistics {:.2} s",
+        "  ours: rows {:.2} s, indexes {:.2} s, {last_phase} {:.2} s",
         phases[0], phases[1], phases[2]
     );
-    Ok(Done { rate: bytes as f64 / 1e6 / phases.iter().sum::<f64>(), ops: None })
+    Ok(TimedLoad {
+        table_bytes: loads.iter().map(|load| load.table_bytes).sum(),
+        index_bytes: loads.iter().map(|load| load.index_bytes).sum(),
+        elapsed_s: phases.iter().sum(),
+    })
 }
 
-fn peer(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
-    let mut session = lab.database.session().map_err(|error| error.at("load"))?;
+fn load_by_pgbench(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
+    let mut session = lab.session("load")?;
     session.execute(PGBENCH_DROP).map_err(|error| error.at("load"))?;
     let start = Instant::now();
     pgbench.initialise(scale)?;
@@ -67,6 +92,54 @@ fn peer(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
     let bytes: Option<f64> = rows.scalar().and_then(|text| text.parse().ok());
     let bytes = bytes.ok_or_else(|| failed("load", "no size of pgbench's tables"))?;
     Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: None })
+}
+
+/// Our load of MariaDB against `sysbench oltp_read_write prepare` with two sessions each, in 10^6
+/// bytes of rows and indexes per second; indexes are built on both sides (three of ours, one of
+/// sysbench's). Processor time is per 10^6 bytes.
+pub fn mariadb(lab: &Lab, rules: &Rules, size_gb: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    let sysbench = Sysbench::on(lab, sysbench::DATABASE)?;
+    let millions = size_gb * OUR_MARIADB_MB_PER_GB / SYSBENCH_MB_PER_MILLION;
+    let rows = (millions * 1e6 / f64::from(SYSBENCH_TABLES)) as u64;
+    let comparison = Comparison {
+        name: format!(
+            "MariaDB load, {size_gb} GB : sysbench prepare, {SYSBENCH_TABLES} x {rows} rows"
+        ),
+        unit: "MB/s",
+        target: Some(MARIADB_TARGET),
+        ours: &mut || load_mariadb(lab, size_gb),
+        peer: &mut || load_by_sysbench(lab, &sysbench, rows),
+    };
+    let by_clock = interleave(rules, comparison)?;
+    let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "MB/CPU s");
+    outcomes.extend([by_clock, by_processor]);
+    Ok(())
+}
+
+fn load_mariadb(lab: &Lab, size_gb: f64) -> Result<Done> {
+    let site = lab.site()?;
+    for table in dataset::tables(&site.recipe, &lab.request(&["small", "big"], size_gb)) {
+        site.execute(site.session()?.as_mut(), "drop", &table.values(&site.recipe))?;
+    }
+    let loaded = load_timed(lab, size_gb, "statistics")?;
+    let mb = (loaded.table_bytes + loaded.index_bytes) as f64 / 1e6;
+    Ok(Done { rate: mb / loaded.elapsed_s, ops: Some(mb) })
+}
+
+fn load_by_sysbench(lab: &Lab, sysbench: &Sysbench, rows: u64) -> Result<Done> {
+    sysbench::recreate(lab)?;
+    let start = Instant::now();
+    sysbench.prepare(SYSBENCH_TABLES, rows, SYSBENCH_TABLES)?;
+    let elapsed_s = start.elapsed().as_secs_f64();
+    let mut session = lab.session(SYSBENCH)?;
+    for table in 1..=SYSBENCH_TABLES {
+        let sql = format!("analyze table {}.sbtest{table}", sysbench::DATABASE);
+        session.execute(&sql).map_err(|error| error.at(SYSBENCH))?;
+    }
+    let bytes = session.query(SYSBENCH_BYTES, &[]).map_err(|error| error.at(SYSBENCH))?;
+    let bytes: Option<f64> = bytes.scalar().and_then(|text| text.parse().ok());
+    let mb = bytes.ok_or_else(|| failed(SYSBENCH, "no size of its tables"))? / 1e6;
+    Ok(Done { rate: mb / elapsed_s, ops: Some(mb) })
 }
 
 /// Our load of DuckDB against its own `COPY FROM` of the same rows in CSV, each into a new table of

@@ -6,8 +6,9 @@ use dbdyno::error::Result;
 use dbdyno::model::Drive;
 
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Outcome, Ramp, Rules, SERVER, interleave};
+use crate::pairs::{CLIENT_AND_SERVER, Comparison, Outcome, Ramp, Rules, SERVER, interleave};
 use crate::pgbench::Pgbench;
+use crate::sysbench::{self, Sysbench};
 use crate::{bare_duckdb, bare_sqlite, barest_routine, drive, failed, pgbench};
 
 const DATABASE_TARGET: f64 = 3.5;
@@ -15,9 +16,15 @@ const CLIENT_TARGET: f64 = 0.95;
 const SQLITE_TARGET: f64 = 0.95;
 const DUCKDB_TARGET: f64 = 0.97;
 const ROWS25_TARGET: f64 = 1.25;
+const MARIADB_DATABASE_TARGET: f64 = 1.5;
+const MARIADB_CLIENT_TARGET: f64 = 1.0;
 /// At most 3 % overhead.
 const HARNESS_TARGET: f64 = 1.0 / 1.03;
 const UNIT: &str = "lookups/s";
+/// Sysbench's statement in our drives (`tools/peers/catalog`).
+const SYSBENCH_POINT: &str = "SYSBENCH-POINT";
+/// Rows of sysbench's table for look-ups: as many as ours has.
+const SYSBENCH_ROWS: u64 = 16_000;
 
 /// A workload and the fact that says how many keys it has.
 struct Lookup {
@@ -170,6 +177,47 @@ pub fn duckdb(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome
             peer: &mut || bare_duckdb::run(lab, query, seconds),
         };
         outcomes.push(interleave(rules, comparison)?);
+    }
+    Ok(())
+}
+
+/// Our drives on MariaDB against oltp_point_select: with its own statement and table, which the
+/// targets are for, and with SRV-QUERY1, which fetches all 11 columns of a row of 300 bytes where
+/// sysbench fetches one of 120.
+pub fn mariadb(
+    lab: &Lab,
+    rules: &Rules,
+    Ramp { jobs, seconds }: Ramp<'_>,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
+    let sysbench = Sysbench::on(lab, sysbench::DATABASE)?;
+    sysbench::recreate(lab)?;
+    sysbench.prepare(1, SYSBENCH_ROWS, 1)?;
+    let contests = [
+        (SYSBENCH_POINT, Drive::Database, Some(MARIADB_DATABASE_TARGET)),
+        (SYSBENCH_POINT, Drive::Client, Some(MARIADB_CLIENT_TARGET)),
+        (ONE_ROW.id, Drive::Database, None),
+        (ONE_ROW.id, Drive::Client, None),
+    ];
+    for (id, drive, target) in contests {
+        let selection = drive::workload(lab, id, drive, seconds)?;
+        for &jobs in jobs {
+            let by_clock = interleave(
+                rules,
+                Comparison {
+                    name: format!(
+                        "MariaDB {id}, {} drive : sysbench oltp_point_select, {jobs} jobs",
+                        drive.name()
+                    ),
+                    unit: UNIT,
+                    target,
+                    ours: &mut || drive::run(lab, &selection, jobs),
+                    peer: &mut || sysbench.point_select(SYSBENCH_ROWS, jobs, seconds),
+                },
+            )?;
+            let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "lookups/CPU s");
+            outcomes.extend([by_clock, by_processor]);
+        }
     }
     Ok(())
 }

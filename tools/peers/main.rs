@@ -285,11 +285,11 @@ fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()>
     fixed_work(args, lab, outcomes)?;
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());
-        sysbench::lookups(lab, &rules, args.ramp(), outcomes)?;
+        lookup::mariadb(lab, &rules, args.ramp(), outcomes)?;
     }
     if args.wants(What::MariadbLoad) {
         let rules = args.rules(args.pairs.min(MAX_LOADS), lab.server_pid());
-        sysbench::load(lab, &rules, args.load_gb, outcomes)?;
+        load::mariadb(lab, &rules, args.load_gb, outcomes)?;
     }
     Ok(())
 }

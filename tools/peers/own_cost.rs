@@ -240,7 +240,7 @@ fn probes(lab: &Lab) -> Result<Probes> {
         ..ProbeContext::default()
     };
     let mut set = ProbeSet::host(&context);
-    let mut session = lab.database.session().map_err(|error| error.at(lab.engine.name()))?;
+    let mut session = lab.session(lab.engine.name())?;
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);
     let own = blocks.iter().find(|block| block.name == "sessions.own");
     let own = own.and_then(|block| session.query(statement(&block.text), &[]).ok());

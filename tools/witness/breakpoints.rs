@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use dbdyno::error::Result;
 
 use super::failed;
+use super::lab::run_program;
 
 /// Name of the witness in the tables.
 pub const NAME: &str = "perf (sqlite3_step)";
@@ -68,7 +69,7 @@ impl Breakpoints {
         command.arg("probe").arg("-x").arg(program);
         command.args(["--add", &format!("{group}:{BEGIN}={FUNCTION}")]);
         command.args(["--add", &format!("{group}:{END}={FUNCTION}%return")]);
-        done(&mut command)?;
+        run_program(PERF, &mut command)?;
         Ok(breakpoints)
     }
 
@@ -105,7 +106,8 @@ impl Breakpoints {
 impl Drop for Breakpoints {
     fn drop(&mut self) {
         // Nobody is left to tell, and a breakpoint that nothing records costs nothing.
-        let _ = done(Command::new(PERF).args(["probe", "--del", &format!("{}:*", self.group)]));
+        let events = format!("{}:*", self.group);
+        let _ = run_program(PERF, Command::new(PERF).args(["probe", "--del", &events]));
     }
 }
 
@@ -132,22 +134,8 @@ impl Recording {
         self.process.wait().map_err(|error| failed(PERF, error.to_string()))?;
         let mut command = Command::new(PERF);
         command.args(["script", "--ns", "--show-lost-events", "-F", "tid,time,event", "-i"]);
-        let output = done(command.arg(&self.file))?;
-        calls_of_busiest(&String::from_utf8_lossy(&output.stdout))
+        calls_of_busiest(&run_program(PERF, command.arg(&self.file))?)
             .ok_or_else(|| failed(PERF, "has lost some of the calls; ask for fewer --seconds"))
-    }
-}
-
-/// Runs perf to its end.
-fn done(command: &mut Command) -> Result<Output> {
-    let output =
-        command.output().map_err(|error| failed(PERF, format!("cannot be run ({error})")))?;
-    match output.status.success() {
-        true => Ok(output),
-        false => {
-            let text = String::from_utf8_lossy(&output.stderr);
-            Err(failed(PERF, text.trim().lines().last().unwrap_or("failed").to_owned()))
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::counts::Extent;
 use super::lab::Lab;
 use super::pgbench::{self, Pgbench};
-use super::{drive, failed, postgres};
+use super::{drive, postgres};
 
 const WORKLOAD: &str = "CONN-NEW";
 const PGBENCH: &str = "pgbench -C";
@@ -23,7 +23,7 @@ const FIRST: Bound = Bound::Within(2.0, "pgbench connects once more before it be
 /// Counts of both, one after the other.
 pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let per_job = ((CONNECTIONS_PER_JOB as f64 * extent.scale) as u64).max(1);
-    let mut session = lab.database.session().map_err(|error| error.at(WORKLOAD))?;
+    let mut session = lab.session(WORKLOAD)?;
     let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
     let mut agreements = Vec::new();
     let before = begin(session.as_mut())?;
@@ -40,11 +40,8 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
 
     let before = begin(session.as_mut())?;
     let script = pgbench::write_script(lab, "select 1 as one;\n")?;
-    let (jobs, times) = (JOBS.to_string(), per_job.to_string());
-    let file = script.display().to_string();
-    let text = Pgbench::find(lab)?
-        .run(&["-n", "-C", "-f", &file, "-c", &jobs, "-j", &jobs, "-t", &times])?;
-    let ops = pgbench::processed(&text).ok_or_else(|| failed(PGBENCH, "printed no count"))?;
+    let pgbench = Pgbench::find(lab)?;
+    let ops = pgbench.count(&pgbench::CONNECTING, &script, JOBS, per_job)?;
     let counts = Counts { ops, rows: ops, before };
     let subject = Subject { engine: lab.engine.name(), workload: PGBENCH, drive: Drive::Client };
     compare_counts(
@@ -65,7 +62,7 @@ struct Counts {
 
 fn begin(session: &mut dyn Session) -> Result<u64> {
     postgres::reset(session)?;
-    postgres::sessions(session)
+    postgres::count_sessions(session)
 }
 
 fn compare_counts(
@@ -74,10 +71,10 @@ fn compare_counts(
     bound: Bound,
     report: &mut Report<'_>,
 ) -> Result<()> {
-    let seen = postgres::statements(session, |query| query.trim() == STATEMENT)?;
+    let seen = postgres::read_statements(session, |query| query.trim() == STATEMENT)?;
     report.equal("statements", counts.ops, postgres::STATEMENTS, seen.calls);
     report.equal("rows", counts.rows, postgres::STATEMENTS, seen.rows);
-    let opened = postgres::sessions(session)?.saturating_sub(counts.before);
+    let opened = postgres::count_sessions(session)?.saturating_sub(counts.before);
     report.add("connections", counts.ops as f64, Witnessed::new(SESSIONS, opened as f64), bound);
     Ok(())
 }

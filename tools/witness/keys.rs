@@ -36,7 +36,7 @@ const CHANCE: &str =
 /// Counts of both.
 pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let per_job = ((DRAWS_PER_JOB as f64 * extent.scale) as u64).max(1000);
-    let mut session = lab.database.session().map_err(|error| error.at(WORKLOAD))?;
+    let mut session = lab.session(WORKLOAD)?;
     let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
     create(session.as_mut())?;
     let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
@@ -48,10 +48,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
          where id = :id;\n"
     );
     let script = pgbench::write_script(lab, &text)?;
-    let (jobs, times) = (JOBS.to_string(), per_job.to_string());
-    let file = script.display().to_string();
-    let text = Pgbench::find(lab)?
-        .run(&["-n", "-M", "prepared", "-f", &file, "-c", &jobs, "-j", &jobs, "-t", &times])?;
+    let drawn = Pgbench::find(lab)?.count(&pgbench::PREPARED, &script, JOBS, per_job)?;
     let theirs = counts(session.as_mut())?;
     execute(session.as_mut(), &["drop table dbdyno.witness_keys"])?;
 
@@ -59,7 +56,6 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let law = law.map_err(|what| failed(WORKLOAD, what))?;
     let closed: Vec<f64> = (1..=ROWS).map(|rank| law.probability(rank)).collect();
     let zipf = zipf();
-    let drawn = pgbench::processed(&text).ok_or_else(|| failed(PGBENCH, "printed no count"))?;
     let mut agreements = Vec::new();
     let subject = Subject { engine: lab.engine.name(), workload: WORKLOAD, drive: Drive::Client };
     let report = &mut Report { subject, agreements: &mut agreements };

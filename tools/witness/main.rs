@@ -15,6 +15,7 @@ use dbdyno::error::{Error, Result};
 mod agreement;
 mod breakpoints;
 mod cases;
+mod changes;
 mod connections;
 mod counts;
 #[path = "../peers/drive.rs"]
@@ -31,6 +32,7 @@ mod lab;
 #[allow(dead_code)]
 mod machine;
 mod mariadb;
+mod mariadb_times;
 #[path = "../peers/pairs.rs"]
 #[allow(dead_code)]
 mod pairs;
@@ -38,24 +40,29 @@ mod pairs;
 #[allow(dead_code)]
 mod pgbench;
 mod postgres;
+mod postgres_times;
 mod recall;
+mod script;
 mod strace;
+#[path = "../peers/sysbench.rs"]
+#[allow(dead_code)]
 mod sysbench;
 mod table;
 mod times;
 #[path = "../peers/tls.rs"]
 #[allow(dead_code)]
 mod tls;
+mod witnesses;
 
 use agreement::Agreement;
 use cases::{CASES, Case};
 use counts::Extent;
 use lab::Lab;
 use times::{Clocks, Length};
+use witnesses::{WITNESSES, Witness};
 
 /// Workloads laid over the catalogue.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/witness/catalog"));
-const ENGINES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
 const COUNTS: [&str; 6] =
     ["statements", "rows", "rows gone through", "commits", "blocks", "blocks read"];
 const OTHERS: [&str; 11] = [
@@ -127,17 +134,18 @@ fn main() -> ExitCode {
 
 fn run(args: &Args, all: &mut Vec<Agreement>) -> Result<()> {
     let directory = lab::directory(args.data_dir.as_deref())?;
-    let is_wanted =
-        |engine: &&str| args.engine.is_empty() || args.engine.iter().any(|wanted| wanted == engine);
-    for engine in ENGINES.into_iter().filter(is_wanted) {
-        on_engine(args, engine, directory.path(), all)?;
+    for &witness in WITNESSES {
+        let engine = witness.engine();
+        if args.engine.is_empty() || args.engine.iter().any(|wanted| wanted == engine) {
+            on_engine(args, witness, directory.path(), all)?;
+        }
     }
     Ok(())
 }
 
 fn on_engine(
     args: &Args,
-    engine: &'static str,
+    witness: &dyn Witness,
     directory: &Path,
     all: &mut Vec<Agreement>,
 ) -> Result<()> {
@@ -145,9 +153,10 @@ fn on_engine(
     if !is_traced {
         eprintln!("strace is not there or must not attach: the system is no witness");
     }
+    let engine = witness.engine();
     let lab = counts::lab(engine, directory, args.size_gb)?;
     let extent = Extent { scale: args.scale, is_traced };
-    let clocks = if args.turns > 0 { Clocks::of(engine) } else { Clocks::None };
+    let clocks = if args.turns > 0 { witness.clocks() } else { Clocks::None };
     let wanted = |case: &&Case| case.id.contains(&args.workload);
     let ended = CASES.iter().filter(wanted).try_for_each(|case| {
         counts::drives(&lab, case).into_iter().try_for_each(|drive| {
@@ -161,34 +170,37 @@ fn on_engine(
             Ok(())
         })
     });
-    let ended = ended.and_then(|()| others(args, &lab, extent, all));
+    let ended = ended.and_then(|()| beside_programs(args, witness, &lab, extent, all));
     lab.close().and(ended)?;
-    if engine == "postgres" { vectors(args, directory, extent, all) } else { Ok(()) }
+    if witness.has_vectors() { vectors(args, engine, directory, extent, all) } else { Ok(()) }
 }
 
 /// The same work by other programs: connections, skewed keys, deletes and updates.
-fn others(args: &Args, lab: &Lab, extent: Extent, all: &mut Vec<Agreement>) -> Result<()> {
-    let mut count = |name: &str, agreements: &dyn Fn(&Lab, Extent) -> Result<Vec<Agreement>>| {
+fn beside_programs(
+    args: &Args,
+    witness: &dyn Witness,
+    lab: &Lab,
+    extent: Extent,
+    all: &mut Vec<Agreement>,
+) -> Result<()> {
+    for program in witness.programs() {
         interrupt::check()?;
-        if !name.contains(&args.workload) {
-            return Ok(());
+        if program.name.contains(&args.workload) {
+            eprintln!("{} on {}", program.name, witness.engine());
+            all.extend((program.agreements)(lab, extent)?);
         }
-        eprintln!("{name} on {}", lab.engine.name());
-        all.extend(agreements(lab, extent)?);
-        Ok(())
-    };
-    match lab.engine.name() {
-        "postgres" => {
-            count("CONN-NEW beside pgbench -C", &connections::agreements)?;
-            count("WITNESS-KEYS beside random_zipfian", &keys::agreements)
-        }
-        "mariadb" => count("DL-DELETE, LGWR-LAT beside sysbench", &sysbench::agreements),
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// Recall by another program, on a server with vectors.
-fn vectors(args: &Args, directory: &Path, extent: Extent, all: &mut Vec<Agreement>) -> Result<()> {
+fn vectors(
+    args: &Args,
+    engine: &str,
+    directory: &Path,
+    extent: Extent,
+    all: &mut Vec<Agreement>,
+) -> Result<()> {
     if !"VEC-SEARCH, VEC-EXACT".contains(&args.workload) {
         return Ok(());
     }
@@ -199,8 +211,8 @@ fn vectors(args: &Args, directory: &Path, extent: Extent, all: &mut Vec<Agreemen
         );
         return Ok(());
     };
-    eprintln!("VEC-SEARCH, VEC-EXACT beside faiss on postgres");
-    let lab = Lab::with_settings("postgres", directory, Some(bin), &[])?;
+    eprintln!("VEC-SEARCH, VEC-EXACT beside faiss on {engine}");
+    let lab = Lab::with_settings(engine, directory, Some(bin), &[])?;
     let counted = recall::agreements(&lab, &oracle, extent);
     let closed = lab.close();
     all.extend(counted?);

@@ -73,7 +73,7 @@ struct Searched {
 fn searched(lab: &Lab, selection: &Selection) -> Result<Searched> {
     let part = &selection.parts[0];
     let data = part.vectors.map(|set| VectorData::new(set, SEED));
-    let mut session = lab.database.session().map_err(|error| error.at(ORACLE))?;
+    let mut session = lab.session(ORACLE)?;
     let bound = part.setup_sql().into_iter().map(|sql| sql::bind_late(&sql, JOBS));
     for sql in bound.flat_map(|sql| sql::with_vectors(sql, data.as_ref())) {
         session.execute(&sql).map_err(|error| error.at(ORACLE))?;
@@ -81,8 +81,8 @@ fn searched(lab: &Lab, selection: &Selection) -> Result<Searched> {
     for sql in &part.session {
         session.execute(sql).map_err(|error| error.at(ORACLE))?;
     }
-    dump(lab, session.as_mut(), "rows", "select id, v::text from dbdyno.vec_rows")?;
-    dump(lab, session.as_mut(), "queries", "select id, v::text from dbdyno.vec_queries")?;
+    dump(lab, session.as_mut(), "rows.txt", "select id, v::text from dbdyno.vec_rows")?;
+    dump(lab, session.as_mut(), "queries.txt", "select id, v::text from dbdyno.vec_queries")?;
     let truths = cells(session.as_mut(), "select id, truth from dbdyno.vec_queries")?;
     let statement = drive::statement(selection)?;
     let (mut counts, mut text) = (Searched::default(), String::new());
@@ -100,7 +100,7 @@ fn searched(lab: &Lab, selection: &Selection) -> Result<Searched> {
     for sql in part.teardown_sql() {
         session.execute(&sql).map_err(|error| error.at(ORACLE))?;
     }
-    written(lab, "found", &text)?;
+    lab.write_file("found.txt", &text)?;
     Ok(counts)
 }
 
@@ -112,13 +112,7 @@ fn cells(session: &mut dyn Session, sql: &str) -> Result<Vec<Vec<String>>> {
 
 fn dump(lab: &Lab, session: &mut dyn Session, name: &str, sql: &str) -> Result<()> {
     let lines: Vec<String> = cells(session, sql)?.iter().map(|row| row.join(" ")).collect();
-    written(lab, name, &(lines.join("\n") + "\n"))
-}
-
-fn written(lab: &Lab, name: &str, text: &str) -> Result<()> {
-    let path = lab.directory.join(format!("{name}.txt"));
-    let place = path.display().to_string();
-    std::fs::write(path, text).map_err(|error| failed(&place, error.to_string()))
+    lab.write_file(name, &(lines.join("\n") + "\n")).map(drop)
 }
 
 /// True neighbours among the found by the oracle, and queries of which both know the same distance.

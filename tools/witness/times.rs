@@ -1,42 +1,25 @@
 //! Our times of the client drive beside those of another client with the same statements, and of
 //! both drives beside those of the server's own clock, or of the kernel's.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
-
-use dbdyno::engine::Session;
 use dbdyno::error::Result;
-use dbdyno::model::{Bind, Branch, Commit, Drive, JobCode, Selection};
-use dbdyno::sql;
+use dbdyno::model::{Drive, Selection, TestResult};
 use dbdyno::stats::summary::median;
 
 use super::agreement::{Agreement, Bound, Report, Subject, Witnessed};
 use super::breakpoints::{self, Breakpoints, Call};
 use super::cases::Case;
 use super::lab::Lab;
-use super::pgbench::Pgbench;
-use super::{drive, failed, mariadb, postgres};
+use super::script::Script;
+use super::{drive, failed};
 
 /// Both sides run with one session, in turns.
-const JOBS: u32 = 1;
-const SYSBENCH: &str = "sysbench";
-const PGBENCH: &str = "pgbench --log";
+pub const JOBS: u32 = 1;
 
-const OTHER_CLIENT: &str = "pgbench's time is of its whole script: drawing the key, the answer as \
-                            text, and its waiting for sockets with poll are in it";
-const LUA_CLIENT: &str = "sysbench's time is of its whole event: the interpreter of its script and \
-                          the copy of the rows that it keeps are in it";
-const SERVER_CLIENT: &str =
-    "the server's clock does not see messages on their way, their decoding and the client";
-const SERVER_COMMIT: &str =
-    "pg_stat_statements times the statement alone: the commit comes after it";
-const SERVER_LOOP: &str = "active_time is of all sessions of the database: the setup, the creation \
-                           of the routine and the calls around the loop are in it";
-
-const FUNCTION_ALONE: &str = "perf times sqlite3_step alone, and interrupts it at its begin and \
-                              end: the values of a statement, its reset and those interruptions \
-                              are in our time";
+const FUNCTION_ALONE: TimeWitness = TimeWitness {
+    name: breakpoints::NAME,
+    reason: "perf times sqlite3_step alone, and interrupts it at its begin and end: the values of \
+             a statement, its reset and those interruptions are in our time",
+};
 /// Shorter ops, in microseconds, are not timed by breakpoints: those would take most of the time.
 const MIN_BETWEEN_BREAKPOINTS_US: f64 = 50.0;
 /// Calls beyond one for each op that setup and teardown may make in the job's session, or that may
@@ -54,7 +37,7 @@ pub struct Length {
 /// Clocks that are not ours.
 pub enum Clocks {
     /// Those of a server, and another client.
-    Server,
+    Server(&'static dyn TimedServer),
     /// The kernel's.
     Kernel(Breakpoints),
     /// None that can be had here.
@@ -62,11 +45,8 @@ pub enum Clocks {
 }
 
 impl Clocks {
-    /// The clocks for an engine; it says why there is none.
-    pub fn of(engine: &str) -> Clocks {
-        if engine != "sqlite" {
-            return Clocks::Server;
-        }
+    /// The kernel's, for SQLite; it says why there is none.
+    pub fn of_kernel() -> Clocks {
         match Breakpoints::set() {
             Ok(breakpoints) => Clocks::Kernel(breakpoints),
             Err(error) => {
@@ -77,11 +57,59 @@ impl Clocks {
     }
 }
 
+/// A server that times statements itself, and for which there is another client that runs scripts.
+pub trait TimedServer {
+    /// Runs a test, and adds up the time of its statements by the server's own clock.
+    fn time(&self, test: &TimedTest<'_>) -> Result<ServerTimed>;
+    /// The server's clock in such a test.
+    fn clock(&self, case: &Case, drive: Drive) -> TimeWitness;
+    /// The other client.
+    fn client(&self) -> TimeWitness;
+    /// Runs a script by the other client.
+    fn run_script(&self, lab: &Lab, script: &Script, seconds: f64) -> Result<Times>;
+}
+
+/// Who else times our ops.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeWitness {
+    pub name: &'static str,
+    /// What is in its times and not in ours, or the other way round.
+    pub reason: &'static str,
+}
+
+/// A test that a server times, too.
+pub struct TimedTest<'a> {
+    pub lab: &'a Lab,
+    pub case: &'a Case,
+    selection: &'a Selection,
+}
+
+impl TimedTest<'_> {
+    /// The drive that it really has.
+    pub fn drive(&self) -> Drive {
+        self.selection.drive
+    }
+
+    /// Runs it.
+    pub fn run(&self) -> Result<Box<TestResult>> {
+        drive::test(self.lab, self.selection, JOBS, &mut |_| Default::default(), None)
+    }
+}
+
+/// A test of ours with the server's times of the whole of it.
+pub struct ServerTimed {
+    pub result: Box<TestResult>,
+    /// Of all its statements.
+    pub time_ms: f64,
+    /// Of its ops; absent where the server does not know them one by one.
+    pub p99_us: Option<f64>,
+}
+
 /// Microseconds of an op.
 #[derive(Debug, Clone, Copy, Default)]
-struct Times {
-    mean: f64,
-    p99: Option<f64>,
+pub struct Times {
+    pub mean: f64,
+    pub p99: Option<f64>,
 }
 
 /// A turn of ours.
@@ -112,7 +140,7 @@ pub fn agreements(
     clocks: &Clocks,
 ) -> Result<Vec<Agreement>> {
     match clocks {
-        Clocks::Server => beside_server(lab, case, drive, length),
+        Clocks::Server(server) => beside_server(lab, case, drive, length, *server),
         Clocks::Kernel(breakpoints) => beside_kernel(lab, case, drive, length, breakpoints),
         Clocks::None => Ok(Vec::new()),
     }
@@ -145,7 +173,7 @@ fn beside_kernel(
     let subject = Subject { engine: lab.engine.name(), workload: case.id, drive: selection.drive };
     let mut agreements = Vec::new();
     let report = &mut Report { subject, agreements: &mut agreements };
-    add(report, &seen.whole, &seen.server, breakpoints::NAME, FUNCTION_ALONE);
+    add(report, &seen.whole, &seen.server, FUNCTION_ALONE);
     Ok(agreements)
 }
 
@@ -166,7 +194,13 @@ fn of_calls(calls: &[Call], ops: u64) -> Result<Times> {
 }
 
 /// Beside another client, and the server's clock.
-fn beside_server(lab: &Lab, case: &Case, drive: Drive, length: Length) -> Result<Vec<Agreement>> {
+fn beside_server(
+    lab: &Lab,
+    case: &Case,
+    drive: Drive,
+    length: Length,
+    server: &dyn TimedServer,
+) -> Result<Vec<Agreement>> {
     let Length { turns, seconds } = length;
     let selection = drive::workload(lab, case.id, drive, seconds)?;
     let client = drive::workload(lab, case.id, Drive::Client, seconds)?;
@@ -174,276 +208,56 @@ fn beside_server(lab: &Lab, case: &Case, drive: Drive, length: Length) -> Result
         Drive::Client => Some(Script::new(lab, &client)).filter(Script::is_whole),
         Drive::Database => None,
     };
+    let test = TimedTest { lab, case, selection: &selection };
     let mut seen = Turns::default();
     for _ in 0..turns {
-        let turn = our_turn(lab, case, &selection)?;
+        let turn = run_turn(server, &test)?;
         seen.ours.push(turn.ours);
         seen.whole.push(turn.whole);
         seen.server.extend(turn.server);
         if let Some(script) = &script {
-            seen.other.push(beside_setup(lab, &client, || script.run(lab, seconds))?);
+            let run = || server.run_script(lab, script, seconds);
+            seen.other.push(drive::run_beside_setup(lab, &client, JOBS, run)?);
         }
     }
     let subject = Subject { engine: lab.engine.name(), workload: case.id, drive };
     let mut agreements = Vec::new();
     let report = &mut Report { subject, agreements: &mut agreements };
-    let is_postgres = lab.engine.name() == "postgres";
-    let (who, reason) = if is_postgres { (PGBENCH, OTHER_CLIENT) } else { (SYSBENCH, LUA_CLIENT) };
-    add(report, &seen.ours, &seen.other, who, reason);
-    let (who, reason) = match (is_postgres, drive) {
-        (true, Drive::Client) if case.change.is_some() => (postgres::STATEMENTS, SERVER_COMMIT),
-        (true, Drive::Client) => (postgres::STATEMENTS, SERVER_CLIENT),
-        (true, Drive::Database) => (postgres::ACTIVE, SERVER_LOOP),
-        (false, _) => (mariadb::EVENTS, SERVER_CLIENT),
-    };
-    add(report, &seen.whole, &seen.server, who, reason);
+    add(report, &seen.ours, &seen.other, server.client());
+    add(report, &seen.whole, &seen.server, server.clock(case, drive));
     Ok(agreements)
 }
 
-fn add(
-    report: &mut Report<'_>,
-    ours: &[Times],
-    theirs: &[Times],
-    who: &'static str,
-    reason: &'static str,
-) {
+/// Adds the medians of all turns.
+fn add(report: &mut Report<'_>, ours: &[Times], theirs: &[Times], witness: TimeWitness) {
     let means = |times: &[Times]| median(&times.iter().map(|one| one.mean).collect::<Vec<_>>());
     let p99s =
         |times: &[Times]| median(&times.iter().filter_map(|one| one.p99).collect::<Vec<_>>());
     let pairs = [("mean us", means(ours), means(theirs)), ("p99 us", p99s(ours), p99s(theirs))];
     for (figure, ours, theirs) in pairs {
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
-            report.add(figure, ours, Witnessed::new(who, theirs), Bound::Time(reason));
+            let theirs = Witnessed::new(witness.name, theirs);
+            report.add(figure, ours, theirs, Bound::Time(witness.reason));
         }
     }
 }
 
 /// A test of ours, and what the server's clock says of its ops.
-fn our_turn(lab: &Lab, case: &Case, selection: &Selection) -> Result<Turn> {
-    let mut session = lab.database.session().map_err(|error| error.at("witness"))?;
-    match lab.engine.name() {
-        "postgres" => postgres::reset(session.as_mut())?,
-        "mariadb" => mariadb::reset(session.as_mut())?,
-        _ => {}
-    }
-    let before_ms = match (lab.engine.name(), selection.drive) {
-        ("postgres", Drive::Database) => postgres::active_ms(session.as_mut())?,
-        _ => 0.0,
-    };
-    let result = drive::test(lab, selection, JOBS, &mut |_| Default::default(), None)?;
-    let mean = result.latency.mean_us.ok_or_else(|| failed(case.id, "has no mean"))?;
+fn run_turn(server: &dyn TimedServer, test: &TimedTest<'_>) -> Result<Turn> {
+    let ServerTimed { result, time_ms, p99_us } = server.time(test)?;
+    let mean = result.latency.mean_us.ok_or_else(|| failed(test.case.id, "has no mean"))?;
     let ours = Times { mean, p99: result.latency.p99_us };
     let ops = result.total.ops as f64;
     // The server counts from the beginning, the warm-up included.
     let whole = Times { mean: result.total.busy_s * 1e6 / ops, p99: ours.p99 };
-    let (time_ms, p99) = match (lab.engine.name(), selection.drive) {
-        ("postgres", Drive::Client) => {
-            let seen = postgres::statements(session.as_mut(), postgres::own(case))?;
-            (seen.time_ms, None)
-        }
-        ("postgres", Drive::Database) => (postgres::active_ms(session.as_mut())? - before_ms, None),
-        _ => on_mariadb(session.as_mut(), result.total.ops)?,
-    };
-    let server = Times { mean: time_ms * 1e3 / ops, p99 };
+    let server = Times { mean: time_ms * 1e3 / ops, p99: p99_us };
     Ok(Turn { ours, whole, server: Some(server).filter(|server| server.mean > 0.0) })
 }
 
-/// Milliseconds of the statements of a test by MariaDB's timers, and the 99th percentile in
-/// microseconds where an op is one execution.
-fn on_mariadb(session: &mut dyn Session, ops: u64) -> Result<(f64, Option<f64>)> {
-    let executed = mariadb::events(session, mariadb::EXECUTE)?;
-    let mut time_ms = executed.time_ms;
-    for kind in [mariadb::CALL, mariadb::BEGIN, mariadb::COMMIT] {
-        time_ms += mariadb::events(session, kind)?.time_ms;
-    }
-    let p99 = match executed.count == ops {
-        true => nearest_rank(&mariadb::executions_us(session)?, 0.99),
-        false => None,
-    };
-    Ok((time_ms, p99))
-}
-
 /// The least of ascending values that at least this part of them does not exceed.
-fn nearest_rank(ascending: &[f64], part: f64) -> Option<f64> {
+pub fn nearest_rank(ascending: &[f64], part: f64) -> Option<f64> {
     let rank = (ascending.len() as f64 * part).ceil() as usize;
     ascending.get(rank.checked_sub(1)?).copied()
-}
-
-/// Runs another client between the setup and the teardown of the workload.
-fn beside_setup(
-    lab: &Lab,
-    selection: &Selection,
-    run: impl FnOnce() -> Result<Times>,
-) -> Result<Times> {
-    let part = &selection.parts[0];
-    let execute = |statements: &[String]| {
-        let mut session = lab.database.session().map_err(|error| error.at("witness"))?;
-        let run = |statement: &String| session.execute(&sql::bind_late(statement, JOBS)).map(drop);
-        statements.iter().try_for_each(run).map_err(|error| error.at("witness"))
-    };
-    execute(&part.setup_sql())?;
-    let done = run();
-    execute(&part.teardown_sql())?;
-    done
-}
-
-/// The client drive of a workload as a script of another client.
-struct Script {
-    branches: Vec<Branch>,
-    /// Upper ends of the keys that are drawn, by the name of the bind; 1 for the job's number.
-    keys: BTreeMap<String, u64>,
-    binds: usize,
-}
-
-impl Script {
-    fn new(lab: &Lab, selection: &Selection) -> Script {
-        let (mut branches, mut keys, mut count) = (Vec::new(), BTreeMap::new(), 0);
-        if let JobCode::Client { branches: all, binds, .. } = &selection.parts[0].code {
-            branches.clone_from(all);
-            count = binds.len();
-            let facts = lab.loaded.facts_for(&[]);
-            for (name, bind) in binds {
-                let end = match bind {
-                    Bind::Random(end) => end.eval(&facts).ok().map(|end| end as u64),
-                    Bind::Job => Some(1),
-                    _ => None,
-                };
-                keys.extend(end.map(|end| (name.clone(), end)));
-            }
-        }
-        Script { branches, keys, binds: count }
-    }
-
-    /// True if the other clients can do all that it does.
-    fn is_whole(&self) -> bool {
-        !self.branches.is_empty()
-            && self.keys.len() == self.binds
-            && self.branches.iter().all(|branch| branch.times == 1)
-    }
-
-    fn run(&self, lab: &Lab, seconds: f64) -> Result<Times> {
-        match lab.engine.name() {
-            "postgres" => self.by_pgbench(lab, seconds),
-            _ => self.by_sysbench(lab, seconds),
-        }
-    }
-
-    fn by_pgbench(&self, lab: &Lab, seconds: f64) -> Result<Times> {
-        let path = write(lab, "script.sql", &self.for_pgbench())?;
-        let mut times_us = Pgbench::find(lab)?.times_us(&path, JOBS, seconds, &lab.directory)?;
-        times_us.sort_by(f64::total_cmp);
-        let mean = times_us.iter().sum::<f64>() / times_us.len() as f64;
-        Ok(Times { mean, p99: nearest_rank(&times_us, 0.99) })
-    }
-
-    fn for_pgbench(&self) -> String {
-        let marks: BTreeMap<&str, String> =
-            self.keys.keys().map(|name| (name.as_str(), format!(":{name}"))).collect();
-        let mut text: String = self
-            .keys
-            .iter()
-            .map(|(name, end)| format!("\\set {name} random(1, {end})\n"))
-            .collect();
-        let is_mixed = self.branches.len() > 1;
-        if is_mixed {
-            text.push_str("\\set draw random(0, 99)\n");
-        }
-        for (number, branch) in self.branches.iter().enumerate() {
-            if is_mixed {
-                let word = if number == 0 { "if" } else { "elif" };
-                text.push_str(&format!("\\{word} :draw < {}\n", branch.upto));
-            }
-            let mut lines: Vec<String> =
-                branch.statements.iter().map(|one| one.with_values(|name| &marks[name])).collect();
-            if branch.commit == Commit::Block {
-                lines.insert(0, "begin".into());
-                lines.push("commit".into());
-            }
-            text.extend(lines.iter().map(|line| format!("{line};\n")));
-        }
-        if is_mixed {
-            text.push_str("\\endif\n");
-        }
-        text
-    }
-
-    fn by_sysbench(&self, lab: &Lab, seconds: f64) -> Result<Times> {
-        let path = write(lab, "script.lua", &self.for_sysbench())?;
-        let url = &lab.url;
-        let socket = url.split_once("socket=").and_then(|(_, rest)| rest.split('&').next());
-        let socket = socket.ok_or_else(|| failed(SYSBENCH, "the server has no socket"))?;
-        let mut command = Command::new(SYSBENCH);
-        command.arg(path).args(["--db-driver=mysql", "--mysql-user=dbdyno", "--mysql-password="]);
-        command.arg(format!("--mysql-socket={socket}")).arg("--mysql-db=dbdyno");
-        command.args(["--percentile=99", "--rand-type=uniform"]);
-        command.arg(format!("--threads={JOBS}")).arg(format!("--time={}", seconds.ceil()));
-        let output = command.arg("run").output();
-        let output =
-            output.map_err(|error| failed(SYSBENCH, format!("cannot be run ({error})")))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = text.lines().find_map(|line| line.strip_prefix("witness "));
-        let figures: Vec<f64> = line
-            .into_iter()
-            .flat_map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()))
-            .collect();
-        match figures[..] {
-            [mean, p99] if output.status.success() => Ok(Times { mean, p99: Some(p99) }),
-            _ => Err(failed(SYSBENCH, text.lines().last().unwrap_or("failed").to_owned())),
-        }
-    }
-
-    fn for_sysbench(&self) -> String {
-        let (mut prepare, mut event) = (String::new(), String::new());
-        for (number, branch) in self.branches.iter().enumerate() {
-            let word = if number == 0 { "if" } else { "elseif" };
-            event.push_str(&format!("  {word} draw < {} then\n", branch.upto));
-            if branch.commit == Commit::Block {
-                event.push_str("    connection:query(\"begin\")\n");
-            }
-            for (place, statement) in branch.statements.iter().enumerate() {
-                let name = format!("s{number}_{place}");
-                let text = statement.sql.replace(['\n', '\r'], " ").replace('"', "\\\"");
-                prepare.push_str(&format!("  {name} = connection:prepare(\"{text}\")\n"));
-                let mut binds = String::new();
-                for (bind, of) in statement.binds.iter().enumerate() {
-                    let bind = format!("{name}_{bind}");
-                    prepare.push_str(&format!(
-                        "  {bind} = {name}:bind_create(sysbench.sql.type.BIGINT)\n"
-                    ));
-                    event.push_str(&format!("    {bind}:set({of})\n"));
-                    binds.push_str(&format!("{}{bind}", if binds.is_empty() { "" } else { ", " }));
-                }
-                if !binds.is_empty() {
-                    prepare.push_str(&format!("  {name}:bind_param({binds})\n"));
-                }
-                event.push_str(&format!("    {name}:execute()\n"));
-            }
-            if branch.commit == Commit::Block {
-                event.push_str("    connection:query(\"commit\")\n");
-            }
-        }
-        let keys: String = self
-            .keys
-            .iter()
-            .map(|(name, end)| format!("  local {name} = sysbench.rand.uniform(1, {end})\n"))
-            .collect();
-        format!(
-            "function thread_init()\n  connection = \
-             sysbench.sql.driver():connect()\n{prepare}end\nfunction thread_done()\n  \
-             connection:disconnect()\nend\nfunction event()\n{keys}  local draw = \
-             sysbench.rand.uniform(0, 99)\n{event}  end\nend\nfunction \
-             sysbench.hooks.report_cumulative(stat)\n  print(string.format(\"witness %.4f %.4f\", \
-             stat.latency_avg * 1e6, stat.latency_pct * 1e6))\nend\n"
-        )
-    }
-}
-
-/// A file for another client, which goes with the directory of the lab.
-fn write(lab: &Lab, name: &str, text: &str) -> Result<PathBuf> {
-    let path = lab.directory.join(name);
-    std::fs::write(&path, text)
-        .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
-    Ok(path)
 }
 
 #[cfg(test)]
