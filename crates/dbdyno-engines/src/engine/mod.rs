@@ -475,6 +475,11 @@ impl Rows {
         };
         Counters(row.filter_map(number).collect())
     }
+    /// The text of this column, counted from 0, in the first row; empty if it is NULL or if there
+    /// is no such row or column.
+    pub fn text_at(&self, column: usize) -> &str {
+        self.rows.first().and_then(|row| row.get(column)?.as_deref()).unwrap_or_default()
+    }
     /// The first value of the first row.
     pub fn scalar(&self) -> Option<&str> {
         self.rows.first()?.first()?.as_deref()
@@ -652,6 +657,14 @@ mod tests {
     fn versions_compare_by_number_not_by_text() {
         assert!(Version::parse("15.18 (Debian 15.18-0+deb12u1)") > Version::parse("9.6.24"));
         assert_eq!(Version::parse("18beta1"), Version(vec![18]));
+    }
+
+    #[test]
+    fn the_text_of_a_column_is_that_of_the_first_row_or_empty() {
+        let row = vec![Some("a".to_string()), None];
+        let rows = Rows { rows: vec![row, vec![Some("b".into()); 3]], ..Rows::default() };
+        assert_eq!([rows.text_at(0), rows.text_at(1), rows.text_at(2)], ["a", "", ""]);
+        assert_eq!(Rows::default().text_at(0), "");
     }
 
     #[test]

@@ -284,22 +284,19 @@ impl MariaDatabase {
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
         let addresses = session.query(&self.product.sql("addresses", &[])?, &[])?;
-        let column = |at: usize| {
-            addresses.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
-        };
         let given = self.routes.given.as_ref();
         let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
-            let socket =
-                Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
+            let socket = Some(PathBuf::from(addresses.text_at(2)))
+                .filter(|path| self.is_local && path.exists());
             let socket = socket
                 .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
             return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
-        if column(1) != "0" {
+        if addresses.text_at(1) != "0" {
             return Err(no_route("the server listens on no TCP port"));
         }
-        let config = with(on_loopback(column(0))?);
+        let config = with(on_loopback(addresses.text_at(0))?);
         if !self.is_ours {
             return Ok(Route { config, ..given.clone() });
         }

@@ -347,21 +347,18 @@ impl PgDatabase {
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let told = session.query(&provision::sql("addresses")?, &[])?;
-        let column = |at: usize| {
-            told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
-        };
         let given = self.routes.given.as_ref();
         let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
-            let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
+            let socket = url::socket_in(told.text_at(2), told.text_at(0)).filter(|_| self.is_local);
             let socket = socket
                 .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
             return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
-        if column(1).is_empty() {
+        if told.text_at(1).is_empty() {
             return Err(no_route("the server listens on no TCP port"));
         }
-        let config = with(on_loopback(column(0))?);
+        let config = with(on_loopback(told.text_at(0))?);
         if !self.is_ours {
             return Ok(Route { config, ..given.clone() });
         }

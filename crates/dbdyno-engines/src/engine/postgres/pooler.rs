@@ -6,7 +6,7 @@ use super::job::is_kept;
 use super::provision::sql;
 use super::session::PgSession;
 use crate::engine::remote::Claimed;
-use crate::engine::{EngineError, ErrorClass, Pooler, Rows, Session};
+use crate::engine::{EngineError, ErrorClass, Pooler, Session};
 
 /// A pooler may give each of two sessions another one of the server, by turns.
 const TRIES: usize = 20;
@@ -36,15 +36,15 @@ pub(super) fn explore(
     for _ in 0..TRIES {
         let left = one.query(&sql("leave-traces")?, &[])?;
         let seen = other.query(&sql("see-traces")?, &[]).map_err(alone)?;
-        if cell(&left, 0) == cell(&seen, 0) {
+        if left.text_at(0) == seen.text_at(0) {
             found.lends = true;
-            found.mixes_settings |= cell(&seen, 1) == "1";
-            found.mixes_locks |= cell(&seen, 2) == "t";
+            found.mixes_settings |= seen.text_at(1) == "1";
+            found.mixes_locks |= seen.text_at(2) == "t";
         }
         // Whoever left them, they are removed where they may be.
         other.query(&sql("remove-traces")?, &[])?;
         let removed = one.query(&sql("remove-traces")?, &[])?;
-        if cell(&left, 0) != cell(&removed, 0) {
+        if left.text_at(0) != removed.text_at(0) {
             // Served by another one, it has left its traces behind.
             (found.lends, found.mixes_settings, found.mixes_locks) = (true, true, true);
         }
@@ -67,10 +67,6 @@ fn alone(error: EngineError) -> EngineError {
 pub(super) fn named(mut console: PgSession) -> Option<String> {
     let version = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
     version.scalar().filter(|name| !name.is_empty()).map(String::from)
-}
-
-fn cell(rows: &Rows, at: usize) -> &str {
-    rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
 }
 
 /// The processes of this host that are at the other end.

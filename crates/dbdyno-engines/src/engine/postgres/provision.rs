@@ -72,12 +72,10 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
         return Ok(());
     }
     let rows = session.query(&sql("privileges")?, &[])?;
-    let column =
-        |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
-    let (user, database) = (column(0), column(1));
-    let yes = |at: usize| column(at) == "t";
+    let (user, database) = (rows.text_at(0), rows.text_at(1));
+    let (may_create_schema, may_create_objects) = (rows.text_at(3) == "t", rows.text_at(4) == "t");
     let is_there = OURS.is_there(session)?;
-    match (is_there, yes(3), yes(4)) {
+    match (is_there, may_create_schema, may_create_objects) {
         (true, _, true) => Ok(()),
         (true, _, false) => Err(missing(
             format!("user {user} may not create objects in schema {SCHEMA}"),
@@ -103,12 +101,10 @@ pub(super) fn check_state(
     access: Access,
 ) -> Result<(), EngineError> {
     let rows = session.query(&sql("state")?, &[])?;
-    let column =
-        |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
-    if greeted.is_some_and(|pid| column(0).parse() != Ok(pid)) {
+    if greeted.is_some_and(|pid| rows.text_at(0).parse() != Ok(pid)) {
         return Err(pooled());
     }
-    let (is_standby, only_reads) = (column(1) == "t", column(2) == "on");
+    let (is_standby, only_reads) = (rows.text_at(1) == "t", rows.text_at(2) == "on");
     match access {
         Access::Watch => Ok(()),
         Access::Follow if is_standby => Ok(()),
