@@ -2,7 +2,7 @@
 //! version checked before anything else is called.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -42,6 +42,15 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
     }
+}
+
+/// A text as the functions of a library take it.
+///
+/// # Errors
+/// The text holds a zero byte, which would end it there.
+pub(super) fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, EngineError> {
+    CString::new(text)
+        .map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
 }
 
 /// The library of an engine: the directory that the user chose, and what this process has loaded.

@@ -29,6 +29,8 @@ pub mod client_loop;
 mod cluster;
 #[cfg(feature = "duckdb")]
 pub mod duckdb;
+#[cfg(any(feature = "chdb", feature = "duckdb", feature = "sqlite"))]
+mod embedded;
 mod error;
 pub mod library;
 #[cfg(any(feature = "chdb", feature = "duckdb"))]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
-    Version,
+    Access, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, RowLoad, Session, Version,
+    embedded,
 };
 use crate::engine::cancel::{Entered, Running};
 use dbdyno_core::model::Capabilities;
@@ -60,10 +60,7 @@ impl Engine for Sqlite {
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let file = target
-            .file
-            .clone()
-            .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let file = embedded::place_of(target, "file")?;
         let settings = Settings::read(&target.settings)?;
         let mode = match access {
             Access::Provision => Mode::ReadWrite,
@@ -80,12 +77,7 @@ fn inspect_mode(file: &Path) -> Result<Mode, EngineError> {
     if file.exists() {
         return Ok(if wal_of(file).exists() { Mode::ReadOnly } else { Mode::Immutable });
     }
-    let existing = file.ancestors().skip(1).find(|directory| directory.is_dir());
-    let writable = existing.is_some_and(|directory| {
-        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
-            .is_ok()
-    });
-    if writable { Ok(Mode::Memory) } else { Err(error::not_writable(file)) }
+    embedded::check_creatable(file).map(|()| Mode::Memory)
 }
 
 fn wal_of(file: &Path) -> PathBuf {

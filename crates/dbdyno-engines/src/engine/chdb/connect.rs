@@ -12,6 +12,8 @@ use rustix::fs::FlockOperation;
 use super::answer::{Answer, Parameters, Question};
 use super::api::{Api, Handle};
 use super::signals::SavedHandlers;
+use crate::engine::embedded::CHOOSE_WRITABLE;
+use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Our tables' database.
@@ -172,7 +174,7 @@ fn usable(directory: &Path) -> Result<(), EngineError> {
     let shown = directory.display();
     let refused = |error: std::io::Error| {
         EngineError::new(ErrorClass::Privilege, format!("{shown} cannot be used ({error})"))
-            .advised("choose a --data-dir that can be written")
+            .advised(CHOOSE_WRITABLE)
     };
     if directory.exists() && !directory.is_dir() {
         let what = format!("{shown} is not a directory of ClickHouse");
@@ -206,7 +208,7 @@ impl Raw {
     ) -> Result<Self, EngineError> {
         let path = directory.map(|directory| format!("--path={}", directory.display()));
         let arguments = [Some("clickhouse".to_string()), path].into_iter().flatten();
-        let arguments = arguments.chain(settings.arguments.iter().cloned()).map(text);
+        let arguments = arguments.chain(settings.arguments.iter().cloned()).map(c_text);
         let arguments = arguments.collect::<Result<Vec<CString>, EngineError>>()?;
         let mut pointers: Vec<*mut c_char> =
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
@@ -238,12 +240,6 @@ impl Drop for Raw {
         // SAFETY: it is closed once.
         unsafe { (self.api.close_conn)(self.place) };
     }
-}
-
-/// A text for the library.
-fn text(text: String) -> Result<CString, EngineError> {
-    CString::new(text)
-        .map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
 }
 
 /// A session, used by one thread at a time.

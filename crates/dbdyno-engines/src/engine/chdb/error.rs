@@ -1,7 +1,8 @@
 //! ClickHouse's errors as error classes, with advice where there is any.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text};
 use crate::engine::loading::one_line;
 use crate::engine::{EngineError, ErrorClass};
 
@@ -16,14 +17,14 @@ mod codes {
     pub const QUERY_WAS_CANCELLED: u32 = 394;
 }
 
-/// The library's text of an error; it is copied. None without an error.
+/// A copy of the library's text of an error; none if there is no error, which a null or an empty
+/// text means.
 ///
 /// # Safety
-/// `text` is null or a text that ends in 0.
+/// As for [`copy_text`].
 pub(super) unsafe fn copy_message(text: *const c_char) -> Option<String> {
     // SAFETY: the caller's.
-    let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })?;
-    Some(text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+    unsafe { copy_text(text) }.filter(|text| !text.is_empty())
 }
 
 /// The error of `what` (a statement or a table), with its class.
@@ -45,16 +46,14 @@ fn code_of(message: &str) -> Option<u32> {
 
 fn class_of(code: Option<u32>, message: &str) -> (ErrorClass, Option<&'static str>) {
     if message.contains("No space left on device") || code == Some(codes::NOT_ENOUGH_SPACE) {
-        return (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"));
+        return (ErrorClass::DiskFull, Some(FREE_SPACE));
     }
     match code {
         Some(codes::QUERY_WAS_CANCELLED | codes::ABORTED) => (ErrorClass::Cancelled, None),
         Some(codes::MEMORY_LIMIT_EXCEEDED) => {
             (ErrorClass::Other, Some("choose a larger --profile or a smaller --size"))
         }
-        Some(codes::READONLY) => {
-            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
-        }
+        Some(codes::READONLY) => (ErrorClass::Privilege, Some(CHOOSE_WRITABLE)),
         Some(codes::TIMEOUT_EXCEEDED | codes::CANNOT_SCHEDULE_TASK) | None => {
             (ErrorClass::Other, None)
         }

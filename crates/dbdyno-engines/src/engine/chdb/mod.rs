@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::library::RuntimeLibrary;
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
-    Version,
+    Access, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, RowLoad, Session, Version,
+    embedded,
 };
 use dbdyno_core::model::{Capabilities, Placeholder};
 
@@ -75,10 +75,7 @@ impl Engine for Chdb {
         Some(&LIBRARY)
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let directory = target
-            .file
-            .clone()
-            .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database directory is named"))?;
+        let directory = embedded::place_of(target, "directory")?;
         let settings = connect::checked(&target.settings)?;
         let loaded = LIBRARY.chosen()?;
         let opened = opened(&directory, access)?;
@@ -93,14 +90,7 @@ fn opened(directory: &Path, access: Access) -> Result<Option<&Path>, EngineError
     if access == Access::Provision || directory.exists() {
         return Ok(Some(directory));
     }
-    let existing = directory.ancestors().skip(1).find(|directory| directory.is_dir());
-    let needed = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    if existing.is_some_and(|directory| rustix::fs::access(directory, needed).is_ok()) {
-        return Ok(None);
-    }
-    let what = format!("{} cannot be created", directory.display());
-    Err(EngineError::new(ErrorClass::Privilege, what)
-        .advised("choose a --data-dir that can be written"))
+    embedded::check_creatable(directory).map(|()| None)
 }
 
 struct ChdbDatabase {

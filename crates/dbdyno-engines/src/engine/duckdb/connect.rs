@@ -1,7 +1,6 @@
 //! An open database and its connections: settings, the same for every session of a run.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Arc;
@@ -12,6 +11,8 @@ use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
 use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};
 use super::error::{copy_message, from_duckdb, unusable_file};
 use crate::engine::cancel::{Entered, Running};
+use crate::engine::embedded::copy_text;
+use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass};
 
 /// The setting that belongs to the file: made with it, kept in it.
@@ -225,7 +226,7 @@ fn open_in_memory(
     unsafe {
         (api.create_config)(&mut config);
         for (name, value) in ours.into_iter().chain(given) {
-            let (name, value) = (text(name)?, text(value)?);
+            let (name, value) = (c_text(name)?, c_text(value)?);
             if (api.set_config)(config, name.as_ptr(), value.as_ptr()) != 0 {
                 (api.destroy_config)(&mut config);
                 let what = format!(
@@ -245,12 +246,6 @@ fn open_in_memory(
         (api.free)(message.cast());
         Err(from_duckdb(0, &why, "opening the database"))
     }
-}
-
-/// A text for the library.
-pub(super) fn text(text: &str) -> Result<CString, EngineError> {
-    CString::new(text)
-        .map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
 }
 
 /// Handle that interrupts a connection.
@@ -305,7 +300,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::execute`].
     pub(super) fn query(&self, sql: &str) -> Result<QueryResult<'_>, EngineError> {
-        let statement = text(sql)?;
+        let statement = c_text(sql)?;
         let mut result = QueryResult { connection: self, raw: RawResult::EMPTY };
         // SAFETY: the connection is open; the result is destroyed by its drop, also after an error.
         match unsafe { (self.api().query)(self.raw, statement.as_ptr(), &mut result.raw) } {
@@ -374,8 +369,7 @@ impl QueryResult<'_> {
         // SAFETY: the caller's; the text is copied and freed once.
         unsafe {
             let value = (api.value_varchar)(&mut self.raw, column, row);
-            let copied =
-                (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned());
+            let copied = copy_text(value);
             (api.free)(value.cast());
             copied
         }

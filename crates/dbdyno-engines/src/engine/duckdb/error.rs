@@ -1,7 +1,8 @@
 //! DuckDB's errors as error classes, with advice where there is any.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text};
 use crate::engine::loading::one_line;
 use crate::engine::{EngineError, ErrorClass};
 
@@ -17,16 +18,13 @@ mod kinds {
     pub const PERMISSION: u32 = 34;
 }
 
-/// The library's text of an error; it is copied.
+/// A copy of the library's text of an error, which may be null.
 ///
 /// # Safety
-/// `text` is null or a text that ends in 0.
+/// As for [`copy_text`].
 pub(super) unsafe fn copy_message(text: *const c_char) -> String {
-    if text.is_null() {
-        return "DuckDB gives no reason".into();
-    }
     // SAFETY: the caller's.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { copy_text(text) }.unwrap_or_else(|| "DuckDB gives no reason".into())
 }
 
 /// The error of `what` (a statement or a table) of the library's `kind`, with its class.
@@ -45,11 +43,11 @@ pub(super) fn unusable_file(message: &str, file: &str) -> EngineError {
     let text = message.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let (class, advice) = if has(&["no space left"]) {
-        (ErrorClass::DiskFull, "free some space, or choose another --data-dir")
+        (ErrorClass::DiskFull, FREE_SPACE)
     } else if has(&["set lock on file"]) {
         (ErrorClass::Busy, "another process has it open: wait for it, or choose another --data-dir")
     } else if has(&["permission denied", "cannot open file", "read-only file system"]) {
-        (ErrorClass::Privilege, "choose a --data-dir that can be written")
+        (ErrorClass::Privilege, CHOOSE_WRITABLE)
     } else {
         (
             ErrorClass::Other,
@@ -62,7 +60,7 @@ pub(super) fn unusable_file(message: &str, file: &str) -> EngineError {
 
 fn class_of(kind: u32, message: &str) -> (ErrorClass, Option<&'static str>) {
     if message.contains("No space left on device") {
-        return (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"));
+        return (ErrorClass::DiskFull, Some(FREE_SPACE));
     }
     match kind {
         // Two transactions changed the same row, or one a table that the other changed: the later
@@ -73,9 +71,7 @@ fn class_of(kind: u32, message: &str) -> (ErrorClass, Option<&'static str>) {
         kinds::OUT_OF_MEMORY => {
             (ErrorClass::Other, Some("choose a larger --profile or a smaller --size"))
         }
-        kinds::PERMISSION => {
-            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
-        }
+        kinds::PERMISSION => (ErrorClass::Privilege, Some(CHOOSE_WRITABLE)),
         kinds::IO | kinds::INTERNAL => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
     }

@@ -4,8 +4,9 @@ use std::ffi::c_char;
 use std::ptr;
 
 use super::api::{Api, Handle, types};
-use super::connect::{Connection, text};
+use super::connect::Connection;
 use super::error::{copy_message, from_duckdb};
+use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::rows::Row;
 
@@ -73,7 +74,7 @@ impl<'c> Appender<'c> {
     fn new(connection: &'c Connection, table: &'c str) -> Result<Self, EngineError> {
         // The interface takes the parts of a name; the connection's own database and schema are the
         // ones meant.
-        let (api, name) = (connection.api(), text(table.rsplit('.').next().unwrap_or(table))?);
+        let (api, name) = (connection.api(), c_text(table.rsplit('.').next().unwrap_or(table))?);
         let mut appender = Appender { api, raw: ptr::null_mut(), table };
         // SAFETY: the connection is open; the handle is destroyed by the drop, also after an error.
         let state = unsafe {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::library::RuntimeLibrary;
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
-    Version,
+    Access, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, RowLoad, Session, Version,
+    embedded,
 };
 use dbdyno_core::model::{Capabilities, Placeholder};
 
@@ -77,10 +77,7 @@ impl Engine for DuckDb {
         Some(&LIBRARY)
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let file = target
-            .file
-            .clone()
-            .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let file = embedded::place_of(target, "file")?;
         let settings = connect::checked(&target.settings)?;
         let loaded = LIBRARY.chosen()?;
         let mode = mode(&file, access)?;
@@ -91,21 +88,15 @@ impl Engine for DuckDb {
 
 /// Mode in which the file is opened; creates its directory if that is allowed.
 fn mode(file: &Path, access: Access) -> Result<Mode, EngineError> {
-    let refused = || {
-        EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", file.display()))
-            .advised("choose a --data-dir that can be written")
-    };
     if access == Access::Provision {
-        file.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|_| refused())?;
+        let created = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        created.map_err(|_| embedded::not_creatable(file))?;
         return Ok(Mode::ReadWrite);
     }
     if file.exists() {
         return Ok(Mode::ReadOnly);
     }
-    let existing = file.ancestors().skip(1).find(|directory| directory.is_dir());
-    let needed = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    let writable = existing.is_some_and(|directory| rustix::fs::access(directory, needed).is_ok());
-    if writable { Ok(Mode::Memory) } else { Err(refused()) }
+    embedded::check_creatable(file).map(|()| Mode::Memory)
 }
 
 struct DuckDatabase {

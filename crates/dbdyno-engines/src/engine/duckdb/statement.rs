@@ -5,9 +5,10 @@ use std::hint::black_box;
 use std::ptr;
 
 use super::api::{CATALOG, Handle, RawResult, RawText, SELECT, types};
-use super::connect::{Connection, QueryResult, text};
+use super::connect::{Connection, QueryResult};
 use super::error::{copy_message, from_duckdb};
 use crate::engine::client_loop::Counted;
+use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Way in which the values of a column are read.
@@ -41,7 +42,7 @@ impl<'c> Prepared<'c> {
         sql: &str,
         name: &str,
     ) -> Result<Self, EngineError> {
-        let (api, statement) = (connection.api(), text(sql)?);
+        let (api, statement) = (connection.api(), c_text(sql)?);
         let mut prepared = Prepared {
             connection,
             raw: ptr::null_mut(),

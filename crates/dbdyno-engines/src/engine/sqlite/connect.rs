@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::error::{from_sqlite, not_writable};
+use super::error::from_sqlite;
+use crate::engine::embedded::not_creatable;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Pause between two attempts to get another connection's lock; the system adds about as much.
@@ -108,7 +109,7 @@ impl Settings {
         if mode == Mode::ReadWrite
             && let Some(directory) = file.parent()
         {
-            std::fs::create_dir_all(directory).map_err(|_| not_writable(file))?;
+            std::fs::create_dir_all(directory).map_err(|_| not_creatable(file))?;
         }
         let connection = self.connect(file, mode)?;
         has_mathematics(&compile_options(&connection)?)?;

@@ -1,9 +1,8 @@
 //! SQLite's result codes as error classes, with advice where there is any.
 
-use std::path::Path;
-
 use rusqlite::ErrorCode;
 
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE};
 use crate::engine::{EngineError, ErrorClass};
 
 /// The error of `what` (a statement or a file) with its class.
@@ -29,9 +28,7 @@ pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
 fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
     match code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (ErrorClass::Busy, None),
-        ErrorCode::DiskFull => {
-            (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"))
-        }
+        ErrorCode::DiskFull => (ErrorClass::DiskFull, Some(FREE_SPACE)),
         ErrorCode::OperationInterrupted => (ErrorClass::Cancelled, None),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
             ErrorClass::Other,
@@ -41,20 +38,12 @@ fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
             ),
         ),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
+            (ErrorClass::Privilege, Some(CHOOSE_WRITABLE))
         }
         ErrorCode::SystemIoFailure
         | ErrorCode::OutOfMemory
         | ErrorCode::FileLockingProtocolFailed => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
-    }
-}
-
-/// The directory of `file` cannot be written.
-pub(super) fn not_writable(file: &Path) -> EngineError {
-    EngineError {
-        advice: Some("choose a --data-dir that can be written".into()),
-        ..EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", file.display()))
     }
 }
 

@@ -5,13 +5,14 @@
 //! hold, so here the type is taken from the column's declaration once, and asked for per value only
 //! where there is none (expressions).
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::hint::black_box;
 use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
 use crate::engine::client_loop::Counted;
+use crate::engine::embedded::copy_text;
 
 /// Way in which the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,15 +177,8 @@ impl Drop for Prepared<'_> {
 /// `raw` must be a prepared statement.
 unsafe fn declared(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
     // SAFETY: the text lives until the statement changes and is copied before.
-    let text = unsafe {
-        let text = ffi::sqlite3_column_decltype(raw, column);
-        if text.is_null() {
-            None
-        } else {
-            Some(CStr::from_ptr(text).to_string_lossy().to_ascii_lowercase())
-        }
-    };
-    text.map_or(Kind::Any, |text| kind_of(&text))
+    let text = unsafe { copy_text(ffi::sqlite3_column_decltype(raw, column)) };
+    text.map_or(Kind::Any, |text| kind_of(&text.to_ascii_lowercase()))
 }
 
 fn kind_of(declared: &str) -> Kind {
@@ -231,10 +225,7 @@ fn kind_of_value(type_code: c_int) -> Kind {
 #[cold]
 fn failure(connection: &Connection, code: c_int) -> rusqlite::Error {
     // SAFETY: the handle is open; the message is copied before the next call of the library.
-    let message = unsafe {
-        let text = ffi::sqlite3_errmsg(connection.handle());
-        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-    };
+    let message = unsafe { copy_text(ffi::sqlite3_errmsg(connection.handle())) };
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), message)
 }
 
