@@ -16,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Passwords, PollingSession, Route, Routes, TCP_ACCOUNT, directory, no_account, no_route,
-    on_loopback, own_account, own_password, sessions_left,
+    Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, directory,
+    sessions_left,
 };
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
@@ -283,30 +283,17 @@ impl MariaDatabase {
     /// A route that the URL does not name: the server tells where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
-        let addresses = session.query(&self.product.sql("addresses", &[])?, &[])?;
-        let given = self.routes.given.as_ref();
-        let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
-        if transport == Transport::Socket {
-            let socket = Some(PathBuf::from(addresses.text_at(2)))
-                .filter(|path| self.is_local && path.exists());
-            let socket = socket
-                .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
-        }
-        if addresses.text_at(1) != "0" {
-            return Err(no_route("the server listens on no TCP port"));
-        }
-        let config = with(on_loopback(addresses.text_at(0))?);
-        if !self.is_ours {
-            return Ok(Route { config, ..given.clone() });
-        }
-        let password = own_password()?;
-        for block in ["account", "grant-account"] {
-            let made = session.execute(&provision::account_sql(self.product, block, &password)?);
-            made.map_err(|error| no_account(&error))?;
-        }
-        let config = Config { user: TCP_ACCOUNT.into(), wants_password: true, ..config };
-        Ok(Route { config, passwords: own_account(url::SOURCES, password) })
+        let reported = session.query(&self.product.sql("addresses", &[])?, &[])?;
+        let (port, listens_on_none, socket) =
+            (reported.text_at(0), reported.text_at(1), PathBuf::from(reported.text_at(2)));
+        let addresses = ReportedAddresses {
+            socket: Some(socket).filter(|path| self.is_local && path.exists()),
+            port: (listens_on_none == "0").then(|| port.to_string()),
+        };
+        let statements = |password: &str| provision::tcp_account_sql(self.product, password);
+        let account = TcpAccount { session: &mut session, statements: &statements };
+        let account = self.is_ours.then_some(account);
+        self.routes.given.find_reported(transport, addresses, account)
     }
 
     fn session_on(&self, route: &Route<Config>) -> Result<MariaSession, EngineError> {
@@ -344,11 +331,10 @@ impl Drop for MariaDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
         if self.is_ours && self.routes.has(Transport::Tcp) {
-            let dropped = provision::account_sql(self.product, "drop-account", "")
-                .map(|sql| (sql, self.open_session()));
-            if let Ok((sql, Ok(mut session))) = dropped {
-                let _ = session.execute(&sql); // a server that has ended takes it along
-            }
+            // A server that has ended takes it along.
+            let _ = self
+                .open_session()
+                .and_then(|mut session| provision::drop_tcp_account(&mut session));
         }
     }
 }

@@ -17,15 +17,22 @@ const NEEDED: [&str; 8] =
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 /// A statement about the account of ours that connects over TCP.
-pub(super) fn account_sql(
-    product: &Product,
-    block: &str,
-    password: &str,
-) -> Result<String, EngineError> {
+fn account_sql(product: &Product, block: &str, password: &str) -> Result<String, EngineError> {
     product.sql(block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
-/// Drops the account of ours that a killed run has left.
+/// Statements that make the account of ours which connects over TCP with this password.
+pub(super) fn tcp_account_sql(
+    product: &Product,
+    password: &str,
+) -> Result<Vec<String>, EngineError> {
+    ["account", "grant-account"]
+        .map(|block| account_sql(product, block, password))
+        .into_iter()
+        .collect()
+}
+
+/// Drops the account of ours which connects over TCP, if it is there.
 pub(super) fn drop_tcp_account(session: &mut MariaSession) -> Result<(), EngineError> {
     session.execute(&account_sql(session.product, "drop-account", "")?).map(drop)
 }

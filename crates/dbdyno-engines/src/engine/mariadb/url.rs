@@ -112,6 +112,9 @@ impl Routable for Config {
     fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
         Config { hosts, tls, ..self.clone() }
     }
+    fn logging_in_as(&self, user: &str) -> Self {
+        Config { user: user.into(), wants_password: true, ..self.clone() }
+    }
 }
 
 impl Parts {

@@ -22,8 +22,8 @@ use secrecy::SecretString;
 use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Passwords, PollingSession, Route, Routes, TCP_ACCOUNT, Watch, directory, no_account,
-    no_route, on_loopback, own_account, own_password, sessions_left,
+    Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, Watch,
+    directory, no_route, sessions_left,
 };
 use crate::engine::results_backend::ResultsBackend;
 use crate::engine::{
@@ -346,27 +346,16 @@ impl PgDatabase {
     /// A route that the URL does not name: the server tells where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
-        let told = session.query(&provision::sql("addresses")?, &[])?;
-        let given = self.routes.given.as_ref();
-        let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
-        if transport == Transport::Socket {
-            let socket = url::socket_in(told.text_at(2), told.text_at(0)).filter(|_| self.is_local);
-            let socket = socket
-                .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Route { config: with(vec![Host::Socket(socket)]), ..given.clone() });
-        }
-        if told.text_at(1).is_empty() {
-            return Err(no_route("the server listens on no TCP port"));
-        }
-        let config = with(on_loopback(told.text_at(0))?);
-        if !self.is_ours {
-            return Ok(Route { config, ..given.clone() });
-        }
-        let password = own_password()?;
-        let made = session.execute(&provision::account_sql("account", &password)?);
-        made.map_err(|error| no_account(&error))?;
-        let passwords = own_account(url::SOURCES, password);
-        Ok(Route { config: Config { user: TCP_ACCOUNT.into(), ..config }, passwords })
+        let reported = session.query(&provision::sql("addresses")?, &[])?;
+        let (port, listens_on, directories) =
+            (reported.text_at(0), reported.text_at(1), reported.text_at(2));
+        let addresses = ReportedAddresses {
+            socket: url::socket_in(directories, port).filter(|_| self.is_local),
+            port: (!listens_on.is_empty()).then(|| port.to_string()),
+        };
+        let account = TcpAccount { session: &mut session, statements: &provision::tcp_account_sql };
+        let account = self.is_ours.then_some(account);
+        self.routes.given.find_reported(transport, addresses, account)
     }
 }
 
@@ -390,11 +379,10 @@ impl Drop for PgDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
         if self.is_ours && self.routes.has(Transport::Tcp) {
-            let dropped =
-                provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session(&[])));
-            if let Ok((sql, Ok(mut session))) = dropped {
-                let _ = session.execute(&sql); // a server that has ended takes it along
-            }
+            // A server that has ended takes it along.
+            let _ = self
+                .open_session(&[])
+                .and_then(|mut session| provision::drop_tcp_account(&mut session));
         }
     }
 }

@@ -14,11 +14,16 @@ const OURS: Schema = Schema { name: SCHEMA, mark: Some("made by dbdyno"), only_t
 const SQL: &str = include_str!("provision.sql");
 
 /// A statement about the account of ours that connects over TCP.
-pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
+fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
-/// Drops the account of ours that a killed run has left.
+/// Statements that make the account of ours which connects over TCP with this password.
+pub(super) fn tcp_account_sql(password: &str) -> Result<Vec<String>, EngineError> {
+    Ok(vec![account_sql("account", password)?])
+}
+
+/// Drops the account of ours which connects over TCP, if it is there.
 pub(super) fn drop_tcp_account(session: &mut PgSession) -> Result<(), EngineError> {
     session.execute(&account_sql("drop-account", "")?).map(drop)
 }

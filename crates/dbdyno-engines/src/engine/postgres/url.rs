@@ -163,6 +163,9 @@ impl Routable for Config {
     fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
         Config { hosts, tls, ..self.clone() }
     }
+    fn logging_in_as(&self, user: &str) -> Self {
+        Config { user: user.into(), ..self.clone() }
+    }
 }
 
 impl Parts {

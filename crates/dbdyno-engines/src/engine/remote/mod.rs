@@ -31,8 +31,7 @@ pub(in crate::engine) use peer::check_peer;
 pub(in crate::engine) use polling_session::PollingSession;
 pub(in crate::engine) use process::{Claimed, directory};
 pub(in crate::engine) use routes::{
-    Routable, Route, Routes, TCP_ACCOUNT, no_account, no_route, on_loopback, own_account,
-    own_password,
+    ReportedAddresses, Routable, Route, Routes, TCP_ACCOUNT, TcpAccount, no_route,
 };
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::{Stream, Watch};

@@ -12,7 +12,8 @@ use dbdyno_core::model::PasswordSources;
 
 /// Finds the password of each server once and remembers it, so that jobs need not ask again.
 pub(in crate::engine) struct Passwords {
-    sources: PasswordSources,
+    /// Places of passwords of the user's own accounts.
+    pub(super) sources: PasswordSources,
     /// Password that the user typed.
     typed: Option<SecretString>,
     /// By the address of the server: a file may hold another one for each.

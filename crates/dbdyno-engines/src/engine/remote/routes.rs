@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use secrecy::SecretString;
 
 use super::{Host, Passwords, Tls, TlsMode};
-use crate::engine::{EngineError, ErrorClass};
-use dbdyno_core::model::Transport;
+use crate::engine::{EngineError, ErrorClass, Session};
+use dbdyno_core::model::{PasswordSources, Transport};
 
 /// The addresses of a server on this host, in the order in which they are tried: it may listen on
 /// one of them only.
@@ -35,6 +36,38 @@ pub(in crate::engine) trait Routable: Clone {
     fn tls(&self) -> &Tls;
     /// The same by these hosts, encrypted so.
     fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
+    /// The same as this user, who has a password.
+    fn logging_in_as(&self, user: &str) -> Self;
+}
+
+/// The addresses of a server on this host, as the server reports them.
+pub(in crate::engine) struct ReportedAddresses {
+    /// Path of its Unix socket, if the socket can be seen from here.
+    pub socket: Option<PathBuf>,
+    /// TCP port as text; none if the server listens on none.
+    pub port: Option<String>,
+}
+
+/// The account of ours for TCP on a private server, and the means to make it.
+pub(in crate::engine) struct TcpAccount<'a> {
+    /// Session of an administrator.
+    pub session: &'a mut dyn Session,
+    /// Statements that make the account with a password.
+    pub statements: &'a dyn Fn(&str) -> Result<Vec<String>, EngineError>,
+}
+
+impl TcpAccount<'_> {
+    /// Makes the account with a new password, which is returned.
+    ///
+    /// # Errors
+    /// No password can be made; the server refuses a statement.
+    fn create(self) -> Result<String, EngineError> {
+        let password = own_password()?;
+        for sql in (self.statements)(&password)? {
+            self.session.execute(&sql).map_err(|error| no_account(&error))?;
+        }
+        Ok(password)
+    }
 }
 
 /// The route that a database was opened by, and others, each found when it is asked for first.
@@ -118,6 +151,43 @@ impl<C: Routable> Routes<C> {
     }
 }
 
+impl<C: Routable> Route<C> {
+    /// The same route to other hosts.
+    fn lead_to(&self, hosts: Vec<Host>) -> Self {
+        let config = self.config.reaching(hosts, self.config.tls().clone());
+        Route { config, passwords: Arc::clone(&self.passwords) }
+    }
+
+    /// Finds the route of a transport for which the URL of this route names no host, by the
+    /// addresses that the server reports. Over TCP it logs in to `account`, which is made for it, if
+    /// there is one; else as this route does.
+    ///
+    /// # Errors
+    /// The server cannot be reached over this transport; the account cannot be made.
+    pub(in crate::engine) fn find_reported(
+        &self,
+        transport: Transport,
+        addresses: ReportedAddresses,
+        account: Option<TcpAccount<'_>>,
+    ) -> Result<Self, EngineError> {
+        if transport == Transport::Socket {
+            let socket = addresses.socket;
+            let socket = socket
+                .ok_or_else(|| no_route("the server's Unix socket cannot be seen from here"))?;
+            return Ok(self.lead_to(vec![Host::Socket(socket)]));
+        }
+        let port = addresses.port;
+        let port = port.ok_or_else(|| no_route("the server listens on no TCP port"))?;
+        let route = self.lead_to(on_loopback(&port)?);
+        let Some(account) = account else { return Ok(route) };
+        let password = account.create()?;
+        Ok(Route {
+            config: route.config.logging_in_as(TCP_ACCOUNT),
+            passwords: own_account(self.passwords.sources, password),
+        })
+    }
+}
+
 /// Those of the hosts that are reached over this transport.
 fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
     let is_socket =
@@ -139,7 +209,7 @@ fn tls_by(given: &Tls, transport: Transport) -> Tls {
 ///
 /// # Errors
 /// If it is no port.
-pub(in crate::engine) fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
+fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
     let port = port.parse().map_err(|_| no_route("the server does not report its TCP port"))?;
     Ok(LOOPBACKS.map(|name| Host::Tcp { name: name.into(), port }).to_vec())
 }
@@ -153,7 +223,7 @@ pub(in crate::engine) fn no_route(why: &str) -> EngineError {
 ///
 /// # Errors
 /// If the system gives none.
-pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
+fn own_password() -> Result<String, EngineError> {
     let mut bytes = [0_u8; PASSWORD_BYTES];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| no_route(&format!("no password can be made ({error})")))?;
@@ -161,15 +231,12 @@ pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
 }
 
 /// The account of ours on a private server with this password.
-pub(in crate::engine) fn own_account(
-    sources: dbdyno_core::model::PasswordSources,
-    password: String,
-) -> Arc<Passwords> {
+fn own_account(sources: PasswordSources, password: String) -> Arc<Passwords> {
     Arc::new(Passwords::of_own(sources, SecretString::from(password)))
 }
 
 /// The account could not be made; the statement holds its password and is not quoted.
-pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
+fn no_account(error: &EngineError) -> EngineError {
     let code = error.code.as_deref().unwrap_or("no code");
     EngineError::new(
         error.class,
@@ -183,13 +250,96 @@ mod tests {
 
     use super::super::{ConnectTimeouts, first_that_answers};
     use super::*;
+    use crate::engine::Rows;
+
+    const SOURCES: PasswordSources = PasswordSources { variable: "NONE", file: "none" };
+
+    #[derive(Clone)]
+    struct UserAtHosts {
+        user: String,
+        hosts: Vec<Host>,
+        tls: Tls,
+    }
+
+    impl Routable for UserAtHosts {
+        fn hosts(&self) -> &[Host] {
+            &self.hosts
+        }
+        fn tls(&self) -> &Tls {
+            &self.tls
+        }
+        fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+            UserAtHosts { hosts, tls, user: self.user.clone() }
+        }
+        fn logging_in_as(&self, user: &str) -> Self {
+            UserAtHosts { user: user.into(), ..self.clone() }
+        }
+    }
+
+    /// Keeps statements; refuses them from the second on.
+    struct StatementLog(Vec<String>);
+
+    impl Session for StatementLog {
+        fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
+            self.0.push(sql.to_string());
+            match self.0.len() {
+                1 => Ok(0),
+                _ => Err(EngineError::new(ErrorClass::Privilege, format!("refused: {sql}"))),
+            }
+        }
+        fn query(&mut self, _sql: &str, _binds: &[i64]) -> Result<Rows, EngineError> {
+            Ok(Rows::default())
+        }
+    }
+
+    fn given_route() -> Route<UserAtHosts> {
+        let config = UserAtHosts { user: "me".into(), hosts: Vec::new(), tls: Tls::default() };
+        Route { config, passwords: Arc::new(Passwords::new(SOURCES, None)) }
+    }
+
+    #[test]
+    fn a_route_leads_to_the_reported_address_of_its_transport() {
+        let found = |transport, socket: Option<&str>, port: Option<&str>| {
+            let addresses = ReportedAddresses {
+                socket: socket.map(PathBuf::from),
+                port: port.map(str::to_string),
+            };
+            given_route().find_reported(transport, addresses, None).map(|route| route.config)
+        };
+        let by_socket = found(Transport::Socket, Some("/run/s"), None).unwrap();
+        assert_eq!(
+            (by_socket.hosts, &*by_socket.user),
+            (vec![Host::Socket("/run/s".into())], "me")
+        );
+        let by_tcp = found(Transport::Tcp, None, Some("5432")).unwrap();
+        assert_eq!((by_tcp.hosts, &*by_tcp.user), (on_loopback("5432").unwrap(), "me"));
+        for (transport, word) in [(Transport::Socket, "cannot be seen"), (Transport::Tcp, "no TCP")]
+        {
+            let error = found(transport, None, None).err().unwrap();
+            assert!(error.message.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_account_is_made_for_tcp_and_no_error_holds_its_password() {
+        let statements = |password: &str| Ok(vec![format!("make {password}")]);
+        let mut log = StatementLog(Vec::new());
+        let mut find = || {
+            let addresses = ReportedAddresses { socket: None, port: Some("5432".into()) };
+            let account = TcpAccount { session: &mut log, statements: &statements };
+            given_route().find_reported(Transport::Tcp, addresses, Some(account))
+        };
+        assert_eq!(find().unwrap().config.user, TCP_ACCOUNT);
+        let refused = find().err().unwrap();
+        let password = log.0[1].strip_prefix("make ").unwrap();
+        assert_eq!(password.len(), 2 * PASSWORD_BYTES);
+        assert!(!refused.message.contains(password), "{refused}");
+        assert_ne!(log.0[0], log.0[1]);
+    }
 
     #[test]
     fn a_road_is_looked_for_once_and_a_missing_one_again() {
-        let route = |config: u32| {
-            let sources = dbdyno_core::model::PasswordSources { variable: "NONE", file: "none" };
-            Route { config, passwords: own_account(sources, String::new()) }
-        };
+        let route = |config: u32| Route { config, passwords: own_account(SOURCES, String::new()) };
         let routes = Routes::new(route(1));
         let get = |transport, found: Option<u32>| {
             routes
