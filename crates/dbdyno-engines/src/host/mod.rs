@@ -14,6 +14,7 @@ mod hardware;
 pub mod noise;
 mod owned;
 mod placement;
+mod processes;
 mod sync;
 mod threads;
 
@@ -29,6 +30,7 @@ pub use owned::{
     stranger_at,
 };
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
+pub use processes::sees;
 pub use sync::{Sync, sync_rate};
 pub use threads::{ThreadsLeft, threads_left};
 

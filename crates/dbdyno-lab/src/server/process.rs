@@ -15,7 +15,7 @@ use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 use super::faults::{send_signal, wake};
 use super::{Place, unusable};
 use dbdyno_core::error::{Error, Result};
-use dbdyno_engines::host::{Account, is_root};
+use dbdyno_engines::host::{self, Account, is_root};
 
 const LOG_FILE: &str = "server.log";
 /// Statements stand in it.
@@ -246,12 +246,10 @@ fn names_directory(arguments: &[String], data: &Path) -> bool {
         || arguments.iter().any(|argument| argument.strip_prefix("--datadir=").is_some_and(is_data))
 }
 
-/// True of a process for which the path leads to the same directory: in a container it may lead to
-/// another.
+/// True of a process for which the path leads to the same directory; false of one that we may not
+/// look into.
 fn sees(process: &Process, data: &Path, place: &fs::Metadata) -> bool {
-    let Ok(within) = data.strip_prefix("/") else { return false };
-    let seen = fs::metadata(Path::new(&format!("/proc/{}/root", process.pid)).join(within));
-    seen.is_ok_and(|seen| (seen.dev(), seen.ino()) == (place.dev(), place.ino()))
+    u32::try_from(process.pid).is_ok_and(|pid| host::sees(pid, data, place).unwrap_or(false))
 }
 
 /// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by

@@ -4,13 +4,13 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, Process};
 
 use super::Stream;
 use crate::engine::Session;
+use crate::host;
 
 /// Process of a server as the server numbers it.
 #[derive(Debug, Clone, Copy)]
@@ -73,9 +73,8 @@ pub(in crate::engine) fn directory(
 
 fn is_seen_by(pid: u32, path: &Path) -> bool {
     let Ok(ours) = fs::metadata(path) else { return false };
-    let there = Path::new("/proc").join(pid.to_string()).join("root");
-    match fs::metadata(there.join(path.strip_prefix("/").unwrap_or(path))) {
-        Ok(theirs) => (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()),
+    match host::sees(pid, path, &ours) {
+        Ok(is_seen) => is_seen,
         // We may not look: then it is to be in no container.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => i32::try_from(pid)
             .is_ok_and(|pid| Process::new(pid).is_ok_and(|process| !is_apart(&process))),
