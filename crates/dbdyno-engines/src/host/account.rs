@@ -1,11 +1,14 @@
 //! Users of this machine, whatever knows them: the system's own resolver is asked.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use uzers::os::unix::UserExt;
+
+use super::variable;
 
 /// Modes of a directory that let its owner, its group, everybody pass.
 const OWNER_PASSES: u32 = 0o100;
@@ -20,12 +23,13 @@ pub fn is_root() -> bool {
 /// The user's home: `$HOME`, else the one that the system has for the user, else `/`, where no
 /// ordinary user can make anything.
 pub fn home_dir() -> PathBuf {
-    let named = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    let known = || {
-        let user = uzers::get_user_by_uid(rustix::process::geteuid().as_raw())?;
-        Some(user.home_dir().to_path_buf())
-    };
-    named.or_else(known).unwrap_or_else(|| "/".into())
+    home_of(variable("HOME"), rustix::process::geteuid().as_raw())
+}
+
+/// The home of the user of this number, for whom the environment names `named`.
+fn home_of(named: Option<OsString>, uid: u32) -> PathBuf {
+    let known = || Some(uzers::get_user_by_uid(uid)?.home_dir().to_path_buf());
+    named.map(PathBuf::from).or_else(known).unwrap_or_else(|| "/".into())
 }
 
 /// Number of the user of this name.
@@ -132,6 +136,14 @@ mod tests {
         assert!(maps(whole, 0) && maps(whole, 65534));
         assert!(maps(some, 0) && maps(some, 100) && maps(some, 65535));
         assert!(!maps(some, 1) && !maps(some, 99) && !maps(some, 65536) && !maps("", 0));
+    }
+
+    #[test]
+    fn a_home_that_the_environment_does_not_name_is_the_one_of_the_users_entry() {
+        assert_eq!(home_of(Some("/elsewhere".into()), 0), Path::new("/elsewhere"));
+        let root = uzers::get_user_by_uid(0).unwrap();
+        assert_eq!(home_of(None, 0), root.home_dir());
+        assert_eq!(home_of(None, u32::MAX - 1), Path::new("/"), "a user without an entry");
     }
 
     #[test]

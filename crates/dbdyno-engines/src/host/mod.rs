@@ -1,6 +1,7 @@
 //! The machine that we run on: its processors and memory, disks, limits and accounts. Facts only;
 //! what counts over time is a probe.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -47,14 +48,22 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
+/// The value of an environment variable; none if it is not set or empty.
+pub fn variable(name: &str) -> Option<OsString> {
+    not_empty(std::env::var_os(name))
+}
+
+/// `value` unless it is empty.
+fn not_empty(value: Option<OsString>) -> Option<OsString> {
+    value.filter(|value| !value.is_empty())
+}
+
 /// Directory of fetched files: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a
 /// private server's user must be able to reach it), else `~/.cache/dbdyno`. Never in a directory
 /// where everybody may make it: what lies there is run.
 pub fn cache_dir() -> PathBuf {
-    let var =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
-    let base = var("XDG_CACHE_HOME").or_else(of_root);
+    let base = variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(of_root);
     base.unwrap_or_else(|| home_dir().join(".cache")).join("dbdyno")
 }
 
@@ -84,6 +93,14 @@ mod tests {
         let wanted = current + 10;
         let most = before.maximum.unwrap_or(u64::MAX);
         assert_eq!(allow_files(wanted), Some(wanted.min(most)));
+    }
+
+    #[test]
+    fn a_variable_that_is_empty_counts_as_not_set() {
+        assert_eq!(not_empty(Some("value".into())), Some("value".into()));
+        assert_eq!(not_empty(Some("".into())), None);
+        assert_eq!(not_empty(None), None);
+        assert_eq!(variable("DBDYNO_TEST_NAME_THAT_NOBODY_SETS"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use oxhttp::model::header::AUTHORIZATION;
 use oxhttp::model::{Body, Request, Uri};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::host;
 use dbdyno_core::model::{Counters, Disclosure};
 
 /// Longest wait for each step of an answer.
@@ -73,12 +74,11 @@ pub(super) struct Exporter {
 
 impl Exporter {
     pub(super) fn new(url: &str) -> Exporter {
-        let token =
-            std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
+        let token = host::variable(TOKEN).and_then(|token| token.into_string().ok());
         Exporter {
             url: url.to_string(),
             client: Client::new().with_global_timeout(REQUEST_TIMEOUT),
-            token,
+            token: token.map(SecretString::from),
         }
     }
 

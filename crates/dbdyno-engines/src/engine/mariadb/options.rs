@@ -41,7 +41,7 @@ pub(super) struct ClientOptions {
 impl ClientOptions {
     /// Reads ~/.my.cnf, if it is there and nobody else may read it.
     pub(super) fn of_user() -> Self {
-        match in_home(".my.cnf").map_or(Ok(None), |path| private_text(&path)) {
+        match private_text(&in_home(".my.cnf")) {
             Ok(text) => {
                 text.map(|text| ClientOptions::parse(text.expose_secret())).unwrap_or_default()
             }
@@ -58,7 +58,7 @@ impl ClientOptions {
 
     /// Settings of ~/.my.cnf where others may read but not write it.
     fn open_to_others() -> Option<Self> {
-        let path = in_home(".my.cnf")?;
+        let path = in_home(".my.cnf");
         let metadata = fs::metadata(&path).ok()?;
         let is_safe = metadata.is_file() && metadata.mode() & 0o022 == 0;
         is_safe.then(|| fs::read_to_string(&path).ok())?.map(|text| ClientOptions::parse(&text))

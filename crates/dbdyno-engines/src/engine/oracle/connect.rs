@@ -5,7 +5,6 @@
 //! thread whose server stays silent ends with the connection.
 
 use std::panic;
-use std::path::PathBuf;
 use std::sync::Once;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -134,8 +133,7 @@ fn check_node(wanted: Option<&str>, connection: &Connection) -> Result<(), Engin
 /// The user's own file: lines `user/password@address`; without an address the line is for every
 /// server.
 fn from_file(config: &Config) -> Result<Option<SecretString>, String> {
-    let path: Option<PathBuf> = in_home(PASSWORD_FILE);
-    let text = path.map_or(Ok(None), |path| private_text(&path))?;
+    let text = private_text(&in_home(PASSWORD_FILE))?;
     Ok(text
         .and_then(|text| lookup(text.expose_secret(), &config.user, &config.connect_string(None))))
 }

@@ -9,8 +9,8 @@ use crate::engine::remote::{Host, in_home, private_text};
 
 /// Looks into PGPASSFILE or ~/.pgpass. The error says why an existing file is not used.
 pub(super) fn from_file(config: &Config, host: &Host) -> Result<Option<SecretString>, String> {
-    let path = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass"));
-    let text = path.map_or(Ok(None), |path| private_text(&path))?;
+    let named = std::env::var_os("PGPASSFILE").map(PathBuf::from);
+    let text = private_text(&named.unwrap_or_else(|| in_home(".pgpass")))?;
     Ok(text.and_then(|text| lookup(text.expose_secret(), config, host)))
 }
 

@@ -293,7 +293,7 @@ fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, En
 /// needs no encryption.
 fn tls(given: Tls, sslmode: Option<String>) -> Result<Tls, EngineError> {
     let file = |given: Option<PathBuf>, variable: &str, usual: &str| {
-        let usual = || in_home(usual).filter(|path| path.exists());
+        let usual = || Some(in_home(usual)).filter(|path| path.exists());
         given.or_else(|| from_env(variable).map(PathBuf::from)).or_else(usual)
     };
     let roots = file(given.roots, "PGSSLROOTCERT", ".postgresql/root.crt");

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use crate::host::others_read;
+use crate::host::{home_dir, others_read};
 
-/// A file in the user's home directory.
-pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
-    std::env::var_os("HOME").map(|home| PathBuf::from(home).join(name))
+/// Path of a file in the home directory of the user, see [`home_dir`].
+pub(in crate::engine) fn in_home(name: &str) -> PathBuf {
+    home_dir().join(name)
 }
 
 /// The text of a file that may hold passwords; none if the file does not exist.

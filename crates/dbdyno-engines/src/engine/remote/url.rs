@@ -1,6 +1,7 @@
 //! Parts of a server's URL.
 
 use crate::engine::{EngineError, ErrorClass};
+use crate::host;
 use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
 
@@ -140,9 +141,9 @@ fn decode(text: &str) -> Result<String, EngineError> {
     String::from_utf8(bytes).map_err(|_| bad_url("the URL is not UTF-8 text"))
 }
 
-/// A variable of the environment that is set and not empty.
+/// The value of an environment variable; none if it is not set, empty or not UTF-8.
 pub(in crate::engine) fn from_env(name: &str) -> Option<String> {
-    std::env::var(name).ok().and_then(not_empty)
+    host::variable(name)?.into_string().ok()
 }
 
 /// `text` unless it is empty.
