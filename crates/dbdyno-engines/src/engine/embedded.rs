@@ -4,6 +4,7 @@
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
+use super::one_line::first_chars;
 use super::{ConnectTo, EngineError, ErrorClass};
 
 /// Advice for a place that cannot be written.
@@ -42,6 +43,11 @@ pub(super) fn check_creatable(place: &Path) -> Result<(), EngineError> {
 pub(super) fn not_creatable(place: &Path) -> EngineError {
     EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", place.display()))
         .advised(CHOOSE_WRITABLE)
+}
+
+/// The first `max_chars` characters of what a library reports, or of a statement, on one line.
+pub(super) fn excerpt(text: &str, max_chars: usize) -> String {
+    first_chars(text, max_chars, "...")
 }
 
 /// A copy of a text that a C library returned; none if `text` is null.

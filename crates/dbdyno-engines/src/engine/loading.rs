@@ -9,6 +9,7 @@ use libloading::Library;
 use parking_lot::Mutex;
 
 use super::library::{Choice, Package, RuntimeLibrary};
+use super::one_line::one_line;
 use super::{EngineError, ErrorClass, Version};
 use crate::host;
 
@@ -33,15 +34,6 @@ pub(super) struct Source<A> {
     /// Looks every function up; the name of the first one that is lacking.
     pub functions: fn(&Library) -> Result<A, &'static str>,
     pub advice: &'static str,
-}
-
-/// The first `most` characters of what a library says, on one line.
-pub(super) fn one_line(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
 }
 
 /// A text as the functions of a library take it.
@@ -151,8 +143,7 @@ impl<A> Loader<A> {
         }
         let message =
             std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-        let what = format!("{} cannot be loaded ({message})", path.display());
+        let what = format!("{} cannot be loaded ({})", path.display(), one_line(&message));
         EngineError::new(ErrorClass::Usage, what).advised(self.source.advice)
     }
 }

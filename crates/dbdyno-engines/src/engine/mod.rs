@@ -39,6 +39,8 @@ mod loading;
 pub mod mariadb;
 mod memory;
 pub mod null;
+#[cfg(any(has_client, feature = "chdb", feature = "duckdb", feature = "sqlite"))]
+mod one_line;
 #[cfg(feature = "oracle-beta")]
 pub mod oracle;
 #[cfg(feature = "postgres")]

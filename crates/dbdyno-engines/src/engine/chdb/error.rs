@@ -2,8 +2,7 @@
 
 use std::ffi::c_char;
 
-use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text};
-use crate::engine::loading::one_line;
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text, excerpt};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Numbers of ClickHouse's error codes.
@@ -33,7 +32,7 @@ pub(super) fn from_clickhouse(message: &str, what: &str) -> EngineError {
     let code = code_of(message);
     let (class, advice) = class_of(code, message);
     let reason = message.split_once("DB::Exception: ").map_or(message, |(_, reason)| reason);
-    let message = format!("{} ({})", one_line(reason, 300), one_line(what, 80));
+    let message = format!("{} ({})", excerpt(reason, 300), excerpt(what, 80));
     let code = code.map(|code| code.to_string());
     EngineError { class, code, message, advice: advice.map(Into::into) }
 }

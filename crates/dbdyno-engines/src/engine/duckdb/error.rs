@@ -2,8 +2,7 @@
 
 use std::ffi::c_char;
 
-use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text};
-use crate::engine::loading::one_line;
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, copy_text, excerpt};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Numbers of `duckdb_error_type`.
@@ -33,7 +32,7 @@ pub(super) fn from_duckdb(kind: u32, message: &str, what: &str) -> EngineError {
     let (class, advice) = class_of(kind, message);
     // An internal error brings the library's stack with it.
     let message = message.split("\n\nStack Trace").next().unwrap_or_default();
-    let message = format!("{} ({})", one_line(message, 300), one_line(what, 80));
+    let message = format!("{} ({})", excerpt(message, 300), excerpt(what, 80));
     EngineError { class, code: None, message, advice: advice.map(Into::into) }
 }
 
@@ -54,7 +53,7 @@ pub(super) fn unusable_file(message: &str, file: &str) -> EngineError {
             "the file is damaged or not a DuckDB database: remove it, or choose another --data-dir",
         )
     };
-    EngineError::new(class, format!("{} ({})", one_line(message, 300), one_line(file, 200)))
+    EngineError::new(class, format!("{} ({})", excerpt(message, 300), excerpt(file, 200)))
         .advised(advice)
 }
 

@@ -6,7 +6,8 @@ use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::ErrPacket;
 
-use crate::engine::remote::{broken, lost, one_line, quote};
+use crate::engine::one_line::one_line;
+use crate::engine::remote::{broken, lost, quote};
 use crate::engine::{EngineError, ErrorClass};
 
 /// First byte of a packet that tells an error.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use oracledb::{Error, ErrorKind};
 
-use crate::engine::remote::{lost, one_line, quote};
+use crate::engine::one_line::one_line;
+use crate::engine::remote::{lost, quote};
 use crate::engine::{EngineError, ErrorClass};
 
 /// The driver appends a random id to what a listener says.

@@ -7,6 +7,7 @@ use oracledb::{Connection, Row, Statement, ToDbValue};
 use super::error;
 use super::provision;
 use crate::engine::cancel::{Entered, Running};
+use crate::engine::one_line::one_line;
 use crate::engine::{EngineError, Rows, Session};
 use dbdyno_core::model::Counters;
 
@@ -106,7 +107,7 @@ impl OraSession {
                 errors.rows.len(),
                 cell("line"),
                 cell("position"),
-                crate::engine::remote::one_line(&cell("text"))
+                one_line(&cell("text"))
             ))),
         }
     }

@@ -6,8 +6,9 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 
+use crate::engine::one_line::one_line;
 pub(super) use crate::engine::remote::lost;
-use crate::engine::remote::{broken, one_line, quote};
+use crate::engine::remote::{broken, quote};
 use crate::engine::{EngineError, ErrorClass};
 
 /// The class of a SQLSTATE (PostgreSQL manual, appendix A).

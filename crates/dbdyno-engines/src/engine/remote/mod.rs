@@ -2,6 +2,7 @@
 //! of URLs, hosts that answer or not, the user's files, passwords, statements of their own, how
 //! many sessions are left, texts of errors.
 
+use super::one_line::first_chars;
 use super::{EngineError, ErrorClass};
 use dbdyno_core::sql::{Values, parse_blocks, statement, substitute};
 
@@ -66,16 +67,7 @@ pub(in crate::engine) fn own_sql(
     Ok(statement(&filled).to_string())
 }
 
-/// The statement on one line, cut.
+/// The beginning of a statement as an error message quotes it.
 pub(in crate::engine) fn quote(statement: &str) -> String {
-    let line = one_line(statement);
-    match line.char_indices().nth(QUOTED_CHARS) {
-        Some((at, _)) => format!("{} ...", &line[..at]),
-        None => line,
-    }
-}
-
-/// `text` with every run of blanks and line breaks as one blank.
-pub(in crate::engine) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    first_chars(statement, QUOTED_CHARS, " ...")
 }

@@ -2,15 +2,20 @@
 
 use rusqlite::ErrorCode;
 
-use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE};
+use crate::engine::embedded::{CHOOSE_WRITABLE, FREE_SPACE, excerpt};
 use crate::engine::{EngineError, ErrorClass};
+
+/// Most characters of a statement, or of the name of a file, that an error quotes.
+const QUOTED_CHARS: usize = 80;
 
 /// The error of `what` (a statement or a file) with its class.
 #[cold]
 pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
     if matches!(error, rusqlite::Error::MultipleStatement) {
-        let message =
-            format!("more than one statement, of which only the first would run ({})", short(what));
+        let message = format!(
+            "more than one statement, of which only the first would run ({})",
+            excerpt(what, QUOTED_CHARS)
+        );
         return EngineError::new(ErrorClass::Statement, message)
             .advised("give each statement a block of its own");
     }
@@ -20,7 +25,7 @@ pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
     EngineError {
         class,
         code: extended,
-        message: format!("{error} ({})", short(what)),
+        message: format!("{error} ({})", excerpt(what, QUOTED_CHARS)),
         advice: advice.map(Into::into),
     }
 }
@@ -44,14 +49,5 @@ fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
         | ErrorCode::OutOfMemory
         | ErrorCode::FileLockingProtocolFailed => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
-    }
-}
-
-/// The first words of a statement, on one line.
-fn short(what: &str) -> String {
-    let line = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
     }
 }
