@@ -10,7 +10,7 @@
 use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{
-    JobResult, LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
+    LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
@@ -54,33 +54,25 @@ pub fn judge(result: &TestResult) -> Vec<Reason> {
     law.into_iter().chain(notes.into_iter().flatten()).collect()
 }
 
-/// Jobs / throughput. Jobs measure over their own elapsed time, so both are averages over these:
-/// the mean number of jobs is sum(elapsed) / window, the mean throughput sum(ops) / window. Without
-/// figures per job: jobs / ops per second.
+/// Jobs / throughput as it is printed; absent without ops.
 fn jobs_over_throughput_s(result: &TestResult) -> Option<f64> {
-    let per_op = elapsed_per_op_s(result.job_figures.iter());
-    let per_op = per_op.unwrap_or(f64::from(result.jobs) / result.ops_per_s);
-    (per_op.is_finite() && per_op > 0.0 && result.window.ops > 0).then_some(per_op)
+    time_per_op_s(result.jobs, result.ops_per_s).filter(|_| result.window.ops > 0)
 }
 
-/// Elapsed time of these jobs per op of theirs; absent without ops.
-fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> Option<f64> {
-    let (ops, elapsed_s) =
-        jobs.fold((0, 0.0), |(ops, s), job| (ops + job.tally.ops, s + job.elapsed_s));
-    (ops > 0).then(|| elapsed_s / ops as f64)
+fn time_per_op_s(jobs: u32, ops_per_s: f64) -> Option<f64> {
+    Some(f64::from(jobs) / ops_per_s).filter(|per_op_s| per_op_s.is_finite() && *per_op_s > 0.0)
 }
 
 /// Each part of a mixed workload against its own jobs: their ops may differ a thousandfold.
 fn parts(result: &TestResult) -> Vec<Reason> {
-    let one = |(index, part): (usize, &PartResult)| {
-        let expected_s =
-            elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
+    let one = |part: &PartResult| {
+        let expected_s = time_per_op_s(part.jobs, part.ops_per_s)?;
         Some(
             busy(&part.tally, part.jobs, slice_s(result), expected_s, crowd(result))?
                 .of_part(&part.workload),
         )
     };
-    result.parts.iter().enumerate().filter_map(one).collect()
+    result.parts.iter().filter_map(one).collect()
 }
 
 /// Up to two slices of a job may be cut off by the window.
@@ -163,22 +155,35 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     (squares / ops as f64 / latency.effective_samples()).sqrt()
 }
 
-/// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
-/// the database did.
+/// Below this share of the window what the jobs did while they were there is not what the database
+/// did in the window.
 const MIN_PRESENT: f64 = 0.5;
+/// Of a short window slices are no longer than this share of it, for what its edges cut off.
+const SHORT_SLICE: f64 = 0.05;
 
 /// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
 /// window; of so many jobs that their slices are longer than the window most are missing from it.
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
-    let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(slice_s(result));
+    let cut_off_s = f64::from(result.jobs) * cut_off_s(result, expected_s);
     let absent =
         !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let share = elapsed_s / full_s;
     let status = if share < MIN_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
     absent.then(|| Reason::new(status, ReasonCode::Little, sentence.with("share", share)))
+}
+
+/// Time of a job at the edges of the window that does not count, at most. Where all that was done
+/// counts, as of fixed work, no op is cut off: a job only comes and goes by an op and a turn later
+/// or earlier than others.
+fn cut_off_s(result: &TestResult, expected_s: f64) -> f64 {
+    if result.total.ops == result.window.ops {
+        return expected_s + TURN_S;
+    }
+    let slice_s = slice_s(result).min(SHORT_SLICE * result.window_s);
+    2.0 * expected_s.max(slice_s)
 }
 
 fn against(sentence: &'static str, got_s: f64, expected_s: f64) -> Sentence {
@@ -192,7 +197,7 @@ fn against(sentence: &'static str, got_s: f64, expected_s: f64) -> Sentence {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::Drive;
+    use crate::model::{Drive, JobResult};
 
     fn texts(result: &TestResult) -> Vec<(Status, String)> {
         judge(result).into_iter().map(|reason| (reason.status, reason.text)).collect()
@@ -253,6 +258,7 @@ mod tests {
         let job = fixture::result().job_figures[0].clone();
         let crowd = |busy_s, cpu_s: &[(&str, f64)]| TestResult {
             jobs: 64,
+            ops_per_s: 320_000.0,
             job_figures: vec![job.clone(); 64],
             window: fixture::tally(3_200_000, busy_s),
             window_counters: fixture::counters(cpu_s),
@@ -304,7 +310,7 @@ mod tests {
         fast.job_figures.truncate(1);
         fast.job_figures[0].tally.ops = 100_000;
         fast.job_figures[0].elapsed_s = 0.3;
-        (fast.jobs, fast.window_s) = (1, 0.3);
+        (fast.jobs, fast.window_s, fast.ops_per_s) = (1, 0.3, 100_000.0 / 0.3);
         assert_eq!(texts(&fast), []);
     }
 
@@ -338,13 +344,13 @@ mod tests {
         // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its
         // second. Over both the difference is below 5 % (10.5 of 11 s).
         let mut result = fixture::result();
-        let part = |workload: &str, tally: Tally| PartResult {
+        let part = |workload: &str, ops_per_s: f64, tally: Tally| PartResult {
             workload: workload.into(),
             params: Default::default(),
             chosen: Default::default(),
             jobs: 1,
             tally,
-            ops_per_s: 0.0,
+            ops_per_s,
             units_per_s: 0.0,
             latency: Default::default(),
         };
@@ -353,14 +359,44 @@ mod tests {
         (result.window, result.window_s) = (fixture::tally(100_010, 10.5), 5.0);
         result.latency = Default::default();
         result.parts = vec![
-            part("QUICK", fixture::tally(100_000, 10.0)),
-            part("SLOW", fixture::tally(10, 0.5)),
+            part("QUICK", 10_000.0, fixture::tally(100_000, 10.0)),
+            part("SLOW", 10.0, fixture::tally(10, 0.5)),
         ];
         let text = "SLOW: the mean service time is 50000 us, but jobs / throughput is 100000 us \
                     (-50 %)";
         assert_eq!(judge(&result)[0].text, text);
         result.parts[1].tally.busy_s = 1.0;
         assert!(judge(&result).iter().all(|reason| reason.status != Status::Invalid));
+    }
+
+    #[test]
+    fn a_printed_rate_that_contradicts_the_service_time_is_invalid() {
+        let text = "the mean service time is 200 us, but jobs / throughput is 13.3 us (1400 %)";
+        let result = TestResult { ops_per_s: 150_000.0, ..fixture::result() };
+        let found = texts(&result);
+        assert_eq!((found[0].0, found[0].1.as_str()), (Status::Invalid, text), "{found:?}");
+    }
+
+    #[test]
+    fn of_short_windows_and_fixed_work_it_shows_too_who_was_missing() {
+        // Jobs of ops of 200 us that were there for 70 % of a window of 2 s.
+        let present = |share: f64, window_s: f64| {
+            let mut result = TestResult { window_s, ..fixture::result() };
+            for job in &mut result.job_figures {
+                (job.elapsed_s, job.tally.ops) = (share * window_s, (5000.0 * window_s) as u64);
+            }
+            result.window = fixture::tally(10_000 * window_s as u64, 2.0 * window_s);
+            result
+        };
+        let text = "the jobs were looping for only 70 % of the window";
+        assert_eq!(texts(&present(0.7, 2.0)), [(Status::Conditional, text.into())]);
+        assert_eq!(texts(&present(0.86, 2.0)), [], "slices at the edges");
+        // Fixed work has no edges that cut off a slice: a job of four that takes 10 ms an op, and
+        // the others, which were done long before.
+        let mut fixed = present(0.86, 2.0);
+        fixed.total = fixed.window.clone();
+        let text = "the jobs were looping for only 86 % of the window";
+        assert_eq!(texts(&fixed), [(Status::Conditional, text.into())]);
     }
 
     #[test]

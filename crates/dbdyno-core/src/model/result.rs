@@ -278,11 +278,12 @@ pub struct TestResult {
     pub window: Tally,
     /// Counts from gate to end (for cross-checks against counters).
     pub total: Tally,
-    /// Units of work in the window / per second (sum of the jobs' own rates).
+    /// Units of work in the window.
     pub units: f64,
     /// Units of work per second in the window.
     pub units_per_s: f64,
-    /// Ops per second in the window.
+    /// Ops per second in the window: the jobs times what all of them did over the time of all of
+    /// them, summed over the parts.
     pub ops_per_s: f64,
     /// Rows per second in the window.
     pub rows_per_s: f64,

@@ -65,7 +65,7 @@ CREATE TABLE test (
     row_count      INTEGER NOT NULL, -- touched in the window
     commits        INTEGER NOT NULL, -- waited for in the window
     units          REAL NOT NULL, -- of work in the window
-    ops_per_s      REAL NOT NULL, -- sum of the jobs' own rates
+    ops_per_s      REAL NOT NULL, -- jobs x ops of all / time of all, summed over the parts
     units_per_s    REAL NOT NULL, -- as ops_per_s
     rows_per_s     REAL NOT NULL, -- as ops_per_s
     ci_fraction    REAL, -- half width of the 95 % confidence interval of ops_per_s, as a fraction of it

@@ -37,9 +37,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     let jobs = job_figures(&raw.jobs, &units_per_op);
     let node_figures = nodes::node_figures(&mut raw, &jobs);
     let window = merged(jobs.iter().map(|job| &job.tally));
-    let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 {
-        jobs.iter().map(|job| rate(count(job), job)).sum()
-    };
+    let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&jobs, count) };
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
@@ -118,8 +116,8 @@ fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String
             params: selection.params.clone(),
             chosen: selection.chosen.clone(),
             jobs: background.jobs,
-            ops_per_s: jobs.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
-            units_per_s: jobs.iter().map(|job| rate(job.units, job)).sum(),
+            ops_per_s: total_rate(&jobs, &|job| job.tally.ops as f64),
+            units_per_s: total_rate(&jobs, &|job| job.units),
             latency: LatencySummary { buckets: Vec::new(), ..latency },
             tally,
         },
@@ -168,8 +166,36 @@ fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
     counted.map(|counted| counted.longest_stride).max().unwrap_or(1)
 }
 
-fn rate(count: f64, job: &JobResult) -> f64 {
-    if job.elapsed_s > 0.0 { count / job.elapsed_s } else { 0.0 }
+/// Rate of what these jobs count, per second.
+///
+/// The jobs of a part are alike, so its rate is their number times what all of them counted over the
+/// time of all of them. A sum of the rates of each would take a job that came late from an op of
+/// the warm-up, and did a few ops in the last moment, for as much as one that was there all the
+/// time: chance bursts would count in full. So jobs / rate is the mean time of an op, too.
+pub(super) fn total_rate(jobs: &[JobResult], count: &dyn Fn(&JobResult) -> f64) -> f64 {
+    let mut parts: BTreeMap<usize, Presence> = BTreeMap::new();
+    for job in jobs {
+        let part = parts.entry(job.part).or_default();
+        part.jobs += 1;
+        part.elapsed_s += job.elapsed_s;
+        part.count += count(job);
+    }
+    parts.values().map(Presence::rate).sum()
+}
+
+/// What the jobs of a part counted, and how long they were there.
+#[derive(Default)]
+struct Presence {
+    jobs: u32,
+    elapsed_s: f64,
+    count: f64,
+}
+
+impl Presence {
+    /// Rate of all jobs of the part, per second; 0 if none of them was there.
+    fn rate(&self) -> f64 {
+        if self.elapsed_s > 0.0 { f64::from(self.jobs) * self.count / self.elapsed_s } else { 0.0 }
+    }
 }
 
 /// Percentiles from the samples; the mean over all ops: busy time / ops.
@@ -292,7 +318,7 @@ fn part_figures(
     figures: &[JobResult],
 ) -> Vec<PartResult> {
     let one = |(index, part): (usize, &PartPlan)| {
-        let own: Vec<&JobResult> = figures.iter().filter(|job| job.part == index).collect();
+        let own: Vec<JobResult> = figures.iter().filter(|job| job.part == index).cloned().collect();
         let tally = merged(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
         PartResult {
@@ -300,8 +326,8 @@ fn part_figures(
             params: part.params.clone(),
             chosen: part.chosen.clone(),
             jobs: own.len() as u32,
-            ops_per_s: own.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
-            units_per_s: own.iter().map(|job| rate(job.units, job)).sum(),
+            ops_per_s: total_rate(&own, &|job| job.tally.ops as f64),
+            units_per_s: total_rate(&own, &|job| job.units),
             latency: latency_of(logs, &tally),
             tally,
         }

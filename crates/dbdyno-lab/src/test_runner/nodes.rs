@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::assemble::total_rate;
 use super::raw::Raw;
 use dbdyno_core::model::{Counters, JobResult, NodeResult, Snapshot, SnapshotPoint};
 use dbdyno_engines::engine::JobPlacement;
@@ -76,15 +77,13 @@ fn taken(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
 
 /// Figures of the jobs of a node.
 fn of_jobs(name: &str, deal: &JobPlacement, jobs: &[JobResult]) -> NodeResult {
-    let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
-    let per_s = |job: &JobResult| {
-        if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 }
-    };
+    let own: Vec<JobResult> =
+        jobs.iter().filter(|job| deal.node(job.job) == Some(name)).cloned().collect();
     NodeResult {
         name: name.to_owned(),
-        jobs: own().count() as u32,
-        ops: own().map(|job| job.tally.ops).sum(),
-        ops_per_s: own().map(per_s).sum(),
+        jobs: own.len() as u32,
+        ops: own.iter().map(|job| job.tally.ops).sum(),
+        ops_per_s: total_rate(&own, &|job| job.tally.ops as f64),
         ..NodeResult::default()
     }
 }

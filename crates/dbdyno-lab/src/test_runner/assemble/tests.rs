@@ -35,7 +35,28 @@ fn a_jobs_rate_is_over_its_own_time_and_the_warm_up_does_not_count() {
     let figures = job_figures(&jobs, &[3.0]);
     assert_eq!((figures[0].tally.ops, figures[0].elapsed_s, figures[0].units), (240, 2.0, 720.0));
     assert_eq!((figures[1].tally.ops, figures[1].elapsed_s), (1, 2.5));
-    assert_eq!(rate(figures[0].units, &figures[0]), 360.0);
+    assert_eq!(total_rate(&figures[..1], &|job| job.units), 360.0);
+}
+
+/// Two jobs whose ops take 20 ms or 3 s by chance: the first is there all the time, the second comes
+/// late from a long op of the warm-up and does three short ones in the last moment.
+#[test]
+fn a_job_that_was_there_for_a_moment_counts_for_a_moment() {
+    let result = |part, ops, elapsed_s| JobResult {
+        job: 1,
+        part,
+        tally: Tally { ops, ..Tally::default() },
+        units: ops as f64,
+        elapsed_s,
+    };
+    let ops = |job: &JobResult| job.tally.ops as f64;
+    let jobs = [result(0, 4, 2.0), result(0, 3, 0.06)];
+    let rate = total_rate(&jobs, &ops);
+    assert!((rate - 2.0 * 7.0 / 2.06).abs() < 1e-9, "not 52 per second: {rate}");
+    // Jobs of another part have other ops, and a job that was never there had none.
+    let parts = [jobs[0].clone(), result(1, 100, 1.0), result(1, 0, 0.0)];
+    assert_eq!(total_rate(&parts, &ops), 2.0 + 200.0);
+    assert_eq!(total_rate(&[result(0, 0, 0.0)], &ops), 0.0);
 }
 
 #[test]
