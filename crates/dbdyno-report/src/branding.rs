@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::document::{Block, Document, Section};
+use super::shade::{Rgb, WHITE};
 use dbdyno_core::error::visible;
 
 /// The largest logo in bytes: it stands in every page.
@@ -14,8 +15,12 @@ pub const MAX_LOGO_BYTES: usize = 200_000;
 const MAX_LETTERS: usize = 200;
 /// Contrast that text needs (WCAG 2.2, 1.4.3).
 const READABLE: f64 = 4.5;
-/// Papers of the page, light and dark.
-const PAPERS: [[u8; 3]; 2] = [[255, 255, 255], [0x12, 0x16, 0x1b]];
+/// Light paper of the page.
+const LIGHT_PAPER: Rgb = WHITE;
+/// Dark paper of the page.
+const DARK_PAPER: Rgb = Rgb::new(0x12, 0x16, 0x1b);
+/// Steps from an accent to white, in which it is made lighter.
+const LIGHTER_STEPS: u8 = 20;
 
 /// A brand as its file says it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -99,46 +104,28 @@ fn kind_of(content: &[u8]) -> Option<&'static str> {
 
 /// The accent on light and on dark paper; there it is made as much lighter as it must be.
 fn accents(text: &str) -> Result<[String; 2], String> {
-    let color = channels(text).ok_or_else(|| {
+    let color = Rgb::parse(text).ok_or_else(|| {
         format!("{} is not a color: write #rrggbb", dbdyno_core::error::quote(text))
     })?;
-    let light = contrast(color, PAPERS[0]);
+    let light = color.contrast(LIGHT_PAPER);
     if light < READABLE {
         return Err(format!(
             "the accent {text} has a contrast of {light:.1} on white; {READABLE} are needed to \
              read it"
         ));
     }
-    let lighter = (0..=20).map(|step| mixed(color, f64::from(step) / 20.0));
-    let dark = lighter
-        .into_iter()
-        .find(|color| contrast(*color, PAPERS[1]) >= READABLE)
-        .unwrap_or(PAPERS[0]);
-    Ok([color, dark].map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")))
+    Ok([color.hex(), readable_on_dark(color).hex()])
 }
 
-fn channels(text: &str) -> Option<[u8; 3]> {
-    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
-    let channel = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    Some([channel(0)?, channel(2)?, channel(4)?])
-        .filter(|_| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-}
-
-/// With this share of white.
-fn mixed(color: [u8; 3], white: f64) -> [u8; 3] {
-    color.map(|channel| (f64::from(channel) + (255.0 - f64::from(channel)) * white).round() as u8)
-}
-
-/// Contrast of two colours, 1 to 21. Source: WCAG 2.2, relative luminance and contrast ratio.
-fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
-    let linear = |channel: u8| match f64::from(channel) / 255.0 {
-        dark if dark <= 0.040_45 => dark / 12.92,
-        other => ((other + 0.055) / 1.055).powf(2.4),
-    };
-    let luminance =
-        |[r, g, b]: [u8; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-    let (a, b) = (luminance(a), luminance(b));
-    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+/// The colour with as little white as can be read on dark paper.
+fn readable_on_dark(color: Rgb) -> Rgb {
+    for step in 0..=LIGHTER_STEPS {
+        let lighter = color.mix(WHITE, f64::from(step) / f64::from(LIGHTER_STEPS));
+        if lighter.contrast(DARK_PAPER) >= READABLE {
+            return lighter;
+        }
+    }
+    WHITE
 }
 
 /// A file of paragraphs: `[[text]]` with the section that they begin.
@@ -263,17 +250,13 @@ mod tests {
 
     #[test]
     fn an_accent_can_be_read_on_both_papers() {
-        assert!((contrast([0, 0, 0], [255, 255, 255]) - 21.0).abs() < 1e-9);
-        assert!((contrast([0x77, 0x77, 0x77], [255, 255, 255]) - 4.48).abs() < 0.005);
         let accent = |color: &str| {
             brand(&format!("accent = \"{color}\""), None).map(|brand| brand.accent.unwrap())
         };
         let [light, dark] = accent("#003366").unwrap();
         assert_eq!(light, "#003366");
-        assert!(
-            contrast(channels(&dark).unwrap(), PAPERS[1]) >= READABLE && dark != light,
-            "{dark}"
-        );
+        assert!(Rgb::parse(&dark).unwrap().contrast(DARK_PAPER) >= READABLE, "{dark}");
+        assert_ne!(dark, light);
         assert!(accent("#FFFF00").unwrap_err().contains("a contrast of 1.1 on white"));
         for junk in ["red", "#12345", "#1234567", "#12345g", "#+1+2+3", "#ä2345"] {
             assert!(accent(junk).unwrap_err().contains("is not a color"), "{junk}");

@@ -1,69 +1,115 @@
 //! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to
 //! blue at the best; and the colour of text that can be read on them.
 
-/// Red, green and blue, as sent to a screen (sRGB).
+/// A colour by its red, green and blue, as sent to a screen (sRGB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rgb(pub u8, pub u8, pub u8);
+pub struct Rgb {
+    /// Share of red, of 255.
+    pub red: u8,
+    /// Share of green, of 255.
+    pub green: u8,
+    /// Share of blue, of 255.
+    pub blue: u8,
+}
 
 /// Text on light grounds.
-pub const BLACK: Rgb = Rgb(0, 0, 0);
+pub const BLACK: Rgb = Rgb::new(0, 0, 0);
 /// Text on dark grounds.
-pub const WHITE: Rgb = Rgb(255, 255, 255);
+pub const WHITE: Rgb = Rgb::new(255, 255, 255);
+
+/// The colour of the ground at a share of the best.
+struct Stop {
+    share: f64,
+    color: Rgb,
+}
 
 /// Shares and their colours, ascending; between two of them colours are mixed.
-const STOPS: [(f64, Rgb); 3] =
-    [(0.0, Rgb(0xf6, 0xf7, 0xf9)), (0.5, Rgb(0xae, 0xcd, 0xe8)), (1.0, Rgb(0x4b, 0x8f, 0xc8))];
+const STOPS: [Stop; 3] = [
+    Stop { share: 0.0, color: Rgb::new(0xf6, 0xf7, 0xf9) },
+    Stop { share: 0.5, color: Rgb::new(0xae, 0xcd, 0xe8) },
+    Stop { share: 1.0, color: Rgb::new(0x4b, 0x8f, 0xc8) },
+];
 
 /// The ground of a cell by its share of the best (0..1).
 pub fn ground(share: f64) -> Rgb {
     let share = share.clamp(0.0, 1.0);
-    let upper = STOPS.iter().position(|stop| stop.0 >= share).unwrap_or(STOPS.len() - 1).max(1);
-    let ((from, low), (to, high)) = (STOPS[upper - 1], STOPS[upper]);
-    let part = (share - from) / (to - from);
-    let mix = |a: u8, b: u8| (f64::from(a) + part * (f64::from(b) - f64::from(a))).round() as u8;
-    Rgb(mix(low.0, high.0), mix(low.1, high.1), mix(low.2, high.2))
+    let upper = STOPS.iter().position(|stop| stop.share >= share).unwrap_or(STOPS.len() - 1).max(1);
+    let (from, to) = (&STOPS[upper - 1], &STOPS[upper]);
+    from.color.mix(to.color, (share - from.share) / (to.share - from.share))
 }
 
 /// Black or white, whichever can be read better on `ground`.
 pub fn text_on(ground: Rgb) -> Rgb {
-    if contrast(BLACK, ground) >= contrast(WHITE, ground) { BLACK } else { WHITE }
-}
-
-/// Contrast ratio of two colours, 1 to 21 (Web Content Accessibility Guidelines 2.1).
-pub fn contrast(a: Rgb, b: Rgb) -> f64 {
-    let (a, b) = (luminance(a), luminance(b));
-    (a.max(b) + 0.05) / (a.min(b) + 0.05)
-}
-
-/// Relative luminance, 0 to 1 (Web Content Accessibility Guidelines 2.1).
-fn luminance(color: Rgb) -> f64 {
-    let linear = |channel: u8| {
-        let value = f64::from(channel) / 255.0;
-        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-    };
-    0.2126 * linear(color.0) + 0.7152 * linear(color.1) + 0.0722 * linear(color.2)
+    if BLACK.contrast(ground) >= WHITE.contrast(ground) { BLACK } else { WHITE }
 }
 
 /// Levels of a channel in the colour cube of an xterm.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 impl Rgb {
-    /// `#rrggbb`.
-    pub fn hex(self) -> String {
-        format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    /// The colour of these shares of 255.
+    pub const fn new(red: u8, green: u8, blue: u8) -> Rgb {
+        Rgb { red, green, blue }
     }
 
-    /// As one number, 0xrrggbb.
+    /// The colour that is written as `#rrggbb`; none if the text is anything else.
+    pub fn parse(text: &str) -> Option<Rgb> {
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
+        // The parser of numbers would take a sign, too.
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let [_, red, green, blue] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
+        Some(Rgb { red, green, blue })
+    }
+
+    /// The colour as `#rrggbb`.
+    pub fn hex(self) -> String {
+        format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
+    }
+
+    /// The colour as one number, 0xrrggbb.
     pub fn code(self) -> u32 {
-        u32::from_be_bytes([0, self.0, self.1, self.2])
+        u32::from_be_bytes([0, self.red, self.green, self.blue])
+    }
+
+    /// The mixture with this share (0..1) of another colour.
+    pub fn mix(self, other: Rgb, share: f64) -> Rgb {
+        Rgb {
+            red: mix_channel(self.red, other.red, share),
+            green: mix_channel(self.green, other.green, share),
+            blue: mix_channel(self.blue, other.blue, share),
+        }
+    }
+
+    /// The contrast ratio to another colour, 1 to 21. Source: WCAG 2.2, contrast ratio.
+    pub fn contrast(self, other: Rgb) -> f64 {
+        let (own, others) = (self.luminance(), other.luminance());
+        (own.max(others) + 0.05) / (own.min(others) + 0.05)
+    }
+
+    /// The relative luminance, 0 to 1. Source: WCAG 2.2, relative luminance.
+    fn luminance(self) -> f64 {
+        0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
 
     /// Number and true colour of the nearest of the 216 colours in the cube of a terminal with 256.
     pub fn indexed(self) -> (u8, Rgb) {
-        let [red, green, blue] = [self.0, self.1, self.2].map(nearest_level);
-        let color = Rgb(LEVELS[red], LEVELS[green], LEVELS[blue]);
+        let [red, green, blue] = [self.red, self.green, self.blue].map(nearest_level);
+        let color = Rgb::new(LEVELS[red], LEVELS[green], LEVELS[blue]);
         (16 + (36 * red + 6 * green + blue) as u8, color)
     }
+}
+
+fn mix_channel(from: u8, to: u8, share: f64) -> u8 {
+    let (from, to) = (f64::from(from), f64::from(to));
+    (from + share * (to - from)).round() as u8
+}
+
+/// The light of a channel, 0 to 1, without the correction for screens.
+fn linear(channel: u8) -> f64 {
+    let value = f64::from(channel) / 255.0;
+    if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
 }
 
 fn nearest_level(channel: u8) -> usize {
@@ -77,19 +123,32 @@ mod tests {
 
     #[test]
     fn shades_run_from_almost_white_to_blue() {
-        for (share, color) in STOPS {
-            assert_eq!(ground(share), color);
+        for stop in &STOPS {
+            assert_eq!(ground(stop.share), stop.color);
         }
-        assert_eq!(ground(0.25), Rgb(0xd2, 0xe2, 0xf1));
-        assert_eq!((ground(-1.0), ground(2.0)), (STOPS[0].1, STOPS[2].1));
+        assert_eq!(ground(0.25), Rgb::new(0xd2, 0xe2, 0xf1));
+        assert_eq!((ground(-1.0), ground(2.0)), (STOPS[0].color, STOPS[2].color));
         assert_eq!(ground(f64::NAN).hex().len(), 7);
     }
 
     #[test]
     fn contrast_is_that_of_the_guidelines() {
-        assert!((contrast(BLACK, WHITE) - 21.0).abs() < 1e-9);
+        assert!((BLACK.contrast(WHITE) - 21.0).abs() < 1e-9);
         // The guidelines' own example of the least grey that passes on white.
-        assert!((contrast(Rgb(0x76, 0x76, 0x76), WHITE) - 4.54).abs() < 0.01);
+        assert!((Rgb::new(0x76, 0x76, 0x76).contrast(WHITE) - 4.54).abs() < 0.01);
+        assert!((Rgb::new(0x77, 0x77, 0x77).contrast(WHITE) - 4.48).abs() < 0.005);
+    }
+
+    #[test]
+    fn a_colour_is_read_as_it_is_written() {
+        for text in ["#000000", "#0033ff", "#c08040"] {
+            assert_eq!(Rgb::parse(text).unwrap().hex(), text);
+        }
+        assert_eq!(Rgb::parse("#FFff00"), Some(Rgb::new(255, 255, 0)));
+        for junk in ["red", "123456", "#123", "#12345", "#1234567", "#12345g", "#+1+2+3", "#ä2345"]
+        {
+            assert_eq!(Rgb::parse(junk), None, "{junk}");
+        }
     }
 
     #[test]
@@ -97,7 +156,7 @@ mod tests {
         for step in 0..=1000 {
             let shade = ground(f64::from(step) / 1000.0);
             for ground in [shade, shade.indexed().1] {
-                assert!(contrast(text_on(ground), ground) >= 4.5, "{step}");
+                assert!(text_on(ground).contrast(ground) >= 4.5, "{step}");
             }
         }
     }
@@ -107,7 +166,7 @@ mod tests {
         assert_eq!((BLACK.indexed().0, WHITE.indexed().0), (16, 231));
         // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 +
         // 36 + 6 * 2 + 4.
-        assert_eq!(ground(0.0).indexed(), (231, Rgb(255, 255, 255)));
-        assert_eq!(ground(1.0).indexed(), (68, Rgb(95, 135, 215)));
+        assert_eq!(ground(0.0).indexed(), (231, Rgb::new(255, 255, 255)));
+        assert_eq!(ground(1.0).indexed(), (68, Rgb::new(95, 135, 215)));
     }
 }

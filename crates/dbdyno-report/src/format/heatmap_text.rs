@@ -64,8 +64,8 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
         (Color::None, _, _) => text.to_owned(),
         (Color::True, Some(share), _) => {
             let ground = ground(share);
-            let (Rgb(r, g, b), Rgb(tr, tg, tb)) = (ground, text_on(ground));
-            format!("\x1b[48;2;{r};{g};{b};38;2;{tr};{tg};{tb}m{text}\x1b[0m")
+            let (below, letters) = (parameters(ground), parameters(text_on(ground)));
+            format!("\x1b[48;2;{below};38;2;{letters}m{text}\x1b[0m")
         }
         (Color::Indexed, Some(share), _) => {
             let (number, ground) = ground(share).indexed();
@@ -77,6 +77,11 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
         }
         _ => text.to_owned(),
     }
+}
+
+/// The colour as the parameters of an escape sequence.
+fn parameters(color: Rgb) -> String {
+    format!("{};{};{}", color.red, color.green, color.blue)
 }
 
 #[cfg(test)]

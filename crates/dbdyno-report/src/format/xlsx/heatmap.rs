@@ -127,12 +127,12 @@ fn rgb(color: Rgb) -> Color {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shade::{BLACK, contrast};
+    use crate::shade::BLACK;
 
     #[test]
     fn black_can_be_read_on_the_whole_scale() {
         for step in 5..=95 {
-            assert!(contrast(BLACK, ground(f64::from(step) / 100.0)) >= 4.5, "{step}");
+            assert!(BLACK.contrast(ground(f64::from(step) / 100.0)) >= 4.5, "{step}");
         }
     }
 }

@@ -112,7 +112,7 @@ fn judged(format: Format, level: u8) -> Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shade::{Rgb, WHITE, contrast};
+    use crate::shade::{Rgb, WHITE};
 
     #[test]
     fn number_formats_show_the_digits_and_the_marks() {
@@ -130,7 +130,7 @@ mod tests {
     fn verdicts_can_be_read() {
         for code in [CONDITIONAL, INVALID] {
             let [_, red, green, blue] = code.to_be_bytes();
-            assert!(contrast(Rgb(red, green, blue), WHITE) >= 4.5);
+            assert!(Rgb::new(red, green, blue).contrast(WHITE) >= 4.5);
         }
     }
 }
