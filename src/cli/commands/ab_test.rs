@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::report;
+use super::{ending, report};
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
 use crate::catalog::Catalog;
 use crate::cli::args::{AbTestArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
@@ -14,7 +14,7 @@ use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
 use crate::cli::{file, forecast, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
-use crate::model::{RunStatus, Status, Target};
+use crate::model::{Status, Target};
 use crate::report::ab_test::{AB_TEST, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::format::junit::Junit;
 use crate::report::{Input, RunTests};
@@ -58,7 +58,9 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
         report::show(context, &Junit, &document, Some(path))?;
     }
     report::show(context, format, &document, args.out.output.as_deref())?;
-    report_results_file(context, &ended);
+    if !context.global.quiet {
+        out::report(&ending::describe_sides_storage(context, &ended));
+    }
     judge(args, &ended, &rows, &unpaired)
 }
 
@@ -296,14 +298,6 @@ fn not_an_ab_test(run: &str, what: &str) -> Error {
         .advise("'dbdyno results list' shows the runs of A/B tests")
 }
 
-fn report_results_file(context: &Context, ended: &TrialsEnded) {
-    let [a, b] = ended.runs;
-    if !context.global.quiet {
-        let results = paths::results_file(context.global.results.as_ref());
-        out::report(&format!("runs {a} (A) and {b} (B) are stored in {}", results.display()));
-    }
-}
-
 /// Judges the end: stopped, or with a figure that is worse than allowed.
 fn judge(
     args: &AbTestArgs,
@@ -311,20 +305,7 @@ fn judge(
     rows: &[Row],
     unpaired: &[Unpaired],
 ) -> Result<()> {
-    let runs = format!("runs {} and {}", ended.runs[0], ended.runs[1]);
-    match ended.status {
-        RunStatus::Interrupted => {
-            return Err(Error::new(Kind::Interrupted, runs, "interrupted")
-                .advise("what was measured is stored"));
-        }
-        RunStatus::Failed => {
-            let why =
-                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            return Err(Error::target(runs, format!("a side no longer answers{why}"))
-                .advise("what was measured is stored"));
-        }
-        RunStatus::Finished | RunStatus::Running => {}
-    }
+    ending::check_ab_test(ended)?;
     match args.limit.fail_below {
         Some(below) => judge_losses(below.0, rows, unpaired),
         None => Ok(()),
@@ -360,9 +341,8 @@ fn worse(rows: &[Row], below: f64) -> Option<String> {
     let is_worse = |row: &&Row| row.is_failure(below) && !row.has_become_invalid();
     let failed: Vec<&Row> = rows.iter().filter(is_worse).collect();
     let worst = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss()))?;
-    let figures = if failed.len() == 1 { "figure is" } else { "figures are" };
-    let (label, loss_pct) = (worst.label(), 100.0 * worst.loss());
-    Some(format!("{} {figures} worse than allowed, most {label} by {loss_pct:.1} %", failed.len()))
+    let how = "worse than allowed";
+    Some(ending::describe_worse(failed.len(), how, &worst.label(), worst.loss()))
 }
 
 /// The figures that are invalid on side B alone.
@@ -378,8 +358,7 @@ fn became_invalid(rows: &[Row]) -> Option<String> {
 fn lost(unpaired: &[Unpaired]) -> Option<String> {
     let lost: Vec<&Unpaired> = unpaired.iter().filter(|one| one.is_lost()).collect();
     let first = lost.first()?;
-    let figures = if lost.len() == 1 { "figure is" } else { "figures are" };
-    Some(format!("{} {figures} lost, first {}", lost.len(), first.label))
+    Some(format!("{} lost, first {}", ending::figures_are(lost.len()), first.label))
 }
 
 /// An A/B test whose side A has no figure that can be used.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{confirm, report};
+use super::{confirm, ending, report};
 use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer};
 use crate::catalog::nearest;
 use crate::cli::args::CompareArgs;
@@ -235,14 +235,9 @@ fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
     let rows = comparisons.iter().flat_map(|comparison| &comparison.kpms);
     let failed: Vec<_> = rows.filter(|row| row.is_failure(below)).collect();
     let worst = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss()))?;
-    let figures = if failed.len() == 1 { "figure is" } else { "figures are" };
-    Some(format!(
-        "{} {figures} worse than allowed or became invalid, most {} {} by {:.1} %",
-        failed.len(),
-        worst.subject.label(),
-        worst.kind.name(),
-        100.0 * worst.loss()
-    ))
+    let label = format!("{} {}", worst.subject.label(), worst.kind.name());
+    let how = "worse than allowed or became invalid";
+    Some(ending::describe_worse(failed.len(), how, &label, worst.loss()))
 }
 
 /// The sound figures of the base that are gone.
@@ -250,10 +245,8 @@ fn lost(comparisons: &[Comparison]) -> Option<String> {
     let mut lost = comparisons.iter().flat_map(Comparison::lost);
     let first = lost.next()?;
     let kind = first.kind.map_or(String::new(), |kind| format!(" {}", kind.name()));
-    let label = &first.label;
-    let why = &first.why;
-    Some(match lost.count() {
-        0 => format!("1 figure is lost: {label}{kind} ({why})"),
-        more => format!("{} figures are lost, first {label}{kind} ({why})", 1 + more),
-    })
+    let count = 1 + lost.count();
+    let before_name = if count == 1 { ":" } else { ", first" };
+    let (figures, label, why) = (ending::figures_are(count), &first.label, &first.why);
+    Some(format!("{figures} lost{before_name} {label}{kind} ({why})"))
 }

@@ -1,7 +1,7 @@
 //! `failover`: a node of a cluster fails under load, then the report.
 
-use super::report;
 use super::study::{self, Shown};
+use super::{ending, report};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -35,7 +35,7 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     let ended = measured(context, &catalog, &request, &asked)?;
     let shown = Shown { report: &FailoverReport, format, out: &args.out };
     study::show_results(context, &shown, catalog, &ended)?;
-    study::judge(&request, &ended)
+    ending::check_run(&request.target.label(), &ended)
 }
 
 fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {

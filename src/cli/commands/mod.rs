@@ -9,6 +9,7 @@ pub mod check;
 pub mod compare;
 mod confirm;
 pub mod data;
+mod ending;
 pub mod export_sql;
 pub mod failover;
 pub mod generate;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::ending;
 use crate::catalog::Catalog;
 use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
@@ -15,7 +16,7 @@ use crate::cli::values::{Listen, Seconds};
 use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Plan, RunStatus, Status, Target, Test};
+use crate::model::{Plan, Status, Target, Test};
 use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
@@ -238,7 +239,7 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
 /// the results file; that it cannot be written is not a failure of the run.
 fn report_results_file(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input) {
     let results = paths::results_file(context.global.results.as_ref());
-    out::report(&format!("run {run_id} is stored in {}", results.display()));
+    out::report(&ending::describe_run_storage(context, run_id));
     if url_of(&results).is_some() && args.report.is_none() {
         return out::report(&format!(
             "'dbdyno report html {run_id}' with --results makes a page with every test"
@@ -252,26 +253,14 @@ fn report_results_file(context: &Context, args: &RunArgs, run_id: i64, input: &m
     }
 }
 
+/// Judges the end, and with `--strict` the tests.
 fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<()> {
-    let run = format!("run {}", ended.run_id);
-    match ended.status {
-        RunStatus::Interrupted => {
-            return Err(Error::new(Kind::Interrupted, run, "interrupted")
-                .advise("what was measured is stored"));
-        }
-        RunStatus::Failed => {
-            let why =
-                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            return Err(Error::target(target, format!("no longer answers, {run} ends here{why}"))
-                .advise("what was measured before is stored"));
-        }
-        RunStatus::Finished | RunStatus::Running => {}
-    }
+    ending::check_run(target, ended)?;
     let invalid = tests.iter().filter(|test| test.status() == Status::Invalid).count();
     if args.strict && invalid > 0 {
         return Err(Error::new(
             Kind::Check,
-            run,
+            format!("run {}", ended.run_id),
             format!("{invalid} of {} tests are invalid", tests.len()),
         )
         .advise("'dbdyno report kpm' gives the reasons"));

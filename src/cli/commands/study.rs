@@ -1,18 +1,18 @@
 //! Studies of blocks: a run of tests that belong together, then the report that takes them block by
 //! block.
 
-use super::report;
+use super::{ending, report};
 use crate::analysis::study::MIN_BLOCKS;
 use crate::analysis::sweep::sizes;
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
-use crate::cli::{file, out, paths, request};
-use crate::error::{Error, Kind, Result, quote};
+use crate::cli::{file, out, request};
+use crate::error::{Error, Result, quote};
 use crate::model::params::ACTIVE_ROWS;
 use crate::model::rows::table_rows;
-use crate::model::{AskedRamp, Ramp, RunStatus};
+use crate::model::{AskedRamp, Ramp};
 use crate::plan;
 use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
@@ -164,7 +164,7 @@ fn study(
     let ended = measured(context, &catalog, &request)?;
     let shown = Shown { report, format, out: &args.out };
     show_results(context, &shown, catalog, &ended)?;
-    judge(&request, &ended)
+    ending::check_run(&request.target.label(), &ended)
 }
 
 /// The report of a study, and where it goes in which form.
@@ -190,12 +190,8 @@ pub(super) fn show_results(
     let input = crate::report::Input { catalog, language: asked.language, ..input };
     report::show(context, format, &report::build(report, format, input), asked.output.as_deref())?;
     if !context.global.quiet {
-        let results = paths::results_file(context.global.results.as_ref());
-        out::report(&format!(
-            "run {id} is stored in {}; 'dbdyno report {} {id}' shows this again",
-            results.display(),
-            report.name()
-        ));
+        let storage = ending::describe_run_storage(context, ended.run_id);
+        out::report(&format!("{storage}; 'dbdyno report {} {id}' shows this again", report.name()));
     }
     Ok(())
 }
@@ -216,26 +212,4 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
     });
     console.finish()?;
     ended
-}
-
-/// Judges the end.
-///
-/// # Errors
-/// Interrupted; the target no longer answers.
-pub(super) fn judge(request: &Request, ended: &Ended) -> Result<()> {
-    let run = format!("run {}", ended.run_id);
-    match ended.status {
-        RunStatus::Interrupted => {
-            Err(Error::new(Kind::Interrupted, run, "interrupted")
-                .advise("what was measured is stored"))
-        }
-        RunStatus::Failed => {
-            let why =
-                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            let what = format!("no longer answers, {run} ends here{why}");
-            Err(Error::target(request.target.label(), what)
-                .advise("what was measured before is stored"))
-        }
-        RunStatus::Finished | RunStatus::Running => Ok(()),
-    }
 }

@@ -1,0 +1,76 @@
+//! The end of what a command measured: where it is stored, the error if it was stopped, and the
+//! sentences about figures that an allowed loss judges.
+
+use crate::cli::context::Context;
+use crate::cli::paths;
+use crate::error::{Error, Kind, Result};
+use crate::model::RunStatus;
+use crate::run::Ended;
+use crate::run::ab_test::TrialsEnded;
+
+/// The sentence that says where a run is stored.
+pub(super) fn describe_run_storage(context: &Context, run_id: i64) -> String {
+    let results = paths::results_file(context.global.results.as_ref());
+    format!("run {run_id} is stored in {}", results.display())
+}
+
+/// The sentence that says where the sides of an A/B test are stored.
+pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> String {
+    let [a, b] = ended.runs;
+    let results = paths::results_file(context.global.results.as_ref());
+    format!("runs {a} (A) and {b} (B) are stored in {}", results.display())
+}
+
+/// Checks that a run of this target was measured to its end.
+///
+/// # Errors
+/// Interrupted; the target no longer answers.
+pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
+    let run = format!("run {}", ended.run_id);
+    match ended.status {
+        RunStatus::Interrupted => Err(interrupted(run)),
+        RunStatus::Failed => {
+            let why = cause(ended.last_words.as_deref());
+            Err(Error::target(target, format!("no longer answers, {run} ends here{why}"))
+                .advise("what was measured before is stored"))
+        }
+        RunStatus::Finished | RunStatus::Running => Ok(()),
+    }
+}
+
+/// Checks that both sides of an A/B test were measured to their end.
+///
+/// # Errors
+/// Interrupted; a side no longer answers.
+pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
+    let [a, b] = ended.runs;
+    let runs = format!("runs {a} and {b}");
+    match ended.status {
+        RunStatus::Interrupted => Err(interrupted(runs)),
+        RunStatus::Failed => {
+            let why = cause(ended.last_words.as_deref());
+            Err(Error::target(runs, format!("a side no longer answers{why}"))
+                .advise("what was measured is stored"))
+        }
+        RunStatus::Finished | RunStatus::Running => Ok(()),
+    }
+}
+
+fn interrupted(runs: String) -> Error {
+    Error::new(Kind::Interrupted, runs, "interrupted").advise("what was measured is stored")
+}
+
+/// The last words of a private server as the end of a sentence.
+fn cause(last_words: Option<&str>) -> String {
+    last_words.map(|words| format!(": {words}")).unwrap_or_default()
+}
+
+/// The beginning of a sentence: `1 figure is`, `3 figures are`.
+pub(super) fn figures_are(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "figure is" } else { "figures are" })
+}
+
+/// The sentence about so many figures that fail an allowed loss, with the worst of them.
+pub(super) fn describe_worse(count: usize, how: &str, worst: &str, loss: f64) -> String {
+    format!("{} {how}, most {worst} by {:.1} %", figures_are(count), 100.0 * loss)
+}
