@@ -10,23 +10,38 @@ use crate::monitor::open_metrics;
 use crate::serve::http::{self, PLAIN, response};
 use crate::serve::{Token, check_access};
 
+/// The option that gives the address of the metrics of a run or of a monitored database.
 const OPTION: &str = "--metrics";
 /// Path of the metrics.
-const PATH: &str = "/metrics";
-/// At once: a monitoring system needs one.
+pub const PATH: &str = "/metrics";
+/// Clients that are served at once: a monitoring system or a run needs one.
 const MAX_CLIENTS: usize = 64;
 
-/// Serves what `text` gives at each request, from now on.
+/// Serves what `text` gives at each request, from now on, at the address of `--metrics`.
+///
+/// # Errors
+/// As [`listen`]; a token in the environment that is not valid.
+pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'static) -> Result<()> {
+    listen(OPTION, address, token(None)?, text)
+}
+
+/// Serves what `text` gives at each request, from now on, to those who know the token; `option` is
+/// what the user gave the address by.
 ///
 /// # Errors
 /// Nobody can listen at this address; one of the network without a token.
-pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'static) -> Result<()> {
-    let token = token(None)?;
-    may_listen(OPTION, address, token.as_ref())?;
+pub fn listen(
+    option: &str,
+    address: SocketAddr,
+    token: Option<Token>,
+    text: impl Fn() -> String + Send + Sync + 'static,
+) -> Result<()> {
+    may_listen(option, address, token.as_ref())?;
     let answer = move |request: &Request<Body>| answer(request, token.as_ref(), &text);
-    http::listen(OPTION, address, MAX_CLIENTS, answer)
+    http::listen(option, address, MAX_CLIENTS, answer)
 }
 
+/// The answer to a request: the metrics at their path, for those who may read them.
 fn answer(
     request: &Request<Body>,
     token: Option<&Token>,
@@ -42,24 +57,47 @@ fn answer(
 mod tests {
     use super::*;
     use oxhttp::model::Method;
-    use oxhttp::model::header::{ALLOW, CONTENT_TYPE};
+    use oxhttp::model::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 
-    fn asked(method: Method, path: &str) -> Response<Body> {
-        of_host(method, &format!("http://127.0.0.1:9187{path}"), None)
-    }
+    const LOCAL: &str = "http://127.0.0.1:9187";
+    const REMOTE: &str = "http://db1:9101/metrics";
 
-    fn of_host(method: Method, uri: &str, token: Option<&Token>) -> Response<Body> {
+    fn request(method: Method, uri: &str) -> Request<Body> {
         let mut request = Request::new(Body::empty());
         (*request.method_mut(), *request.uri_mut()) = (method, uri.parse().unwrap());
-        answer(&request, token, &|| "# EOF\n".to_string())
+        request
+    }
+
+    fn answered(request: &Request<Body>, token: Option<&Token>) -> Response<Body> {
+        answer(request, token, &|| "# EOF\n".to_string())
+    }
+
+    /// The answer to a request from this machine, without a token.
+    fn asked(method: Method, path: &str) -> Response<Body> {
+        answered(&request(method, &format!("{LOCAL}{path}")), None)
     }
 
     #[test]
-    fn a_page_of_another_host_and_who_knows_no_token_are_refused() {
-        let asked = |uri, token| of_host(Method::GET, uri, token).status().as_u16();
-        assert_eq!(asked("http://evil.example/metrics", None), 403, "by another name for us");
+    fn a_page_of_another_host_is_refused() {
+        let evil = request(Method::GET, "http://evil.example/metrics");
+        assert_eq!(answered(&evil, None).status(), StatusCode::FORBIDDEN, "by another name for us");
+    }
+
+    #[test]
+    fn only_who_knows_the_token_is_answered() {
         let token = Token::new("a token that nobody guesses");
-        assert_eq!(asked("http://db1:9187/metrics", token.as_ref()), 401);
+        let unknown = request(Method::GET, REMOTE);
+        assert_eq!(answered(&unknown, token.as_ref()).status(), StatusCode::UNAUTHORIZED);
+        for (method, uri, status) in [
+            (Method::GET, REMOTE, StatusCode::OK),
+            (Method::GET, "http://db1:9101/", StatusCode::NOT_FOUND),
+            (Method::POST, REMOTE, StatusCode::METHOD_NOT_ALLOWED),
+        ] {
+            let mut known = request(method, uri);
+            let bearer = "Bearer a token that nobody guesses".parse().unwrap();
+            known.headers_mut().insert(AUTHORIZATION, bearer);
+            assert_eq!(answered(&known, token.as_ref()).status(), status, "{uri}");
+        }
     }
 
     #[test]
