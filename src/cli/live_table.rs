@@ -8,6 +8,7 @@ use crate::report::Language;
 use crate::report::document::Digits;
 use crate::report::format::layout::Layout;
 use crate::report::format::number::readable;
+use crate::report::units::TimeUnit;
 
 /// Widest text that every terminal shows on one line.
 const NARROW: usize = 80;
@@ -156,11 +157,8 @@ pub fn number(value: f64) -> String {
 
 /// Microseconds with a fitting unit.
 pub fn duration_us(us: f64) -> String {
-    match us {
-        v if v < 1000.0 => format!("{} us", number(v)),
-        v if v < 1e6 => format!("{} ms", number(v / 1e3)),
-        v => format!("{} s", number(v / 1e6)),
-    }
+    let unit = TimeUnit::suiting_us(us, 1.0);
+    format!("{} {}", number(us / unit.us), unit.name)
 }
 
 /// Seconds as `1:05`, hours as `2:03:04`.

@@ -3,6 +3,7 @@
 
 use super::document::{BarPart, BarRow, Bars, Digits};
 use super::ramps::{RampRow, compared, rows};
+use super::units::TimeUnit;
 use super::{Input, Language, RunTests, price};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::heatmap::METRICS;
@@ -74,12 +75,9 @@ fn are_of_one_op(input: &Input, figures: &[&Figure<'_>]) -> bool {
 
 /// `12.3 s`, `0.42 ms`, `7.1 us`.
 pub(super) fn seconds(language: Language, seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s => (s * 1e6, "us"),
-    };
-    format!("{} {unit}", language.number(value, Digits::Significant(3)))
+    let unit = TimeUnit::suiting_us(seconds * 1e6, 1.0);
+    let value = seconds * (1e6 / unit.us);
+    format!("{} {}", language.number(value, Digits::Significant(3)), unit.name)
 }
 
 /// Cost of each platform, by its products; platforms with one currency have one scale.

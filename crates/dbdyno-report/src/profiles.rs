@@ -3,6 +3,7 @@
 use super::Language;
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::test_waits::table;
+use super::units::TimeUnit;
 use dbdyno_core::model::{IoKind, IoTimes, Profile, ProfileRow, TestResult, Waits};
 
 /// Columns of a profile with their titles and units, in the order of the report; others follow
@@ -118,12 +119,8 @@ fn how_timed(language: Language, waits: &Waits) -> String {
 
 /// A time in the unit that suits it.
 fn shown_us(language: Language, us: f64, digits: Digits) -> String {
-    let (value, unit) = match us {
-        short if short < 1e3 => (short, "us"),
-        long if long < 1e6 => (long / 1e3, "ms"),
-        longest => (longest / 1e6, "s"),
-    };
-    format!("{} {unit}", language.number(value, digits))
+    let unit = TimeUnit::suiting_us(us, 1.0);
+    format!("{} {}", language.number(us / unit.us, digits), unit.name)
 }
 
 /// The device that holds the database, over the whole test.

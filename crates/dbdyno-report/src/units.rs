@@ -1,4 +1,4 @@
-//! Meanings of the units of figures.
+//! Meanings of the units of figures, and the unit that suits a time.
 
 use super::Input;
 
@@ -28,6 +28,39 @@ pub fn meaning(unit: &str) -> Option<&'static str> {
     UNITS.iter().find(|(known, _)| *known == unit).map(|(_, meaning)| *meaning)
 }
 
+/// A unit of times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeUnit {
+    /// The unit in us.
+    pub us: f64,
+    /// The name in ASCII, as `us`.
+    pub name: &'static str,
+    /// The name with the sign of print, as `µs`.
+    pub sign: &'static str,
+}
+
+/// The units of times, from long to short.
+const TIME_UNITS: [TimeUnit; 3] = [
+    TimeUnit { us: 1e6, name: "s", sign: "s" },
+    TimeUnit { us: 1e3, name: "ms", sign: "ms" },
+    TimeUnit { us: 1.0, name: "us", sign: "µs" },
+];
+
+impl TimeUnit {
+    /// The unit that suits a time: the longest of which the time has at least `least`, which is 1,
+    /// or slightly less where that much is shown as 1.
+    pub fn suiting_us(us: f64, least: f64) -> TimeUnit {
+        let [seconds, milliseconds, microseconds] = TIME_UNITS;
+        if us >= seconds.us * least {
+            seconds
+        } else if us >= milliseconds.us * least {
+            milliseconds
+        } else {
+            microseconds
+        }
+    }
+}
+
 /// Of columns that every table of tests has.
 const OF_COLUMNS: [&str; 7] = ["dbps", "iops", "MB/s", "GB/s", "kBpt", "ms", "ns"];
 
@@ -43,4 +76,17 @@ pub fn legend(input: &Input) -> Vec<(String, String)> {
     };
     let used = UNITS.iter().filter(|(unit, _)| is_used(unit));
     used.map(|(unit, meaning)| ((*unit).to_string(), input.language.phrase(meaning))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_the_unit_that_suits_it() {
+        let name = |us| TimeUnit::suiting_us(us, 1.0).name;
+        assert_eq!([0.0, 999.9, 1e3, 999_999.0, 1e6].map(name), ["us", "us", "ms", "ms", "s"]);
+        let sign = |us| TimeUnit::suiting_us(us, 0.999_5).sign;
+        assert_eq!([999.4, 999.5, 999_499.0, 999_500.0].map(sign), ["µs", "ms", "ms", "s"]);
+    }
 }

@@ -5,6 +5,7 @@
 use super::super::document::Digits;
 use super::super::picture::{Card, Chip, Mark, Other, Spark, SparkPoint, StyledText, Times};
 use super::super::ramps::{RampRow, rows};
+use super::super::units::TimeUnit;
 use super::super::{Input, Language};
 use super::timeline::split;
 use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
@@ -17,6 +18,8 @@ use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
 
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);
+/// The least value that is 1 with so many digits.
+const ROUNDED_TO_1: f64 = 0.999_5;
 /// A law must explain this share of the variance for its knee to be drawn.
 const MIN_EXPLAINED: f64 = 0.8;
 /// Other programs are named from this share of the CPU on, in percent.
@@ -283,12 +286,8 @@ pub(super) fn times_of(language: Language, test: &Test) -> Option<Times> {
 
 /// A time in us as people read it.
 pub(super) fn duration(language: Language, us: f64) -> String {
-    let (scale, unit) = match us {
-        us if us < 999.5 => (1.0, "µs"),
-        us if us < 999_500.0 => (1e3, "ms"),
-        _ => (1e6, "s"),
-    };
-    format!("{}\u{a0}{unit}", language.number(us / scale, DIGITS))
+    let unit = TimeUnit::suiting_us(us, ROUNDED_TO_1);
+    format!("{}\u{a0}{}", language.number(us / unit.us, DIGITS), unit.sign)
 }
 
 /// A limit with its share of the time, and what its removal should bring.

@@ -6,6 +6,7 @@ use super::svg::{self, Shape, Span, apart, line, mark, powers, rule, text};
 use crate::Language;
 use crate::document::Digits;
 use crate::picture::{CpuSplit, Mark, PanelRow, Panels};
+use crate::units::TimeUnit;
 
 /// Height of a small multiple, and its axes.
 const PANEL: f64 = 112.0;
@@ -292,11 +293,9 @@ fn is_thousand(us: f64) -> bool {
 }
 
 fn time_name(us: f64) -> String {
-    let (scale, unit) = [(1e6, "s"), (1e3, "ms")]
-        .into_iter()
-        .find(|(scale, _)| us >= scale * 0.999)
-        .unwrap_or((1.0, "µs"));
-    format!("{}\u{a0}{unit}", svg::short(us / scale))
+    // A power of ten that was computed may be slightly too small.
+    let unit = TimeUnit::suiting_us(us, 0.999);
+    format!("{}\u{a0}{}", svg::short(us / unit.us), unit.sign)
 }
 
 /// Class, from and to of each part, from below.
