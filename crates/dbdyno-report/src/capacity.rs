@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
+use super::texts::capitalized;
 use super::{Input, Language, Report, RunTests, page, price};
 use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
@@ -99,7 +100,8 @@ fn describe(language: Language, platform: &Platform<'_>) -> String {
     // What is full first is known of the valid figures alone, not of one with a doubt.
     let first = first(language, platform).filter(|_| platform.doubts().is_empty());
     let sentences = [Some(verdict), headroom(language, platform), first].into_iter().flatten();
-    let why = platform.why.iter().map(|why| capital(&language.sentence_grouped(why)));
+    let why =
+        platform.why.iter().map(|why| format!("{}.", capitalized(&language.sentence_grouped(why))));
     // What was measured is the answer's other half, where it cannot be accepted.
     let open = platform.answers.iter().filter(|answer| answer.outcome == Outcome::NotCovered);
     let measured = open.filter_map(|answer| {
@@ -126,13 +128,6 @@ fn answer_to_need(language: Language, answer: &Answer<'_>) -> String {
         Some(times) => language.sentence_grouped(&doubtful_answer(times, &[answer])),
         None => language.phrase(answer.outcome.name()),
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters
-        .next()
-        .map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 fn headroom(language: Language, platform: &Platform<'_>) -> Option<String> {

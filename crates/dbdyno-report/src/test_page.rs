@@ -8,6 +8,7 @@ use super::kpm::parts_table;
 use super::page;
 use super::picture::{Head, StyledText};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
+use super::texts::capitalized;
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{load_generators, nodes, open_loop, sustained};
 use dbdyno_core::analysis::bottleneck::bottlenecks;
@@ -80,14 +81,9 @@ fn answer(language: Language, test: &Test) -> String {
     let limit = test.measured().and_then(|result| {
         let bottleneck =
             bottlenecks(result).into_iter().find(|bottleneck| bottleneck.share.is_some())?;
-        Some(format!(" {}.", capital(&page::describe_limit(language, result, &bottleneck))))
+        Some(format!(" {}.", capitalized(&page::describe_limit(language, result, &bottleneck))))
     });
     figure + &limit.unwrap_or_default()
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Two measured tests beside one another, before the page of each.

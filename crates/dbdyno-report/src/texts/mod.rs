@@ -286,6 +286,13 @@ fn with_groups(shown: &str) -> String {
     [sign, &number::grouped(digits), unit].concat()
 }
 
+/// The text with a capital letter at its beginning.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    first.to_uppercase().chain(letters).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
