@@ -108,26 +108,26 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     };
     let mut request = of_target(catalog, &target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
-    args.network_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
-    let duration_s = args.duration.map(|duration| duration.0);
-    duration_s.map_or(Ok(()), check_duration)?;
-    args.think.map_or(Ok(()), |think| check_think(think.0))?;
-    let max_duration_s = args.max_duration.map(|duration| duration.0);
-    max_duration_s.map_or(Ok(()), check_max_duration)?;
+    if let Some(delay) = args.network_delay {
+        delay_links(delay.0, &mut request.target)?;
+    }
+    check_times(args)?;
     let beside =
         args.background.clone().map(|workload| (workload, args.background_jobs.unwrap_or(1)));
     let via = args.via.clone().map(|url| Via { url, password: None });
-    via.as_ref().map_or(Ok(()), |via| check_via(&via.url, &request))?;
+    if let Some(via) = &via {
+        check_via(&via.url, &request)?;
+    }
     let plan = plan::Request {
         via: via.is_some(),
         tests,
         jobs: args.jobs.clone(),
         nodes: axis,
         warmup_s: args.warmup.map(|warmup| warmup.0),
-        duration_s,
+        duration_s: args.duration.map(|duration| duration.0),
         ops_per_job: args.ops,
         precision: args.precision,
-        max_duration_s,
+        max_duration_s: args.max_duration.map(|duration| duration.0),
         rate: args.rate.clone(),
         rate_profile: args.rate_profile.clone(),
         think_s: args.think.map(|think| think.0),
@@ -351,6 +351,23 @@ fn time_scale(args: &RunArgs) -> Result<f64> {
     }
     Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor"))
         .advise(format!("give a number between {MIN_TIME_SCALE} and {MAX_TIME_SCALE}, e.g. 0.1")))
+}
+
+/// Refuses windows and think times that are not possible.
+///
+/// # Errors
+/// Says what is possible.
+fn check_times(args: &RunArgs) -> Result<()> {
+    if let Some(duration) = args.duration {
+        check_duration(duration.0)?;
+    }
+    if let Some(think) = args.think {
+        check_think(think.0)?;
+    }
+    if let Some(max_duration) = args.max_duration {
+        check_max_duration(max_duration.0)?;
+    }
+    Ok(())
 }
 
 /// Refuses a window in which nothing can be measured.
