@@ -3,8 +3,8 @@
 
 use super::document::{Axis, Chart, Scale};
 use super::ramp_charts::{MAX_CURVES, Place, Ramp, measured_throughput, service_time_chart};
-use super::ramps::{Identity, identities, system};
-use super::{Input, Language, RunTests};
+use super::ramps::{Identity, Placed, identities, system, tests_of_group};
+use super::{Input, Language};
 use dbdyno_core::analysis::ramp::{self, Figure};
 use dbdyno_core::model::{Better, RunRecord, Test, params};
 
@@ -64,9 +64,6 @@ const AXES: [Over; 3] = [
     },
 ];
 
-/// A test with the number of its run.
-type Placed<'a> = (usize, &'a Test);
-
 /// The charts of a group.
 pub(super) fn charts(input: &Input, group: &str) -> Vec<Chart> {
     AXES.iter().flat_map(|over| of_axis(input, group, over)).collect()
@@ -78,13 +75,14 @@ pub(super) fn drawn_workloads(input: &Input) -> Vec<&str> {
     let lines = groups
         .iter()
         .flat_map(|(group, _)| AXES.iter().flat_map(move |over| lines(input, group, over)));
-    lines.filter_map(|line| line.first().map(|(_, test)| test.workload())).collect()
+    lines.filter_map(|line| line.first().map(|placed| placed.test.workload())).collect()
 }
 
 fn of_axis(input: &Input, group: &str, over: &Over) -> Vec<Chart> {
     let lines = lines(input, group, over);
     let is_of_one = |a: &Vec<Placed<'_>>, b: &Vec<Placed<'_>>| {
-        a[0].1.workload() == b[0].1.workload() && a[0].1.kpm().unit == b[0].1.kpm().unit
+        let (a, b) = (a[0].test, b[0].test);
+        a.workload() == b.workload() && a.kpm().unit == b.kpm().unit
     };
     let each = lines.chunk_by(is_of_one).flat_map(|lines| match lines.len() {
         0..=MAX_CURVES => pair(input, over, lines),
@@ -96,13 +94,9 @@ fn of_axis(input: &Input, group: &str, over: &Over) -> Vec<Chart> {
 /// The tests of each curve, those of one workload together: they differ in the value of the axis,
 /// and have two values or more.
 fn lines<'a>(input: &'a Input, group: &str, over: &Over) -> Vec<Vec<Placed<'a>>> {
-    let of_run = |(number, data): (usize, &'a RunTests)| {
-        let tests = data.tests.iter().filter(|test| test.group() == group);
-        tests.map(move |test| (number, test)).collect::<Vec<Placed<'a>>>()
-    };
     let mut lines: Vec<Vec<Placed<'a>>> = Vec::new();
-    for placed in input.runs.iter().enumerate().flat_map(of_run) {
-        if (over.value)(&input.runs[placed.0].run, placed.1).is_none() {
+    for placed in tests_of_group(input, group) {
+        if (over.value)(&input.runs[placed.run].run, placed.test).is_none() {
             continue;
         }
         match lines.iter_mut().find(|line| is_same(input, over, line[0], placed)) {
@@ -112,35 +106,35 @@ fn lines<'a>(input: &'a Input, group: &str, over: &Over) -> Vec<Vec<Placed<'a>>>
     }
     lines.retain(|line| places(input, over, line).len() > 1);
     lines.sort_by_key(|line| {
-        let first = |line: &Vec<Placed<'_>>| line[0].1.workload().to_string();
-        (first(line), line[0].1.kpm().unit.clone())
+        let first = line[0].test;
+        (first.workload().to_string(), first.kpm().unit.clone())
     });
     lines
 }
 
 fn is_same(input: &Input, over: &Over, a: Placed<'_>, b: Placed<'_>) -> bool {
-    let runs = [&input.runs[a.0].run, &input.runs[b.0].run];
+    let runs = [&input.runs[a.run].run, &input.runs[b.run].run];
     let is_run = match over.is_over_runs {
         true => system(runs[0]) == system(runs[1]) && runs[0].engine == runs[1].engine,
-        false => a.0 == b.0,
+        false => a.run == b.run,
     };
     is_run
-        && ramp::same_without(a.1, b.1, over.own)
-        && (over.is_over_jobs || a.1.jobs() == b.1.jobs())
+        && ramp::same_without(a.test, b.test, over.own)
+        && (over.is_over_jobs || a.test.jobs() == b.test.jobs())
 }
 
 /// The figures of a line by the value of the axis, ascending. Of several runs with one value the
 /// last counts.
 fn places<'a>(input: &Input, over: &Over, line: &[Placed<'a>]) -> Vec<Place<'a>> {
-    let value = |(run, test): &Placed<'a>| (over.value)(&input.runs[*run].run, test);
+    let value = |placed: &Placed<'a>| (over.value)(&input.runs[placed.run].run, placed.test);
     let mut values: Vec<f64> = line.iter().filter_map(value).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let place = |x: f64| {
         let of = || line.iter().filter(move |placed| value(placed) == Some(x));
-        let last = of().map(|(run, _)| *run).max()?;
+        let last = of().map(|placed| placed.run).max()?;
         let tests: Vec<&'a Test> =
-            of().filter(|(run, _)| *run == last).map(|(_, test)| *test).collect();
+            of().filter(|placed| placed.run == last).map(|placed| placed.test).collect();
         Some(Place { x, figure: (over.figure)(&tests)? })
     };
     values.into_iter().filter_map(place).collect()
@@ -150,12 +144,12 @@ fn places<'a>(input: &Input, over: &Over, line: &[Placed<'a>]) -> Vec<Place<'a>>
 fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
     let language = input.language;
     let (platforms, identities) = (input.platforms(), identities(input));
-    let firsts: Vec<&Test> = lines.iter().map(|line| line[0].1).collect();
+    let firsts: Vec<&Test> = lines.iter().map(|line| line[0].test).collect();
     let ramps: Vec<Ramp<'_>> = lines
         .iter()
         .enumerate()
         .map(|(number, line)| {
-            let (run, test) = line[0];
+            let Placed { run, test } = line[0];
             let label = label(language, over, test, &firsts);
             let name = match platforms.len() {
                 1 => label,
@@ -173,9 +167,9 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
         })
         .collect();
     let Some(first) = ramps.first().and_then(|ramp| ramp.places.first()) else { return Vec::new() };
-    let workload = lines[0][0].1.workload();
+    let workload = lines[0][0].test.workload();
     let subject = match lines {
-        [line] => label(language, over, line[0].1, &firsts),
+        [line] => label(language, over, line[0].test, &firsts),
         _ => workload.to_string(),
     };
     let said = language.say(over.title, &[("subject", &subject)]);
@@ -263,6 +257,7 @@ fn label(language: Language, over: &Over, test: &Test, firsts: &[&Test]) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunTests;
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture::{at, kpm};
     use dbdyno_core::model::{KpmValue, TestResult};

@@ -96,40 +96,94 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     sections
 }
 
-/// Section and key in the disclosure; the unit `MB`, or the sentences (`sockets_one`,
-/// `sockets_many`) that count it.
-type Fact = (&'static str, &'static str, &'static str);
+/// A fact of the disclosure.
+struct Fact {
+    section: &'static str,
+    key: &'static str,
+    form: FactForm,
+}
 
-/// Label and the facts of the disclosure (section, key, unit) that make its line.
-const PLATFORM: &[(&str, &[Fact])] = &[
-    (
-        "CPU",
-        &[
-            ("hardware", "cpu_model", ""),
-            ("hardware", "sockets", "sockets"),
-            ("hardware", "cores", "cores"),
-            ("hardware", "threads", "threads"),
+/// How a fact is shown.
+enum FactForm {
+    /// As it is disclosed.
+    Text,
+    /// MB as GB.
+    Megabytes,
+    /// A count, by the sentences (`sockets_one`, `sockets_many`) of this key.
+    Count(&'static str),
+}
+
+/// A line of the platform and the facts that make it.
+struct PlatformLine {
+    label: &'static str,
+    facts: &'static [Fact],
+}
+
+const PLATFORM: [PlatformLine; 6] = [
+    PlatformLine {
+        label: "CPU",
+        facts: &[
+            Fact::text("hardware", "cpu_model"),
+            Fact::count("sockets"),
+            Fact::count("cores"),
+            Fact::count("threads"),
         ],
-    ),
-    ("Memory", &[("hardware", "memory_mb", "MB")]),
-    ("Virtualisation", &[("os", "virtualisation", "")]),
-    (
-        "Storage",
-        &[("storage", "model", ""), ("storage", "device", ""), ("storage", "file_system", "")],
-    ),
-    ("Operating system", &[("os", "distribution", ""), ("os", "kernel", "")]),
-    ("Database", &[("database", "version", "")]),
+    },
+    PlatformLine { label: "Memory", facts: &[Fact::megabytes("hardware", "memory_mb")] },
+    PlatformLine { label: "Virtualisation", facts: &[Fact::text("os", "virtualisation")] },
+    PlatformLine {
+        label: "Storage",
+        facts: &[
+            Fact::text("storage", "model"),
+            Fact::text("storage", "device"),
+            Fact::text("storage", "file_system"),
+        ],
+    },
+    PlatformLine {
+        label: "Operating system",
+        facts: &[Fact::text("os", "distribution"), Fact::text("os", "kernel")],
+    },
+    PlatformLine { label: "Database", facts: &[Fact::text("database", "version")] },
 ];
+
+impl Fact {
+    const fn text(section: &'static str, key: &'static str) -> Fact {
+        Fact { section, key, form: FactForm::Text }
+    }
+
+    const fn megabytes(section: &'static str, key: &'static str) -> Fact {
+        Fact { section, key, form: FactForm::Megabytes }
+    }
+
+    /// A count of the hardware, which the sentences call as the disclosure does.
+    const fn count(key: &'static str) -> Fact {
+        Fact { section: "hardware", key, form: FactForm::Count(key) }
+    }
+
+    /// The fact of a run as it is shown; none if it is not known.
+    fn of_run(&self, language: Language, run: &RunRecord) -> Option<String> {
+        let value = run.disclosure.get(self.section, self.key)?;
+        let Ok(number) = value.parse::<f64>() else { return Some(value.to_string()) };
+        Some(match self.form {
+            FactForm::Text => value.to_string(),
+            FactForm::Megabytes => {
+                // GB are 10^9 bytes.
+                gigabytes(language, &language.number(number / 1e3, Digits::Decimals(1)))
+            }
+            FactForm::Count(key) => language.count(key, number as usize, &[]),
+        })
+    }
+}
 
 pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
     let language = input.language;
-    let fact = |(label, keys): &(&str, &[Fact])| {
-        (language.phrase(label), platform_line(language, run, keys))
+    let line = |line: &PlatformLine| {
+        (language.phrase(line.label), platform_line(language, run, line.facts))
     };
     let settings = (language.phrase("Settings"), settings(input, run));
     PLATFORM
         .iter()
-        .map(fact)
+        .map(line)
         .chain(durable_writes(language, run))
         .chain(nodes::facts(language, run))
         .chain([settings])
@@ -199,24 +253,9 @@ fn in_bytes(language: Language, value: &str) -> String {
     format!("{} {unit}", language.number(size, Digits::Decimals(0)))
 }
 
-fn platform_line(language: Language, run: &RunRecord, keys: &[Fact]) -> String {
-    let known = keys.iter().filter_map(|(section, key, unit)| {
-        let value = run.disclosure.get(section, key)?;
-        Some(with_unit(language, value, unit))
-    });
-    let known: Vec<String> = known.collect();
+fn platform_line(language: Language, run: &RunRecord, facts: &[Fact]) -> String {
+    let known: Vec<String> = facts.iter().filter_map(|fact| fact.of_run(language, run)).collect();
     if known.is_empty() { language.phrase("unknown") } else { known.join(", ") }
-}
-
-/// MB become GB (10^9 bytes); counts become `1 socket`, `2 cores`.
-fn with_unit(language: Language, value: &str, unit: &str) -> String {
-    match (unit, value.parse::<f64>()) {
-        ("MB", Ok(megabytes)) => {
-            gigabytes(language, &language.number(megabytes / 1e3, Digits::Decimals(1)))
-        }
-        ("", _) | (_, Err(_)) => value.to_string(),
-        (counted, Ok(count)) => language.count(counted, count as usize, &[]),
-    }
 }
 
 fn gigabytes(language: Language, number: &str) -> String {

@@ -26,19 +26,17 @@ fn columns(form: Form) -> kpm_columns::Columns {
     }
 }
 
-/// Names of the KPM of a form by its unit; all others are just `KPM`.
-const NAMES: &[(Form, &str, &str)] = &[
-    (Form::Transactions, "tps", "Transactions"),
-    (Form::Connections, "conn/s", "Connections"),
-    (Form::Connections, "qps", "Queries"),
-    (Form::Queries, "qps", "Queries"),
-    (Form::Queries, "MB/s", "Scan rate"),
-    (Form::Queries, "dbps", "Logical reads"),
-    (Form::Queries, "rows/s", "Rows"),
-];
-
+/// The name of the KPM of a form in a unit; all others are just `KPM`.
 fn kpm_name(form: Form, unit: &str) -> &'static str {
-    NAMES.iter().find(|name| (name.0, name.1) == (form, unit)).map_or("KPM", |name| name.2)
+    match (form, unit) {
+        (Form::Transactions, "tps") => "Transactions",
+        (Form::Connections, "conn/s") => "Connections",
+        (Form::Connections | Form::Queries, "qps") => "Queries",
+        (Form::Queries, "MB/s") => "Scan rate",
+        (Form::Queries, "dbps") => "Logical reads",
+        (Form::Queries, "rows/s") => "Rows",
+        _ => "KPM",
+    }
 }
 
 impl Report for KpmReport {

@@ -291,8 +291,16 @@ pub struct PanelRow {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Multiple {
     pub label: String,
-    /// Jobs, multiple, verdict.
-    pub points: Vec<(f64, f64, Mark)>,
+    pub points: Vec<MultiplePoint>,
+}
+
+/// A multiple at a number of jobs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct MultiplePoint {
+    pub jobs: f64,
+    pub multiple: f64,
+    /// The verdict of the figure.
+    pub mark: Mark,
 }
 
 /// CPU time of the host at a number of jobs, in percent.

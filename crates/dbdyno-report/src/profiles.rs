@@ -6,26 +6,35 @@ use super::test_waits::table;
 use super::units::TimeUnit;
 use dbdyno_core::model::{IoKind, IoTimes, Profile, ProfileRow, TestResult, Waits};
 
-/// Columns of a profile with their titles and units, in the order of the report; others follow
-/// under their own names.
-const COLUMNS: &[(&str, &str, &str, f64)] = &[
-    ("calls", "Calls", "", 1.0),
-    ("time_ms", "Time", "s", 1e3),
-    ("rows", "Rows", "", 1.0),
-    ("rows_sent", "Rows sent", "", 1.0),
-    ("rows_affected", "Rows changed", "", 1.0),
-    ("rows_examined", "Rows examined", "", 1.0),
-    ("logical_reads", "Logical reads", "", 1.0),
-    ("physical_reads", "Physical reads", "", 1.0),
-    ("wal_bytes", "Redo (WAL)", "MB", 1e6),
-    ("reads", "Reads", "", 1.0),
-    ("read_bytes", "Read", "MB", 1e6),
-    ("read_ms", "Time of reads", "s", 1e3),
-    ("writes", "Writes", "", 1.0),
-    ("written_bytes", "Written", "MB", 1e6),
-    ("write_ms", "Time of writes", "s", 1e3),
-    ("syncs", "Syncs", "", 1.0),
-    ("sync_ms", "Time of syncs", "s", 1e3),
+/// A column of a profile.
+struct ProfileColumn {
+    /// The name of the value in the profile.
+    key: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    /// The unit, in that of the profile.
+    divisor: f64,
+}
+
+/// Columns of a profile, in the order of the report; other values of a profile have none.
+const COLUMNS: [ProfileColumn; 17] = [
+    ProfileColumn { key: "calls", title: "Calls", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "time_ms", title: "Time", unit: "s", divisor: 1e3 },
+    ProfileColumn { key: "rows", title: "Rows", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "rows_sent", title: "Rows sent", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "rows_affected", title: "Rows changed", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "rows_examined", title: "Rows examined", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "logical_reads", title: "Logical reads", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "physical_reads", title: "Physical reads", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "wal_bytes", title: "Redo (WAL)", unit: "MB", divisor: 1e6 },
+    ProfileColumn { key: "reads", title: "Reads", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "read_bytes", title: "Read", unit: "MB", divisor: 1e6 },
+    ProfileColumn { key: "read_ms", title: "Time of reads", unit: "s", divisor: 1e3 },
+    ProfileColumn { key: "writes", title: "Writes", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "written_bytes", title: "Written", unit: "MB", divisor: 1e6 },
+    ProfileColumn { key: "write_ms", title: "Time of writes", unit: "s", divisor: 1e3 },
+    ProfileColumn { key: "syncs", title: "Syncs", unit: "", divisor: 1.0 },
+    ProfileColumn { key: "sync_ms", title: "Time of syncs", unit: "s", divisor: 1e3 },
 ];
 
 /// The statements that took the longest.
@@ -123,23 +132,30 @@ fn shown_us(language: Language, us: f64, digits: Digits) -> String {
     format!("{} {}", language.number(us / unit.us, digits), unit.name)
 }
 
+/// A value of the device, by the counter that it is taken from.
+struct DeviceCounter {
+    column: &'static str,
+    counter: &'static str,
+    /// From the unit of the counter to that of the column.
+    factor: f64,
+}
+
+const DEVICE_COUNTERS: [DeviceCounter; 6] = [
+    DeviceCounter { column: "reads", counter: "os_disk_reads", factor: 1.0 },
+    DeviceCounter { column: "read_bytes", counter: "os_disk_read_bytes", factor: 1.0 },
+    DeviceCounter { column: "read_ms", counter: "os_disk_read_s", factor: 1e3 },
+    DeviceCounter { column: "writes", counter: "os_disk_writes", factor: 1.0 },
+    DeviceCounter { column: "written_bytes", counter: "os_disk_write_bytes", factor: 1.0 },
+    DeviceCounter { column: "syncs", counter: "os_disk_flushes", factor: 1.0 },
+];
+
 /// The device that holds the database, over the whole test.
 fn device(result: &TestResult) -> Option<ProfileRow> {
-    let counters = [
-        ("reads", "os_disk_reads", 1.0),
-        ("read_bytes", "os_disk_read_bytes", 1.0),
-        ("read_ms", "os_disk_read_s", 1e3),
-        ("writes", "os_disk_writes", 1.0),
-        ("written_bytes", "os_disk_write_bytes", 1.0),
-        ("syncs", "os_disk_flushes", 1.0),
-    ];
     let mut row = ProfileRow { name: "the device".into(), values: Default::default() };
-    for (column, counter, scale) in counters {
-        result
-            .counters
-            .get(counter)
-            .into_iter()
-            .for_each(|value| row.values.set(column, value * scale));
+    for source in DEVICE_COUNTERS {
+        if let Some(value) = result.counters.get(source.counter) {
+            row.values.set(source.column, value * source.factor);
+        }
     }
     (!row.values.0.is_empty()).then_some(row)
 }
@@ -147,17 +163,17 @@ fn device(result: &TestResult) -> Option<ProfileRow> {
 fn of_profile(language: Language, name: &str, head: &str, profile: &Profile) -> Vec<Block> {
     let why = profile.missing.as_ref().map(|why| Block::Paragraph(language.phrase(why)));
     let has = |key: &str| profile.rows.iter().any(|row| row.values.get(key).is_some());
-    let columns: Vec<_> = COLUMNS.iter().filter(|(key, ..)| has(key)).collect();
-    let heads = columns.iter().map(|(_, title, unit, _)| Column::new(*title, unit, 0));
-    let mut table =
-        Table::new(language, name, std::iter::once(Column::new(head, "", 0)).chain(heads));
+    let columns: Vec<_> = COLUMNS.iter().filter(|column| has(column.key)).collect();
+    let mut heads = vec![Column::new(head, "", 0)];
+    heads.extend(columns.iter().map(|column| Column::new(column.title, column.unit, 0)));
+    let mut table = Table::new(language, name, heads);
     for row in &profile.rows {
-        let figures = columns.iter().map(|(key, _, _, scale)| {
-            row.values.get(key).map_or(Cell::Empty, |value| Cell::plain(value / scale))
-        });
-        table
-            .rows
-            .push(std::iter::once(Cell::text(language.phrase(&row.name))).chain(figures).collect());
+        let mut cells = vec![Cell::text(language.phrase(&row.name))];
+        for column in &columns {
+            let value = row.values.get(column.key);
+            cells.push(value.map_or(Cell::Empty, |value| Cell::plain(value / column.divisor)));
+        }
+        table.rows.push(cells);
     }
     if profile.left_out > 0 {
         let count = profile.left_out.to_string();

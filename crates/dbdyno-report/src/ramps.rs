@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, RunTests};
+use super::Input;
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{RunRecord, Test};
 
@@ -16,8 +16,13 @@ pub struct RampRow<'a> {
     pub runs: Vec<Vec<&'a Test>>,
 }
 
-/// A test and the number of its run.
-type Placed<'a> = (usize, &'a Test);
+/// A test with the number of its run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed<'a> {
+    /// Number of the run among those of the input, from 0.
+    pub run: usize,
+    pub test: &'a Test,
+}
 
 /// The rows of a group, in order of appearance.
 pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
@@ -41,26 +46,34 @@ pub fn compared<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
 
 /// The ramps of a group over all runs, in order of appearance.
 fn ramps<'a>(input: &'a Input, group: &str) -> Vec<Vec<Placed<'a>>> {
-    let of_run = |(run, data): (usize, &'a RunTests)| {
+    ramp::groups(tests_of_group(input, group), |placed| placed.test)
+}
+
+/// The tests of a group in the order of the runs.
+pub(super) fn tests_of_group<'a>(input: &'a Input, group: &str) -> Vec<Placed<'a>> {
+    let mut placed = Vec::new();
+    for (run, data) in input.runs.iter().enumerate() {
         let tests = data.tests.iter().filter(|test| test.group() == group);
-        tests.map(|test| (run, test)).collect::<Vec<_>>()
-    };
-    ramp::groups(input.runs.iter().enumerate().flat_map(of_run), |(_, test)| *test)
+        placed.extend(tests.map(|test| Placed { run, test }));
+    }
+    placed
 }
 
 fn is_same_work(a: &[Placed<'_>], b: &[Placed<'_>]) -> bool {
-    ramp::same_but_drive(a[0].1, b[0].1)
+    ramp::same_but_drive(a[0].test, b[0].test)
 }
 
 fn have_common_run(a: &[Placed<'_>], b: &[Placed<'_>]) -> bool {
-    a.iter().any(|(run, _)| b.iter().any(|(other, _)| run == other))
+    a.iter().any(|one| b.iter().any(|other| one.run == other.run))
 }
 
 fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
-    let firsts: Vec<&Test> = ramps.iter().map(|ramp| ramp[0].1).collect();
+    let firsts: Vec<&Test> = ramps.iter().map(|ramp| ramp[0].test).collect();
     let row = |ramp: &Vec<Placed<'a>>| {
-        let tests: Vec<&Test> = ramp.iter().map(|(_, test)| *test).collect();
-        let of = |run| ramp.iter().filter(|found| found.0 == run).map(|found| found.1).collect();
+        let tests: Vec<&Test> = ramp.iter().map(|placed| placed.test).collect();
+        let of = |run| {
+            ramp.iter().filter(|placed| placed.run == run).map(|placed| placed.test).collect()
+        };
         RampRow {
             label: ramp::label(&tests, &firsts),
             runs: (0..input.runs.len()).map(of).collect(),

@@ -21,6 +21,18 @@ struct Stored<'a> {
     test: &'a Test,
 }
 
+/// What a test did, whatever stored its rows: tests of equal work are compared.
+#[derive(PartialEq)]
+struct Work<'a> {
+    workload: &'a str,
+    jobs: Option<u32>,
+    /// Unit of the compared figure.
+    unit: &'a str,
+    /// All parameters but the store.
+    params: BTreeMap<&'a str, &'a str>,
+    data_set_id: Option<&'a str>,
+}
+
 impl<'a> Stored<'a> {
     fn store(&self) -> Option<&'a str> {
         self.test.params().get(params::STORE).map(String::as_str)
@@ -41,13 +53,20 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Key of the work: tests with the same key are compared.
-    fn work(&self) -> (&'a str, Option<u32>, &'a str, BTreeMap<&'a str, &'a str>, Option<&'a str>) {
-        let params = self.test.params().iter().filter(|(name, _)| *name != params::STORE);
-        let params = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let (jobs, unit) =
-            (self.test.jobs(), self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()));
-        (self.test.workload(), jobs, unit, params, self.run.data_set_id.as_deref())
+    fn work(&self) -> Work<'a> {
+        let mut params = BTreeMap::new();
+        for (name, value) in self.test.params() {
+            if name != params::STORE {
+                params.insert(name.as_str(), value.as_str());
+            }
+        }
+        Work {
+            workload: self.test.workload(),
+            jobs: self.test.jobs(),
+            unit: self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()),
+            params,
+            data_set_id: self.run.data_set_id.as_deref(),
+        }
     }
 }
 
@@ -83,13 +102,15 @@ pub(super) fn section(input: &Input) -> Option<Section> {
 }
 
 fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
-    let of_run = |(data, platform): (&'a super::RunTests, &'a String)| {
+    let mut stored = Vec::new();
+    for (data, platform) in input.runs.iter().zip(platforms) {
         let tests: Vec<&Test> =
             data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
-        let stored = |test| Stored { platform, run: &data.run, test };
-        ramp::repeated(&tests).into_iter().map(|repeated| stored(repeated.test)).collect::<Vec<_>>()
-    };
-    input.runs.iter().zip(platforms).flat_map(of_run).collect()
+        for repeated in ramp::repeated(&tests) {
+            stored.push(Stored { platform, run: &data.run, test: repeated.test });
+        }
+    }
+    stored
 }
 
 /// The same work on a row and on a column store.

@@ -1,7 +1,9 @@
 //! Scaling of each group: throughput as a multiple of one job, service time and CPU over the jobs,
 //! on the same axes in every row.
 
-use super::super::picture::{CpuBar, CpuSplit, Mark, Multiple, PanelRow, Panels, Picture, Times};
+use super::super::picture::{
+    CpuBar, CpuSplit, Mark, Multiple, MultiplePoint, PanelRow, Panels, Picture, Times,
+};
 use super::super::{Input, Language, axis_charts, document::Digits};
 use super::cards::{Entry, groups, headline, knee, mark, times_of, times_shown};
 use super::timeline::split;
@@ -22,7 +24,7 @@ pub(super) fn draw(input: &Input) -> Option<Picture> {
         .iter()
         .flat_map(|row| &row.curves)
         .flat_map(|curve| &curve.points)
-        .map(|p| p.0)
+        .map(|point| point.jobs)
         .collect();
     jobs.sort_by(f64::total_cmp);
     jobs.dedup();
@@ -91,13 +93,15 @@ fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
     let is_sound = supports(one.status());
     let sign =
         |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(&one.verdict()) };
-    let points: Vec<(f64, f64, Mark)> = figures
-        .iter()
-        .filter(|figure| figure.status() < Status::Invalid)
-        .filter_map(|figure| {
-            Some((f64::from(figure.jobs?), figure.value / one.value, sign(mark(&figure.verdict()))))
+    let point = |figure: &ramp::Figure<'_>| {
+        Some(MultiplePoint {
+            jobs: f64::from(figure.jobs?),
+            multiple: figure.value / one.value,
+            mark: sign(mark(&figure.verdict())),
         })
-        .collect();
+    };
+    let accepted = figures.iter().filter(|figure| figure.status() < Status::Invalid);
+    let points: Vec<MultiplePoint> = accepted.filter_map(point).collect();
     (points.len() > 1).then(|| Multiple { label: entry.row.label.clone(), points })
 }
 
@@ -162,8 +166,9 @@ fn cpu_words(language: Language, split: &CpuSplit) -> Vec<String> {
 
 fn spoken_multiples(language: Language, curves: &[Multiple]) -> String {
     let curve = |curve: &Multiple| {
-        let points = curve.points.iter().map(|(jobs, multiple, _)| {
-            format!("{} {}", language.jobs(Some(*jobs as u32)), times_shown(language, *multiple))
+        let points = curve.points.iter().map(|point| {
+            let jobs = language.jobs(Some(point.jobs as u32));
+            format!("{jobs} {}", times_shown(language, point.multiple))
         });
         format!("{}: {}", curve.label, points.collect::<Vec<_>>().join(", "))
     };

@@ -41,9 +41,16 @@ struct Line {
     places: Vec<Option<Place>>,
 }
 
-/// Two platforms and how many times better the one is.
+/// A platform and its share of the best figure of a line.
 #[derive(Clone, Copy)]
-struct Distance {
+struct Reached {
+    run: usize,
+    share: f64,
+}
+
+/// Two platforms and how many times better the one is.
+struct Distance<'a> {
+    line: &'a Line,
     best: usize,
     worst: usize,
     factor: f64,
@@ -91,20 +98,40 @@ impl Line {
     }
 
     /// Between the best and the worst; none if they are equal, or inside the noise.
-    fn distance(&self) -> Option<Distance> {
-        let shares = || {
-            self.places
-                .iter()
-                .enumerate()
-                .filter_map(|(run, place)| Some((run, place.as_ref()?.share)))
-        };
-        let best = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let worst = shares().min_by(|a, b| a.1.total_cmp(&b.1)).filter(|worst| worst.1 > 0.0)?;
-        let factor = best.1 / worst.1;
-        let fraction = |run: usize| self.known[run].and_then(|known| known.ci_fraction);
-        let least = fraction(best.0).zip(fraction(worst.0)).map(|(a, b)| factor / a.hypot(b).exp());
+    fn distance(&self) -> Option<Distance<'_>> {
+        let reached = self.reached();
+        let best = reached.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+        let worst = reached.iter().min_by(|a, b| a.share.total_cmp(&b.share))?;
+        if worst.share <= 0.0 {
+            return None;
+        }
+        let factor = best.share / worst.share;
+        let noise = self.noise(best.run, worst.run);
+        let least = noise.map(|noise| factor / noise.exp());
         let is_real = factor > 1.0 && least.is_none_or(|least| least > 1.0);
-        is_real.then_some(Distance { best: best.0, worst: worst.0, factor, least })
+        is_real.then_some(Distance { line: self, best: best.run, worst: worst.run, factor, least })
+    }
+
+    /// The shares of those platforms that have the figure.
+    fn reached(&self) -> Vec<Reached> {
+        let mut reached = Vec::new();
+        for (run, place) in self.places.iter().enumerate() {
+            if let Some(place) = place {
+                reached.push(Reached { run, share: place.share });
+            }
+        }
+        reached
+    }
+
+    /// Half the width of the 95 % interval of the logarithm of a factor between two platforms; none
+    /// where one of them has no interval.
+    fn noise(&self, best: usize, worst: usize) -> Option<f64> {
+        Some(self.half_width(best)?.hypot(self.half_width(worst)?))
+    }
+
+    /// Half the width of a platform's interval as a fraction of its figure.
+    fn half_width(&self, run: usize) -> Option<f64> {
+        self.known[run]?.ci_fraction
     }
 }
 
@@ -280,11 +307,9 @@ fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {
-    let mut found: Vec<(&Line, Distance)> =
-        lines.iter().filter_map(|line| Some((line, line.distance()?))).collect();
-    found.sort_by(|a, b| b.1.factor.total_cmp(&a.1.factor));
-    let text =
-        |(line, distance): &(&Line, Distance)| distance_text(language, line, *distance, platforms);
+    let mut found: Vec<Distance<'_>> = lines.iter().filter_map(Line::distance).collect();
+    found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    let text = |distance: &Distance<'_>| distance_text(language, distance, platforms);
     let texts: Vec<String> = found.iter().take(MAX_DISTANCES).map(text).collect();
     match texts.is_empty() {
         true => String::new(),
@@ -292,12 +317,8 @@ fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String
     }
 }
 
-fn distance_text(
-    language: Language,
-    line: &Line,
-    distance: Distance,
-    platforms: &[String],
-) -> String {
+fn distance_text(language: Language, distance: &Distance<'_>, platforms: &[String]) -> String {
+    let line = distance.line;
     let value = |run: usize| {
         line.known[run].map_or(String::new(), |known| language.number(known.value, DIGITS))
     };

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::svg::{self, Shape, Span, apart, line, mark, powers, rule, text};
 use crate::Language;
 use crate::document::Digits;
-use crate::picture::{CpuSplit, Mark, PanelRow, Panels};
+use crate::picture::{CpuSplit, Mark, Multiple, MultiplePoint, PanelRow, Panels, Times};
 use crate::units::TimeUnit;
 
 /// Height of a small multiple, and its axes.
@@ -67,7 +67,7 @@ impl Axes {
         let points =
             || panels.rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points);
         let (least, most) = points().fold((1.0_f64, 1.0_f64), |(least, most), point| {
-            (least.min(point.1), most.max(point.1))
+            (least.min(point.multiple), most.max(point.multiple))
         });
         let most_jobs = panels.jobs.iter().copied().fold(1.0, f64::max);
         let least_jobs = panels.jobs.iter().copied().fold(most_jobs, f64::min);
@@ -122,17 +122,10 @@ impl Axes {
     fn multiples(&self, row: &PanelRow, language: Language) -> Markup {
         let ticks = powers(2.0, self.multiple.low, self.multiple.high);
         let step = ticks.len().div_ceil(6);
-        let perfect = [
-            (1.0, 1.0),
-            (self.multiple.high.min(self.most_jobs), self.multiple.high.min(self.most_jobs)),
-        ];
-        let at =
-            |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
-        let shown: Vec<_> = row.curves.iter().take(MAX_LABELS).collect();
-        let end = |points: &[(f64, f64, Mark)]| {
-            points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0
-        };
-        let wishes: Vec<f64> = shown.iter().map(|curve| end(&curve.points)).collect();
+        let highest = self.multiple.high.min(self.most_jobs);
+        let perfect = [1.0, highest].map(|jobs| (self.jobs.place(jobs), self.multiple.place(jobs)));
+        let shown: Vec<&Multiple> = row.curves.iter().take(MAX_LABELS).collect();
+        let wishes: Vec<f64> = shown.iter().map(|curve| self.place_of_name(curve)).collect();
         let places = apart(&wishes, 14.0, PANEL_TOP + 4.0, PANEL_BOTTOM);
         html! {
             @for &tick in ticks.iter().step_by(step) {
@@ -140,7 +133,7 @@ impl Axes {
                 @let class = if tick == 1.0 { "axis" } else { "grid" };
                 (Self::grid(self.multiple.place(tick), class, &name))
             }
-            (line(&perfect.map(at), PANEL, "perfect"))
+            (line(&perfect, PANEL, "perfect"))
             @if let Some(knee) = row.knee {
                 (rule(
                     (self.jobs.place(knee), PANEL_TOP),
@@ -150,11 +143,12 @@ impl Axes {
             }
             @for (number, curve) in row.curves.iter().enumerate().rev() {
                 @let class = if number == 0 { "main" } else { "rest" };
-                @let points = curve.points.iter().map(|point| at((point.0, point.1)));
-                @let points: Vec<(f64, f64)> = points.collect();
+                @let points: Vec<(f64, f64)> =
+                    curve.points.iter().map(|point| self.place_multiple(point)).collect();
                 (line(&points, PANEL, &format!("curve {class}")))
-                @for ((x, y), point) in points.iter().zip(&curve.points) {
-                    (mark(*x, *y, Shape::Figure(point.2), class, ""))
+                @for point in &curve.points {
+                    @let (x, y) = self.place_multiple(point);
+                    (mark(x, y, Shape::Figure(point.mark), class, ""))
                 }
             }
             @for (number, (curve, y)) in shown.iter().zip(places).enumerate() {
@@ -166,44 +160,53 @@ impl Axes {
                         language,
                         &curve.label,
                         &row.group,
-                        curve.points.last().map(|point| point.1),
+                        curve.points.last().map(|point| point.multiple),
                     ),
                 ))
             }
         }
     }
 
+    /// Where a point of a curve of multiples is drawn.
+    fn place_multiple(&self, point: &MultiplePoint) -> (f64, f64) {
+        (self.jobs.place(point.jobs), self.multiple.place(point.multiple))
+    }
+
+    /// Where the name of a curve should stand: beside its last point.
+    fn place_of_name(&self, curve: &Multiple) -> f64 {
+        let end = curve.points.last().map(|point| self.multiple.place(point.multiple));
+        end.unwrap_or(PANEL_BOTTOM) + 4.0
+    }
+
+    /// The curve of the percentile with this index.
+    fn percentile_curve(&self, times: &[Times], index: usize) -> Vec<(f64, f64)> {
+        let mut curve = Vec::new();
+        for times in times {
+            if let Some(us) = times.percentiles_us[index] {
+                curve.push((self.jobs.place(times.jobs), self.time.place(us)));
+            }
+        }
+        curve
+    }
+
+    /// The curve of the means.
+    fn mean_curve(&self, times: &[Times]) -> Vec<(f64, f64)> {
+        let mut curve = Vec::new();
+        for times in times {
+            if let Some(us) = times.mean_us {
+                curve.push((self.jobs.place(times.jobs), self.time.place(us)));
+            }
+        }
+        curve
+    }
+
     fn times(&self, row: &PanelRow) -> Markup {
         let ticks = powers(10.0, self.time.low, self.time.high);
-        let of = |index: usize| -> Vec<(f64, f64)> {
-            let known = |times: &crate::picture::Times| {
-                Some((self.jobs.place(times.jobs), self.time.place(times.percentiles_us[index]?)))
-            };
-            row.times.iter().filter_map(known).collect()
-        };
-        let curves = [of(0), of(1), of(2)];
-        let means: Vec<(f64, f64)> = row
-            .times
-            .iter()
-            .filter_map(|times| {
-                Some((self.jobs.place(times.jobs), self.time.place(times.mean_us?)))
-            })
-            .collect();
-        let names: Vec<(f64, String, bool)> = ["p50", "p95", "p99"]
-            .iter()
-            .enumerate()
-            .filter_map(|(index, name)| {
-                let shown =
-                    row.times.iter().rev().find(|times| times.percentiles_us[index].is_some())?;
-                Some((
-                    curves[index].last()?.1 + 4.0,
-                    format!("{name} {}", shown.shown[index]),
-                    index == 0,
-                ))
-            })
-            .collect();
+        let curves = [0, 1, 2].map(|index| self.percentile_curve(&row.times, index));
+        let means = self.mean_curve(&row.times);
+        let names = curve_ends(&row.times, &curves);
         let places = apart(
-            &names.iter().map(|name| name.0).collect::<Vec<_>>(),
+            &names.iter().map(|name| name.y).collect::<Vec<_>>(),
             14.0,
             PANEL_TOP + 4.0,
             PANEL_BOTTOM,
@@ -235,8 +238,9 @@ impl Axes {
                     ))
                 }
             }
-            @for ((_, name, is_main), y) in names.iter().zip(places) {
-                (text(PANEL_RIGHT + 3.5, y, if *is_main { "name main" } else { "" }, name))
+            @for (name, y) in names.iter().zip(places) {
+                @let class = if name.is_main { "name main" } else { "" };
+                (text(PANEL_RIGHT + 3.5, y, class, &name.text))
             }
         }
     }
@@ -266,6 +270,26 @@ impl Axes {
             }
         }
     }
+}
+
+/// The name of a curve beside its end.
+struct CurveName {
+    /// Where it should stand.
+    y: f64,
+    text: String,
+    is_main: bool,
+}
+
+/// The names of the curves of percentiles, each with the last time that is known.
+fn curve_ends(times: &[Times], curves: &[Vec<(f64, f64)>; 3]) -> Vec<CurveName> {
+    let mut names = Vec::new();
+    for (index, name) in ["p50", "p95", "p99"].into_iter().enumerate() {
+        let last = times.iter().rev().find(|times| times.percentiles_us[index].is_some());
+        let (Some(last), Some((_, y))) = (last, curves[index].last()) else { continue };
+        let text = format!("{name} {}", last.shown[index]);
+        names.push(CurveName { y: y + 4.0, text, is_main: index == 0 });
+    }
+    names
 }
 
 /// The code of a label, else its end without the group, with the last multiple: there is room for
