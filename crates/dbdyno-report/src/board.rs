@@ -109,16 +109,12 @@ pub struct Shown {
 /// The board of these runs.
 pub fn board(input: &Input) -> Board {
     let usual = usual(&input.runs);
-    let names = input.platforms();
-    let platforms = input.runs.iter().zip(names).zip(0..);
-    let platform = |((data, name), at): ((&RunTests, String), usize)| Platform {
-        is_usual: usual.contains(&at),
-        ..platform(input, data, name)
-    };
-    Board {
-        platforms: platforms.map(platform).collect(),
-        parts: METRICS.iter().map(|metric| part(input, metric)).collect(),
+    let mut platforms = Vec::new();
+    for (at, name) in input.platforms().into_iter().enumerate() {
+        let is_usual = usual.contains(&at);
+        platforms.push(Platform { is_usual, ..platform(input, &input.runs[at], name) });
     }
+    Board { platforms, parts: METRICS.iter().map(|metric| part(input, metric)).collect() }
 }
 
 /// Places of the runs that are ticked at first: of each engine on each system the newest; those of
@@ -168,26 +164,21 @@ fn part(input: &Input, metric: &Metric) -> Part {
         Kind::Speed => "Speed",
         Kind::Throughput => "Throughput",
     };
-    let of_group = |(group, _): (&str, &str)| {
-        let rows = compared(input, group);
-        let row = rows.iter().filter_map(|row| {
-            let found = side_by_side(&row.runs, metric)?;
-            let figures = found.figures.iter();
-            Some(Row {
+    let mut rows = Vec::new();
+    for (group, _) in input.used_groups() {
+        for row in compared(input, group) {
+            let Some(found) = side_by_side(&row.runs, metric) else { continue };
+            let shown = |figure: &Option<Figure<'_>>| Some(shown(input, figure.as_ref()?));
+            rows.push(Row {
                 group: group.to_string(),
                 label: row.label.clone(),
                 unit: found.unit.to_string(),
                 better: found.better,
-                figures: figures.map(|it| it.as_ref().map(|it| shown(input, it))).collect(),
-            })
-        });
-        row.collect::<Vec<_>>()
-    };
-    Part {
-        metric: metric.name(),
-        title: input.language.phrase(title),
-        rows: input.used_groups().into_iter().flat_map(of_group).collect(),
+                figures: found.figures.iter().map(shown).collect(),
+            });
+        }
     }
+    Part { metric: metric.name(), title: input.language.phrase(title), rows }
 }
 
 fn shown(input: &Input, figure: &Figure<'_>) -> Shown {

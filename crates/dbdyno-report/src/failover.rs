@@ -103,18 +103,40 @@ impl<'a> Repetition<'a> {
     }
 }
 
-/// A time: its name for programs, and for people.
-type Time = (&'static str, &'static str, fn(&FailoverTimes) -> Option<f64>);
+/// A time of a failover.
+struct Time {
+    /// The name for programs.
+    id: &'static str,
+    /// The name for people.
+    name: &'static str,
+    value: fn(&FailoverTimes) -> Option<f64>,
+}
 
 /// The one that is no moment.
 const MAX_GAP: &str = "longest_gap_s";
 
 const TIMES: [Time; 5] = [
-    ("detected_s", "First error that a client saw", |times| times.detected_s),
-    ("first_commit_s", "First commit, of any client", |times| times.first_commit_s),
-    ("first_moved_s", "First commit, of a client of the failed node", |times| times.first_moved_s),
-    ("regained_s", "90 % of the throughput before", |times| times.regained_s),
-    (MAX_GAP, "Longest time without a commit", |times| times.longest_gap_s),
+    Time {
+        id: "detected_s",
+        name: "First error that a client saw",
+        value: |times| times.detected_s,
+    },
+    Time {
+        id: "first_commit_s",
+        name: "First commit, of any client",
+        value: |times| times.first_commit_s,
+    },
+    Time {
+        id: "first_moved_s",
+        name: "First commit, of a client of the failed node",
+        value: |times| times.first_moved_s,
+    },
+    Time {
+        id: "regained_s",
+        name: "90 % of the throughput before",
+        value: |times| times.regained_s,
+    },
+    Time { id: MAX_GAP, name: "Longest time without a commit", value: |times| times.longest_gap_s },
 ];
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
@@ -159,15 +181,25 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
     Section { title: format!("{name}: {}", language.phrase("Failover")), blocks }
 }
 
+/// A time of a repetition that stands on its curve.
+struct TimeMark {
+    name: &'static str,
+    /// Since the failure.
+    after_s: f64,
+}
+
 /// Throughput over the seconds, a curve per repetition, all failing where the first one fails. On
 /// the curve of the first repetition stand its times, in their order. None without seconds.
 fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Chart> {
     let first = all.first()?;
     let fails_at_s = first.failover.failed_at_s;
-    let times = TIMES.iter().filter(|(id, ..)| *id != MAX_GAP);
-    let known = times.filter_map(|(_, name, time)| Some((*name, time(&first.failover.times)?)));
-    let mut marks: Vec<(&str, f64)> = std::iter::once(("the failure", 0.0)).chain(known).collect();
-    marks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut marks = vec![TimeMark { name: "the failure", after_s: 0.0 }];
+    for time in TIMES.iter().filter(|time| time.id != MAX_GAP) {
+        if let Some(after_s) = (time.value)(&first.failover.times) {
+            marks.push(TimeMark { name: time.name, after_s });
+        }
+    }
+    marks.sort_by(|a, b| a.after_s.total_cmp(&b.after_s));
     let curve = |(number, one): (usize, &Repetition<'_>)| {
         let shift_s = fails_at_s - one.failover.failed_at_s;
         let seconds = one.test.series.iter().filter(|point| point.interval_s > 0.0);
@@ -191,11 +223,12 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
     };
     let series: Vec<Series> =
         all.iter().enumerate().map(curve).filter(|series| !series.points.is_empty()).collect();
-    let told = marks.iter().enumerate().map(|(number, (name, after_s))| {
-        let seconds = language.number(*after_s, Digits::Significant(3));
-        format!("{number} = {}, {seconds} s", language.phrase(name))
-    });
-    let told = told.collect::<Vec<_>>().join("; ");
+    let mut told = Vec::new();
+    for (number, mark) in marks.iter().enumerate() {
+        let seconds = language.number(mark.after_s, Digits::Significant(3));
+        told.push(format!("{number} = {}, {seconds} s", language.phrase(mark.name)));
+    }
+    let told = told.join("; ");
     let caption = "Numbers on the curve of test {test}, times since the failure: {marks}.";
     (!series.is_empty()).then(|| Chart {
         name: format!("{name} failover"),
@@ -218,11 +251,10 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
 }
 
 /// Writes the numbers of the marks at the points whose seconds they lie in.
-fn write_marks(points: &mut [Point], marks: &[(&str, f64)], fails_at_s: f64) {
-    for (number, (_, after_s)) in marks.iter().enumerate() {
-        let Some(point) = points.iter_mut().find(|point| point.x >= fails_at_s + after_s) else {
-            continue;
-        };
+fn write_marks(points: &mut [Point], marks: &[TimeMark], fails_at_s: f64) {
+    for (number, mark) in marks.iter().enumerate() {
+        let at_s = fails_at_s + mark.after_s;
+        let Some(point) = points.iter_mut().find(|point| point.x >= at_s) else { continue };
         let before = point.written.take().map(|before| format!("{before}, "));
         point.written = Some(format!("{}{number}", before.unwrap_or_default()));
     }
@@ -337,8 +369,8 @@ fn times(language: Language, all: &[Repetition<'_>]) -> Table {
     let columns = time_columns();
     let mut table = Table::declared(language, "times", &columns);
     let status = status(all);
-    for (_, name, time) in TIMES {
-        table.add_row(&columns, &TimeRow { name, found: summed(all, time), status });
+    for Time { name, value, .. } in TIMES {
+        table.add_row(&columns, &TimeRow { name, found: summed(all, value), status });
     }
     table
 }
@@ -501,9 +533,8 @@ impl<'a> One<'a> {
 }
 
 fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
-    let times = TIMES
-        .iter()
-        .map(|(name, _, time)| (name.to_string(), json::value(&summed(all, *time).ok())));
+    let times =
+        TIMES.iter().map(|time| (time.id.to_string(), json::value(&summed(all, time.value).ok())));
     let lost: u64 = all.iter().map(|one| one.failover.ledger.lost).sum();
     json!({
         "run": data.run.id,

@@ -116,10 +116,12 @@ fn cells(
 ) -> Vec<Cell> {
     let kind = table.language.phrase(metric.name());
     let mut cells = vec![Cell::text(&row.label), Cell::text(kind), Cell::text(found.unit)];
-    for ((figure, lowered), tests) in found.figures.iter().zip(&found.lowered).zip(&row.runs) {
+    for (run, figure) in found.figures.iter().enumerate() {
         cells.push(match figure {
-            Some(figure) => table.figure(Ok(figure.value), RATE, status(figure, lowered)),
-            None => table.unknown(no_figure(tests)),
+            Some(figure) => {
+                table.figure(Ok(figure.value), RATE, status(figure, &found.lowered[run]))
+            }
+            None => table.unknown(no_figure(&row.runs[run])),
         });
     }
     let is_best = |place: &Option<Place>| {
@@ -152,12 +154,13 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
 /// Adds the row, unless it has no figure at all.
 fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<Lowered>) {
     let Some(found) = side_by_side(&row.runs, metric) else { return };
-    let parts = found.figures.iter().zip(&row.runs).zip(found.places.iter().zip(&found.lowered));
-    let cells = parts.map(|((figure, tests), (place, lowered))| match figure {
-        Some(figure) => cell(map.language, figure, *place, lowered),
-        None => missing(map, tests),
-    });
-    let cells = cells.collect();
+    let mut cells = Vec::new();
+    for (run, figure) in found.figures.iter().enumerate() {
+        cells.push(match figure {
+            Some(figure) => cell(map.language, figure, found.places[run], &found.lowered[run]),
+            None => missing(map, &row.runs[run]),
+        });
+    }
     reasons.extend(doubts(map.language, &map.columns, row, &found, metric));
     map.rows.push(HeatRow {
         label: row.label.clone(),

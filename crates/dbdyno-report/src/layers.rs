@@ -47,10 +47,10 @@ impl Report for LayersReport {
         let found: Vec<(&RunTests, Vec<Layers>)> =
             input.runs.iter().map(|data| (data, layers(&data.tests, &left_out(data)))).collect();
         let names = input.platforms();
-        let sections = found.iter().zip(&names).flat_map(|((_, studies), name)| {
-            studies.iter().map(move |study| section(language, name, study))
-        });
-        let mut sections: Vec<Section> = sections.collect();
+        let mut sections: Vec<Section> = Vec::new();
+        for (at, (_, studies)) in found.iter().enumerate() {
+            sections.extend(studies.iter().map(|study| section(language, &names[at], study)));
+        }
         if sections.is_empty() {
             sections.push(Section::new(
                 language,

@@ -93,26 +93,42 @@ fn worded(reason: &Reason, sentence: &Sentence) -> Reason {
 /// A reason, and what it is about.
 pub type ReasonGroup<T> = (Reason, Vec<T>);
 
+/// Reasons that are joined so far.
+struct Joined<'a, T> {
+    first: &'a Reason,
+    /// What all of them say together.
+    sentence: Sentence,
+    about: Vec<T>,
+}
+
+impl<T> Joined<'_, T> {
+    /// What these reasons and another one say together; none if it is of another kind.
+    fn with(&self, reason: &Reason, sentence: &Sentence) -> Option<Sentence> {
+        let is_same = (self.first.status, &self.first.code) == (reason.status, &reason.code);
+        if is_same { self.sentence.together(sentence) } else { None }
+    }
+}
+
 /// Reasons that differ only in their numbers as one, with all that it is about.
 pub fn together<'a, T>(
     told: impl IntoIterator<Item = (&'a Reason, Vec<T>)>,
 ) -> Vec<ReasonGroup<T>> {
-    let mut all: Vec<(&Reason, Sentence, Vec<T>)> = Vec::new();
+    let mut all: Vec<Joined<'a, T>> = Vec::new();
     for (reason, about) in told {
-        let said = reason.to_sentence();
-        let place = all.iter().enumerate().find_map(|(at, (first, sentence, _))| {
-            let is_same = (first.status, &first.code) == (reason.status, &reason.code);
-            Some((at, sentence.together(&said).filter(|_| is_same)?))
+        let sentence = reason.to_sentence();
+        let place = all.iter_mut().find_map(|joined| {
+            let both = joined.with(reason, &sentence)?;
+            Some((joined, both))
         });
         match place {
-            Some((at, both)) => {
-                all[at].1 = both;
-                all[at].2.extend(about);
+            Some((joined, both)) => {
+                joined.sentence = both;
+                joined.about.extend(about);
             }
-            None => all.push((reason, said, about)),
+            None => all.push(Joined { first: reason, sentence, about }),
         }
     }
-    all.into_iter().map(|(first, said, about)| (worded(first, &said), about)).collect()
+    all.into_iter().map(|joined| (worded(joined.first, &joined.sentence), joined.about)).collect()
 }
 
 /// The same for sentences that are about figures and have no verdict of their own.

@@ -323,13 +323,22 @@ pub struct CpuSplit {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     pub length_s: f64,
-    pub groups: Vec<(f64, f64, String)>,
+    pub groups: Vec<TimelineGroup>,
     pub tests: Vec<TimelineTest>,
     pub seconds: Vec<Second>,
     /// Names of the tracks and of what is in them.
     pub words: TimelineWords,
     /// Meanings of the numbers next to the disturbed tests.
     pub notes: Vec<String>,
+}
+
+/// Tests of a group that follow each other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TimelineGroup {
+    pub from_s: f64,
+    pub to_s: f64,
+    /// Identifier of the group.
+    pub group: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -437,7 +446,7 @@ impl Picture {
             Picture::Ratios(ratios) => ratios.each(text),
             Picture::Panels(panels) => panels.rows.iter_mut().for_each(|row| row.each(text)),
             Picture::Timeline(line) => {
-                line.groups.iter_mut().for_each(|(_, _, name)| text(name));
+                line.groups.iter_mut().for_each(|one| text(&mut one.group));
                 line.tests.iter_mut().for_each(|test| text(&mut test.note));
                 line.notes.iter_mut().for_each(text);
             }

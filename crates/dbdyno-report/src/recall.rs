@@ -43,9 +43,12 @@ impl Report for RecallReport {
         let language = input.language;
         let names = input.platforms();
         let found: Vec<Vec<Search>> = input.runs.iter().map(|data| searches(&data.tests)).collect();
-        let own = found.iter().zip(&names).enumerate().filter(|(_, (found, _))| !found.is_empty());
-        let mut sections: Vec<Section> =
-            own.map(|(at, (found, name))| section(language, at, name, found)).collect();
+        let mut sections: Vec<Section> = Vec::new();
+        for (at, found) in found.iter().enumerate() {
+            if !found.is_empty() {
+                sections.push(section(language, at, &names[at], found));
+            }
+        }
         if sections.is_empty() {
             let nothing = Block::Paragraph(language.phrase(NO_TESTS));
             sections.push(Section::new(language, "Recall", vec![nothing]));

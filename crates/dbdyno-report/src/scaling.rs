@@ -59,16 +59,13 @@ pub fn tables(input: &Input) -> Vec<Section> {
 fn each_run(input: &Input, curves: bool) -> Vec<Section> {
     let several = input.runs.len() > 1;
     let names = input.platforms();
-    let runs = input.runs.iter().zip(&names).enumerate();
-    let of_run = |(platform, (data, name)): (usize, (&RunTests, &String))| {
-        let titled = if several { format!("{name}: ") } else { String::new() };
-        sections(input.language, data, &titled, platform).into_iter().take(if curves {
-            2
-        } else {
-            1
-        })
-    };
-    runs.flat_map(of_run).collect()
+    let wanted = if curves { 2 } else { 1 };
+    let mut all = Vec::new();
+    for (platform, data) in input.runs.iter().enumerate() {
+        let titled = if several { format!("{}: ", names[platform]) } else { String::new() };
+        all.extend(sections(input.language, data, &titled, platform).into_iter().take(wanted));
+    }
+    all
 }
 
 /// Tables, and the curves if there are any; `titled` stands before the titles.

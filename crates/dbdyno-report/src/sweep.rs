@@ -53,10 +53,12 @@ impl Report for SweepReport {
         let language = input.language;
         let names = input.platforms();
         let curves: Vec<Vec<Curve>> = input.runs.iter().map(|data| sweep(&data.tests)).collect();
-        let own =
-            curves.iter().zip(&names).enumerate().filter(|(_, (curves, _))| !curves.is_empty());
-        let mut sections: Vec<Section> =
-            own.map(|(at, (curves, name))| section(language, at, name, curves)).collect();
+        let mut sections: Vec<Section> = Vec::new();
+        for (at, curves) in curves.iter().enumerate() {
+            if !curves.is_empty() {
+                sections.push(section(language, at, &names[at], curves));
+            }
+        }
         let printed = published(input.runs.iter().map(|data| (&data.run, data.tests.as_slice())));
         sections.extend(printed_sections(language, &printed));
         if sections.is_empty() {

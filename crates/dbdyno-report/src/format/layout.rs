@@ -95,12 +95,13 @@ impl Layout {
 
     /// The cells as wide as their columns; figures are right-aligned.
     pub fn padded(&self, cells: &[String]) -> Vec<String> {
-        let cells = cells.iter().zip(&self.widths).zip(&self.right);
-        let padded = cells.map(|((cell, &width), &right)| {
-            let pad = " ".repeat(width.saturating_sub(length(cell)));
-            if right { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
-        });
-        padded.collect()
+        let mut padded = Vec::with_capacity(cells.len());
+        for (column, cell) in cells.iter().take(self.widths.len()).enumerate() {
+            let pad = " ".repeat(self.widths[column].saturating_sub(length(cell)));
+            let is_right = self.right[column];
+            padded.push(if is_right { format!("{pad}{cell}") } else { format!("{cell}{pad}") });
+        }
+        padded
     }
 }
 

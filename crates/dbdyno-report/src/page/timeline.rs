@@ -1,7 +1,9 @@
 //! The whole run on one line of time: throughput, CPU and device of every second, and which tests
 //! were disturbed.
 
-use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, TimelineWords};
+use super::super::picture::{
+    CpuSplit, Picture, Second, Timeline, TimelineGroup, TimelineTest, TimelineWords,
+};
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
 use dbdyno_core::analysis::cpu;
@@ -10,17 +12,17 @@ use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
     let language = input.language;
-    let mut tests: Vec<(f64, &TestResult, &Test)> = data.tests.iter().filter_map(started).collect();
-    tests.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let begin = tests.first()?.0;
-    let points: usize = tests.iter().map(|(_, test, _)| test.series.len().max(1)).sum();
+    let mut tests: Vec<Started<'_>> = data.tests.iter().filter_map(started).collect();
+    tests.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let begin_s = tests.first()?.at_s;
+    let points: usize = tests.iter().map(|started| started.result.series.len().max(1)).sum();
     if points == 0 || points > most {
         return None;
     }
     let mut line = Timeline { words: labels(language), ..Timeline::default() };
     let mut notes: Vec<String> = Vec::new();
-    for (start, result, test) in tests {
-        let from_s = start - begin;
+    for Started { at_s, result, test } in tests {
+        let from_s = at_s - begin_s;
         line.seconds.extend(seconds(from_s, result));
         let drawn = of_test(language, from_s, result, test, &mut notes);
         extend(&mut line.groups, result, &drawn);
@@ -31,11 +33,19 @@ pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Pictur
     (line.length_s > 0.0).then_some(Picture::Timeline(Box::new(line)))
 }
 
-/// Start of a measured test, in seconds since 1970.
-fn started(test: &Test) -> Option<(f64, &TestResult, &Test)> {
+/// A measured test with its start.
+struct Started<'a> {
+    /// In seconds since 1970.
+    at_s: f64,
+    result: &'a TestResult,
+    test: &'a Test,
+}
+
+/// The test with its start; none if it was not measured, or its start cannot be read.
+fn started(test: &Test) -> Option<Started<'_>> {
     let result = test.measured()?;
     let at: jiff::Timestamp = result.started_at.parse().ok()?;
-    Some((at.as_millisecond() as f64 / 1000.0, result, test))
+    Some(Started { at_s: at.as_millisecond() as f64 / 1000.0, result, test })
 }
 
 fn of_test(
@@ -67,10 +77,11 @@ fn of_test(
 }
 
 /// Tests of a group that follow each other share a bar.
-fn extend(groups: &mut Vec<(f64, f64, String)>, result: &TestResult, drawn: &TimelineTest) {
-    match groups.last_mut().filter(|(_, _, group)| *group == result.group) {
-        Some((_, to_s, _)) => *to_s = drawn.to_s,
-        None => groups.push((drawn.from_s, drawn.to_s, result.group.clone())),
+fn extend(groups: &mut Vec<TimelineGroup>, result: &TestResult, drawn: &TimelineTest) {
+    let &TimelineTest { from_s, to_s, .. } = drawn;
+    match groups.last_mut().filter(|last| last.group == result.group) {
+        Some(last) => last.to_s = to_s,
+        None => groups.push(TimelineGroup { from_s, to_s, group: result.group.clone() }),
     }
 }
 

@@ -135,8 +135,7 @@ fn platform(
     address: Address<'_>,
 ) -> Markup {
     let tick = language.say("show {platform}", &[("platform", &visible(&platform.name))]);
-    let marks = [Mark::Valid, Mark::Conditional, Mark::Invalid];
-    let words = ["valid", "conditional", "invalid"];
+    let [valid, conditional, invalid] = platform.verdicts;
     html! {
         tr data-run=(platform.run) data-engine=(visible(&platform.engine)) {
             td.scripted {
@@ -147,9 +146,11 @@ fn platform(
                 a href=[address(platform.run, None)] { (visible(&platform.name)) }
             }
             @for part in means { td.number.scripted data-mean=(part.metric) {} }
-            td { @for ((count, mark), word) in platform.verdicts.iter().zip(marks).zip(words) {
-                @if *count > 0 { span.verdict { (sign(mark, &language.phrase(word))) (count) } " " }
-            } }
+            td {
+                (verdict_count(valid, Mark::Valid, &language.phrase("valid")))
+                (verdict_count(conditional, Mark::Conditional, &language.phrase("conditional")))
+                (verdict_count(invalid, Mark::Invalid, &language.phrase("invalid")))
+            }
             td data-engine="" { (visible(&platform.engine)) }
             td.text { span data-what="" { (visible(&platform.what)) }
                 details.fold { summary { (language.phrase("Disclosure")) }
@@ -234,6 +235,11 @@ fn figure(run: i64, figure: &Shown, address: Address<'_>) -> Markup {
             span.unit { (visible(&figure.how)) }
         }
     }
+}
+
+/// Number of tests with a verdict; nothing if there are none.
+fn verdict_count(count: usize, mark: Mark, word: &str) -> Markup {
+    html! { @if count > 0 { span.verdict { (sign(mark, word)) (count) } " " } }
 }
 
 #[cfg(test)]

@@ -77,11 +77,10 @@ fn key_of(class: &str, word: &str) -> Markup {
 fn names(found: &Timeline, x: &Span) -> Markup {
     html! {
         svg width="100%" height=(svg::px(NAMES)) role="img" aria-label=(found.words.test) {
-            @for (from, to, group) in &found.groups {
-                (rule((x.place(*from), 17.0), (x.place(*to), 17.0), "bar"))
-                @if x.place(*to) - x.place(*from) > 2.5 {
-                    (text(x.place(*from), 12.0, "strong", group))
-                }
+            @for group in &found.groups {
+                @let (left, right) = (x.place(group.from_s), x.place(group.to_s));
+                (rule((left, 17.0), (right, 17.0), "bar"))
+                @if right - left > 2.5 { (text(left, 12.0, "strong", &group.group)) }
             }
             @for test in &found.tests {
                 @let middle = x.place((test.from_s + test.to_s) / 2.0);
