@@ -145,6 +145,24 @@ fn every_environment_variable_of_the_sources_is_in_the_reference() {
 }
 
 #[test]
+fn every_directory_variable_of_the_reference_is_read_by_a_source() {
+    let page = Page::read(Path::new(GUIDE).join("reference-environment.md"));
+    let sources: Vec<_> = ["src", "crates"]
+        .iter()
+        .flat_map(|dir| crate::docs::files_below(Path::new(dir)))
+        .filter(|(file, _)| file.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    let mut named = 0;
+    for rest in page.text.split("`XDG_").skip(1) {
+        let name = format!("XDG_{}", rest.split('`').next().unwrap());
+        let is_read = |(_, text): &(_, String)| text.contains(&format!("var(\"{name}\")"));
+        assert!(sources.iter().any(is_read), "no source reads {name}");
+        named += 1;
+    }
+    assert!(named >= 2, "only {named} variables found");
+}
+
+#[test]
 fn every_page_is_reached_from_the_first_and_begins_with_its_answer() {
     let first = Page::read(Path::new(GUIDE).join("README.md"));
     let linked: BTreeSet<String> = first.links().into_iter().collect();
