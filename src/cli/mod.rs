@@ -180,7 +180,7 @@ fn unknown_command(command: &str, word: &str) -> Error {
 /// The error with at most 80 characters of what was typed, and nothing in them that acts on a
 /// terminal.
 fn shortened(mut error: clap::Error) -> clap::Error {
-    let shown = |text: &str| excerpt(&without_user(text));
+    let shown = |text: &str| excerpt(&without_secrets(text));
     let typed = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(text) if shown(text) != *text => Some((kind, shown(text))),
         _ => None,
@@ -194,6 +194,15 @@ fn shortened(mut error: clap::Error) -> clap::Error {
         error.insert(kind, ContextValue::String(text));
     }
     error
+}
+
+/// What was typed without the users and queries of its URLs, which may hold passwords and tokens.
+fn without_secrets(text: &str) -> String {
+    let told = without_user(text);
+    match told.split_once('?') {
+        Some((address, _)) => format!("{address}?..."),
+        None => told,
+    }
 }
 
 /// URLs without what stands before their last `@`, which may hold a password.

@@ -127,13 +127,19 @@ impl FromStr for MetricsUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let is_node = |node: &str| !node.contains("://") && !node.contains('?');
         let (node, url) =
-            text.split_once('=').filter(|(node, _)| !node.contains("://")).unwrap_or(("", text));
-        let url = exporter_url(url).map_err(|told| match url.contains('@') {
-            // It may hold a password.
-            true => format!("the URL {told}, without a user"),
-            false => format!("{} {told}", quote(url)),
-        })?;
+            text.split_once('=').filter(|(node, _)| is_node(node)).unwrap_or(("", text));
+        // What stands before '@' or behind '?' may be a password or a token.
+        let url =
+            exporter_url(url).map_err(|told| match (url.contains('@'), url.split_once('?')) {
+                (true, _) => format!("the URL {told}, without a user"),
+                (false, Some((address, _))) => format!(
+                    "{} {told}, without a query (a token belongs in DBDYNO_HOST_TOKEN)",
+                    quote(format!("{address}?..."))
+                ),
+                (false, None) => format!("{} {told}", quote(url)),
+            })?;
         Ok(MetricsUrl { node: node.trim().to_string(), url })
     }
 }
@@ -192,6 +198,23 @@ mod tests {
         for wrong in ["", "GB", "1G B", "1PB", "big"] {
             assert!(gigabytes(wrong).unwrap_err().contains("write 0.5, 500MB or 1GB"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_refused_is_quoted_without_what_may_be_secret() {
+        for text in [
+            "http://127.0.0.1:1/metrics?token=hunter2",
+            "n1=http://db1:9100/metrics?token=hunter2",
+            "db1:9100/metrics?token=hunter2",
+            "http://db1:9100?hunter2@x",
+            "http://ann:hunter2@db1:9100/metrics?a=b",
+        ] {
+            let told = text.parse::<MetricsUrl>().unwrap_err();
+            assert!(!told.contains("hunter2"), "{text}: {told}");
+            assert!(told.contains("write http://db1:9100/metrics, without"), "{text}: {told}");
+        }
+        let known = "n1=http://db1:9100".parse::<MetricsUrl>().unwrap();
+        assert_eq!((known.node.as_str(), known.url.as_str()), ("n1", "http://db1:9100/metrics"));
     }
 
     #[test]

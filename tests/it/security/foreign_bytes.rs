@@ -456,7 +456,13 @@ fn urls() {
             assert_hides(PASSWORD, &format!("check {text}"));
         }
     }
-    for metrics in [format!("http://ann:{PASSWORD}@db1/"), format!("n1=http://{PASSWORD}@x")] {
+    for metrics in [
+        format!("http://ann:{PASSWORD}@db1/"),
+        format!("n1=http://{PASSWORD}@x"),
+        format!("http://127.0.0.1:1/metrics?token={PASSWORD}"),
+        format!("n1=http://db1:9100/metrics?token={PASSWORD}"),
+        format!("db1:9100/metrics?token={PASSWORD}"),
+    ] {
         assert_hides(PASSWORD, &format!("check sqlite --host-metrics {metrics}"));
     }
 }
