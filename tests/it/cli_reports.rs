@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::Desk;
+use crate::support::{Desk, TINY};
 
 /// A desk with the published studies.
 fn desk() -> Desk {
@@ -43,6 +43,35 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
         .ok();
     let words = summary.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("braucht 6 Lizenzen und kostet 552.000 USD"), "{words}");
+}
+
+#[test]
+fn a_report_that_would_not_show_the_baseline_refuses_it() {
+    let desk = desk();
+    desk.run(&format!("run {TINY} --quiet --name mine")).ok();
+    desk.run(&format!("run {TINY} --quiet --name other")).ok();
+    let refused = |line: &str, words: &[&str]| {
+        let done = desk.run(&format!("report {line}")).fails(2, &["--baseline"]);
+        assert_eq!(done.stderr.lines().count(), 1, "{line}: {}", done.stderr);
+        assert!(words.iter().all(|word| done.stderr.contains(word)), "{line}: {}", done.stderr);
+    };
+    for kind in ["kpm", "anonymized", "catalog", "ab-test", "test mine:1"] {
+        refused(&format!("{kind} --baseline other"), &["no place for it", "html, datasheet"]);
+    }
+    refused("datasheet mine --baseline other", &["as text does not show it", "--format html"]);
+    refused("datasheet mine --baseline dl380-bm", &["as text does not show it"]);
+    refused("heatmap mine --baseline other --format html", &["as html does not show it"]);
+    refused("html mine other --baseline other", &["of several runs does not show it"]);
+    let shown = |line: &str| desk.run(&format!("report {line}")).ok().stdout;
+    for kind in ["html", "datasheet"] {
+        let page = shown(&format!("{kind} mine --baseline other --format html"));
+        assert!(page.contains("Platform fingerprint"), "{kind}");
+    }
+    for line in ["html --format text", "heatmap", "summary", "datasheet --format html"] {
+        let (kind, form) = line.split_once(' ').unwrap_or((line, ""));
+        let text = shown(&format!("{kind} mine --baseline dl380-bm {form}"));
+        assert!(text.contains("dl380-bm"), "{line}: {text}");
+    }
 }
 
 #[test]

@@ -16,8 +16,12 @@ pub struct ReportArgs {
     /// Only the test with this number
     #[arg(long, value_name = "N")]
     pub test: Option<u32>,
-    /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its
-    /// figures are shown against
+    /// Another run that the figures are shown against, by 'html', 'datasheet', 'heatmap', 'summary'
+    /// and 'workbook'
+    ///
+    /// A published run stands beside measured ones in every form of these reports, in 'datasheet' on
+    /// its page (html, pdf). Two measured runs, or two published ones, are shown against one another
+    /// on the page of 'html' and 'datasheet' only; 'dbdyno compare' has every other form.
     #[arg(long, alias = "against", value_name = "RUN")]
     pub baseline: Option<String>,
     #[command(flatten)]

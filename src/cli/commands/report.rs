@@ -13,6 +13,7 @@ use crate::cli::{file, out, pdf};
 use crate::error::{Error, Result, quote};
 use crate::model::RunKind;
 use crate::report::branding::{self, Brand, BrandFile, Texts};
+use crate::report::datasheet::Datasheet;
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{
@@ -23,6 +24,11 @@ use crate::serve::stored::{self, Chosen};
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
 
+/// The reports that show figures against those of another run.
+const WITH_A_BASELINE: [&str; 5] = ["html", "datasheet", "heatmap", "summary", "workbook"];
+/// Those whose page shows one run against another of its kind.
+const PICTURED: [&str; 2] = ["html", "datasheet"];
+
 /// Prints or writes a report.
 ///
 /// # Errors
@@ -30,6 +36,11 @@ const FILE_WIDTH: usize = 120;
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
     let output = args.out.output.as_deref();
+    if args.baseline.is_some() && !WITH_A_BASELINE.contains(&report.name()) {
+        let what = format!("report {} has no place for it", report.name());
+        return Err(Error::usage("--baseline", what)
+            .advise(format!("choose {}, or use 'dbdyno compare'", WITH_A_BASELINE.join(", "))));
+    }
     rendered(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalogue::input(context, command_line())
@@ -39,8 +50,35 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         Subject::AbTest => {
             Ok(Input { language: args.out.language, ..ab_test::stored(context, &args.runs)? })
         }
-        Subject::Runs | Subject::Tests => input(context, args, subject),
+        Subject::Runs | Subject::Tests => {
+            let input = input(context, args, subject)?;
+            check_baseline(report, form(context, report, output)?, &input)?;
+            Ok(input)
+        }
     })
+}
+
+/// Refuses a run that the report in this form would not show its figures against.
+fn check_baseline(report: &dyn Report, format: &dyn Format, input: &Input) -> Result<()> {
+    let Some(reference) = &input.reference else { return Ok(()) };
+    let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
+    let is_beside = input.runs.iter().any(|data| is_published(data) != is_published(reference));
+    let has_pictures = is_page(format) && PICTURED.contains(&report.name());
+    let is_shown = match is_beside {
+        true => has_pictures || report.name() != Datasheet.name(),
+        false => has_pictures && input.runs.len() == 1,
+    };
+    match is_shown {
+        true => Ok(()),
+        false => {
+            let runs = if input.runs.len() == 1 { "" } else { " of several runs" };
+            let what =
+                format!("report {} as {}{runs} does not show it", report.name(), format.name());
+            Err(Error::usage("--baseline", what).advise(
+                "choose 'html' or 'datasheet' of one run with --format html, or use 'dbdyno compare'",
+            ))
+        }
+    }
 }
 
 /// The runs or tests, with prices if some are given.
@@ -156,8 +194,7 @@ pub fn dressed(
     dress: &BrandingArgs,
 ) -> Result<Document> {
     if let Some(path) = &dress.brand {
-        let is_page = format.name() == Html.name() || format.is_printed_page();
-        refuse_unless(is_page, "--brand", format, "choose html or pdf")?;
+        refuse_unless(is_page(format), "--brand", format, "choose html or pdf")?;
         document.brand = Some(brand(path)?);
     }
     if let Some(path) = &dress.notes {
@@ -172,6 +209,11 @@ pub fn dressed(
         })?;
     }
     Ok(document)
+}
+
+/// True of a page with pictures, on the screen or printed.
+fn is_page(format: &dyn Format) -> bool {
+    format.name() == Html.name() || format.is_printed_page()
 }
 
 fn refuse_unless(is_possible: bool, option: &str, format: &dyn Format, advice: &str) -> Result<()> {
