@@ -30,7 +30,7 @@ pub use report::{CapacityArgs, CompareArgs, ReportArgs};
 pub use run::{ArrivalsArg, FreshArg, RunArgs};
 pub use shared::{
     BrandingArgs, DataArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
-    SelectionArgs,
+    SealedDataArgs, SelectionArgs,
 };
 pub use site::{Compared, Named, SiteArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
@@ -113,7 +113,8 @@ pub enum Command {
     /// Measure what each layer between client and database costs
     ///
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
-    /// reports). 'report layers' shows it again.
+    /// reports). 'report layers' shows it again. A database in our own process has no layers.
+    #[command(mut_arg("target", shared::of_servers))]
     Layers(Box<StudyArgs>),
     /// Measure how much workloads slow each other down
     ///

@@ -35,23 +35,45 @@ pub fn usual() -> &'static str {
 
 /// Help on the forms of a TARGET.
 pub fn help() -> String {
-    let names = |is: fn(&Capabilities) -> bool| {
-        targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
-    };
+    format!(
+        "{} (an embedded database in a private file), {}",
+        names(|can| can.in_process),
+        help_of_servers()
+    )
+}
+
+/// Help on the forms of a TARGET that is no embedded database.
+pub fn help_of_servers() -> String {
     let mut passwords: Vec<_> =
         targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
     // Engines of one family, which stand beside one another, read the same files.
     passwords.dedup();
     format!(
-        "{} (an embedded database in a private file), {} (a private server of the installed \
-         binaries), {} (a private cluster), or the URL of an existing server: {} (password from \
-         {}, or a prompt)",
-        names(|can| can.in_process),
+        "{} (a private server of the installed binaries), {} (a private cluster), or the URL of \
+         an existing server: {} (password from {}, or a prompt)",
         names(|can| can.private_server),
-        server::CLUSTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(" or "),
+        clusters(),
         urls().join(", "),
         passwords.join(", ")
     )
+}
+
+/// Help on the forms of a TARGET that is a cluster.
+pub fn help_of_clusters() -> String {
+    format!(
+        "{} (a private cluster), or the URL of an existing cluster, as 'run' has it",
+        clusters()
+    )
+}
+
+/// Names of the engines that can do something.
+fn names(is: fn(&Capabilities) -> bool) -> String {
+    targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
+}
+
+/// Names of the private clusters.
+fn clusters() -> String {
+    server::CLUSTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(" or ")
 }
 
 /// A URL of each engine.

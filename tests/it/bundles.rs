@@ -254,6 +254,10 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     for words in ["Repeated experiments", "SPEC RG 8", "give a price list"] {
         assert!(audit.stdout.contains(words), "{words}: {}", audit.stdout);
     }
+    // Another seed is other work.
+    there.run(&format!("{line} --seed 8")).fails(2, &["--seed"]);
+    let help = there.run("rerun --help").ok().stdout;
+    assert!(help.contains("[default: that of the bundle]") && !help.contains("--seed"), "{help}");
     let nothing = format!("rerun {} sqlite --digest sha256:00", file.display());
     there.run(&nothing).fails(2, &["is another bundle", digest.as_str()]);
     fs::write(&file, b"PK").unwrap();
@@ -271,7 +275,7 @@ fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     .ok();
     let (file, digest) = bundle(&here);
     let done = there.run(&format!("rerun {} sqlite --digest {digest}", file.display())).ok();
-    let told = "the statements of all 1 tests are those that were sealed";
+    let told = "the statements of the one test are those that were sealed";
     assert!(done.stderr.contains(told), "{}", done.stderr);
     let tests = there.run("results show last --format json").ok().json()["tests"].clone();
     let tests = tests.as_array().unwrap();

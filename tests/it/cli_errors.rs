@@ -52,6 +52,21 @@ fn unknown_names_are_answered_with_known_ones() {
 }
 
 #[test]
+fn what_no_embedded_database_has_wants_a_target() {
+    for command in ["layers", "failover"] {
+        refused(command, 2, &["<TARGET> is missing", &format!("try 'dbdyno {command} --help'")]);
+    }
+    let desk = Desk::new();
+    let help = |command: &str| desk.run(&format!("{command} --help")).ok().stdout;
+    let (layers, failover) = (help("layers"), help("failover"));
+    assert!(layers.contains("postgres or mariadb (a private"), "{layers}");
+    assert!(failover.contains("postgres-replicas or"), "{failover}");
+    for help in [layers, failover] {
+        assert!(!help.contains("[default: sqlite]") && !help.contains("duckdb"), "{help}");
+    }
+}
+
+#[test]
 fn a_format_that_a_command_does_not_have_is_refused() {
     for command in [
         "check",
@@ -552,6 +567,8 @@ fn a_full_disk_under_the_results_file_is_one_line() {
 #[test]
 fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_created() {
     let desk = Desk::new();
+    let table = desk.run("list profiles").ok().stdout;
+    assert!(table.lines().next().unwrap().contains(" cache_mb [MiB] "), "{table}");
     let list = desk.run("list profiles --format json").ok().json();
     let fits = |at: usize| list["profiles"][at]["fits"].as_str().unwrap();
     assert_eq!(fits(0), "yes");

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{FactsArgs, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, TargetArgs};
+use super::{
+    DataArgs, FactsArgs, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SealedDataArgs,
+    TargetArgs,
+};
 use crate::cli::values::Nodes;
 use crate::error::Result;
 use crate::model::RunRecord;
-use crate::plan;
+use crate::plan::{self, DEFAULT_SEED};
 use crate::report::Language;
 
 /// Arguments of `bundle`.
@@ -45,7 +48,7 @@ pub struct RerunArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub bundle: PathBuf,
     #[command(flatten)]
-    pub place: PlaceArgs,
+    pub place: PlaceArgs<SealedDataArgs>,
     #[command(flatten)]
     pub host: HostArgs,
     #[command(flatten)]
@@ -70,8 +73,14 @@ impl RerunArgs {
     /// # Errors
     /// The sealed plan is not one of ours.
     pub fn run(&self, sealed: &RunRecord) -> Result<RunArgs> {
-        let mut place = self.place.clone();
-        place.data.size = place.data.size.or(sealed.size_gb);
+        let PlaceArgs { target, data, server_bin, port, keep } = self.place.clone();
+        let data = DataArgs {
+            size: data.size.or(sealed.size_gb),
+            profile: data.profile,
+            data_dir: data.data_dir,
+            seed: sealed.seed.and_then(|seed| u32::try_from(seed).ok()).unwrap_or(DEFAULT_SEED),
+        };
+        let place = PlaceArgs { target, data, server_bin, port, keep };
         let nodes = plan::nodes(&sealed.plan)?;
         Ok(RunArgs {
             target: TargetArgs { place, ..TargetArgs::default() },

@@ -19,6 +19,7 @@ pub enum HowArg {
 
 /// Arguments of `failover`.
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("target", super::shared::of_clusters))]
 pub struct FailoverArgs {
     #[command(flatten)]
     pub place: PlaceArgs,

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::builder::Resettable;
+use clap::{Arg, Args, ValueHint};
 
 use super::DriveArg;
 use crate::cli::values::{Label, MetricsUrl, Percent, gigabytes};
@@ -37,14 +38,32 @@ pub struct DataArgs {
     pub seed: u32,
 }
 
+/// Which data of a sealed run: its seed is that of the bundle, as another one is other work.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SealedDataArgs {
+    /// Nominal size: 0.5 (GB), 500MB, 1GB [default: that of the bundle]
+    ///
+    /// The big table has size in GB x 1,000,000 rows. With another size than the bundle's the work
+    /// is another one.
+    #[arg(long, value_name = "SIZE", value_parser = gigabytes, allow_hyphen_values = true,
+          help_heading = PRIVATE)]
+    pub size: Option<f64>,
+    /// Size profile, XS to XL: settings of private servers [default: XS]
+    #[arg(long, value_name = "NAME", help_heading = PRIVATE)]
+    pub profile: Option<String>,
+    /// Directory of private databases: chooses the storage under test
+    #[arg(long, value_name = "DIR", help_heading = PRIVATE)]
+    pub data_dir: Option<PathBuf>,
+}
+
 /// Which target, and how a private one is made.
 #[derive(Debug, Clone, Default, Args)]
-pub struct PlaceArgs {
+pub struct PlaceArgs<Data: Args = DataArgs> {
     // Names, schemes and password sources are those of the engines that are compiled in.
     #[arg(default_value = crate::cli::target::usual(), help = crate::cli::target::help())]
     pub target: String,
     #[command(flatten)]
-    pub data: DataArgs,
+    pub data: Data,
     /// Directory with the binaries of a private server, or with an engine's library
     #[arg(long, value_name = "DIR", help_heading = PRIVATE)]
     pub server_bin: Option<PathBuf>,
@@ -57,6 +76,22 @@ pub struct PlaceArgs {
     /// Keep the private server or file, and print how to connect
     #[arg(long, help_heading = PRIVATE)]
     pub keep: bool,
+}
+
+/// The argument TARGET of a command that a database in our own process has nothing for.
+pub(super) fn of_servers(target: Arg) -> Arg {
+    target
+        .default_value(Resettable::Reset)
+        .required(true)
+        .help(crate::cli::target::help_of_servers())
+}
+
+/// The argument TARGET of a command for clusters.
+pub(super) fn of_clusters(target: Arg) -> Arg {
+    target
+        .default_value(Resettable::Reset)
+        .required(true)
+        .help(crate::cli::target::help_of_clusters())
 }
 
 /// Which workloads.

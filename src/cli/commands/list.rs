@@ -18,6 +18,9 @@ use crate::report::format::{FORMATS, json};
 /// The word for an engine that can run a workload.
 const YES: &str = "yes";
 
+/// The column whose MB are those of servers' settings, and its heading in the text form.
+const CACHE: (&str, &str) = ("cache_mb", "cache_mb [MiB]");
+
 /// A listing: the key of its JSON array, the columns of its text form, and the entries.
 struct List {
     key: &'static str,
@@ -60,7 +63,8 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
     if format == "json" {
         return out::json(&BTreeMap::from([(list.key, list.entries)]));
     }
-    let mut table = out::Table::new(list.columns);
+    let head = |column: &&'static str| if *column == CACHE.0 { CACHE.1 } else { *column };
+    let mut table = out::Table::new(&list.columns.iter().map(head).collect::<Vec<_>>());
     for entry in &list.entries {
         table.row(list.columns.iter().map(|column| cell(&entry[*column])));
     }

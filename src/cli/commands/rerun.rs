@@ -97,9 +97,11 @@ fn request_of(
 /// Says of which tests the statements are not those that were sealed.
 fn report_difference(bundle: &Bundle, plan: &Plan) -> Result<()> {
     let differing = plan::differing(&bundle.run.plan, plan)?;
-    let all = plan.selections.len();
-    let text = match differing.len() {
-        0 => format!(
+    let text = match (differing.len(), plan.selections.len()) {
+        (0, 1) => {
+            format!("{}: the statements of the one test are those that were sealed", bundle.digest)
+        }
+        (0, all) => format!(
             "{}: the statements of all {all} tests are those that were sealed",
             bundle.digest
         ),
