@@ -56,6 +56,25 @@ fn orabench_has_its_50_tests_in_8_classes_in_order() {
 }
 
 #[test]
+fn the_quick_suite_is_what_it_says() {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let suite = catalog.suite("quick").unwrap();
+    let (mut groups, mut repeats) = (BTreeMap::new(), BTreeMap::new());
+    for test in tests("quick") {
+        let id = test.workload.as_deref().unwrap();
+        let group = catalog.find(id).unwrap().entry.workload.group.clone();
+        *groups.entry(group).or_insert(0) += 1;
+        repeats.entry(test.repeat.or(suite.repeat)).or_insert_with(Vec::new).push(id.to_string());
+    }
+    assert!(suite.title.contains("one to four workloads of each group but CONN and VEC"));
+    let absent = catalog.groups().iter().filter(|group| !groups.contains_key(&group.id));
+    assert_eq!(absent.map(|group| group.id.as_str()).collect::<Vec<_>>(), ["VEC", "CONN"]);
+    assert!(groups.values().all(|count| (1..=4).contains(count)), "{groups:?}");
+    assert_eq!(repeats.keys().collect::<Vec<_>>(), [&Some(3), &Some(5), &Some(8)]);
+    assert_eq!(repeats[&Some(5)], ["DBWR-EACH"]);
+}
+
+#[test]
 fn the_work_per_job_is_that_of_the_publications() {
     let orabench = tests("orabench");
     let of = work(&orabench);
