@@ -215,6 +215,33 @@ fn every_decision_that_sources_and_documents_name_exists() {
 }
 
 #[test]
+fn every_source_that_the_documents_name_exists() {
+    let mut named = 0;
+    let decisions = files_below(std::path::Path::new("docs")).into_iter();
+    let documents = DOCUMENTS.iter().map(|name| (name.into(), document(name)));
+    for (file, text) in decisions.chain(documents) {
+        let quoted = text.split('`').skip(1).step_by(2);
+        for path in quoted.filter(|path| path.starts_with("src/") || path.starts_with("crates/")) {
+            if path.contains([' ', '*', '<', '\n']) {
+                continue;
+            }
+            // `x.{rs,sql}` stands for two files.
+            let (stem, endings) = match path.split_once('{') {
+                Some((stem, rest)) => (stem, rest.trim_end_matches('}')),
+                None => (path, ""),
+            };
+            for ending in endings.split(',') {
+                let path = format!("{stem}{ending}");
+                let exists = std::path::Path::new(&path).exists();
+                assert!(exists, "{} names {path}", file.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 10, "only {named} sources are named");
+}
+
+#[test]
 fn every_file_that_the_documents_link_to_exists() {
     for name in DOCUMENTS {
         for rest in document(name).split("](").skip(1) {
