@@ -16,6 +16,8 @@ pub enum Kind {
     NoPassword,
     /// As `Target`: a load generator of several is gone.
     WorkerLost,
+    /// As `Target`: open results, a file or a database, can no longer be read or written.
+    Results,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,
     /// Ctrl-C, SIGTERM or the end of the terminal; what was measured is stored. Exit code 130.
@@ -28,7 +30,7 @@ impl Kind {
         match self {
             Kind::Check => 1,
             Kind::Usage => 2,
-            Kind::Target | Kind::NoPassword | Kind::WorkerLost => 3,
+            Kind::Target | Kind::NoPassword | Kind::WorkerLost | Kind::Results => 3,
             Kind::Interrupted => 130,
         }
     }
@@ -62,6 +64,10 @@ impl Error {
     /// An error of the target (exit 3).
     pub fn target(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self::new(Kind::Target, place, what)
+    }
+    /// Puts what this error prevented before what happened.
+    pub fn preventing(self, what: &str) -> Self {
+        Error { what: format!("{what}: {}", self.what), ..self }
     }
     /// Adds what to do next.
     pub fn advise(mut self, advice: impl Into<String>) -> Self {

@@ -62,7 +62,8 @@ const EXIT_CODES: &[ExitCode] = &[
     },
     ExitCode {
         code: 3,
-        meaning: "the target failed: no connection, lacking rights, no disk space, a lost worker",
+        meaning: "the target failed: no connection, lacking rights, no disk space, a lost worker; \
+                  or results that could not be stored",
     },
     ExitCode {
         code: 130,
@@ -336,7 +337,7 @@ mod tests {
 
     #[test]
     fn every_exit_code_of_an_error_is_listed() {
-        for kind in [Kind::Check, Kind::Usage, Kind::Target, Kind::Interrupted] {
+        for kind in [Kind::Check, Kind::Usage, Kind::Target, Kind::Results, Kind::Interrupted] {
             assert!(EXIT_CODES.iter().any(|listed| listed.code == kind.exit_code()), "{kind:?}");
         }
     }

@@ -138,6 +138,41 @@ fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
     });
 }
 
+/// Without a word of the interrupt a results database that stands still is asked and connected to
+/// for 35 s.
+const AFTER_SILENT_RESULTS: Duration = Duration::from_secs(25);
+
+#[test]
+fn results_that_stand_still_do_not_keep_an_interrupted_run_and_are_named() {
+    let (desk, dirs) = (Desk::new(), [directory(), directory()]);
+    let [target, results] =
+        [&dirs[0], &dirs[1]].map(|dir| server::start("postgres", &start_options(dir.path(), &[])));
+    let (target, results) = (target.unwrap(), results.unwrap());
+    let line = format!(
+        "run {} --results {} --size 0.01 --workload SRV-QUERY1 --jobs 2 --warmup 0 --duration 100s \
+         --quiet",
+        target.url(),
+        results.url()
+    );
+    let run = desk.spawn(&line);
+    let mut session = try_session_of("postgres", &target.url()).unwrap();
+    until_jobs_work("postgres", session.as_mut());
+    let still = Still::new(&results);
+    signal(run.id(), Signal::TERM);
+    let asked = Instant::now();
+    let what = "what was measured from test 1 on could not be stored: ";
+    ended(run, &line).fails(3, &["postgres://dbdyno@/postgres", what]);
+    assert!(asked.elapsed() < AFTER_SILENT_RESULTS, "{:?}", asked.elapsed());
+    drop(still);
+    // The server goes on, and finds the run's session ended.
+    until("the run counts as failed", || {
+        let shown = format!("results show last --format json --results {}", results.url());
+        let run = desk.run(&shown).ok().json();
+        assert_eq!(run["tests"], serde_json::json!([]));
+        run["status"] == "failed"
+    });
+}
+
 /// A way to a server that can be cut without a word: nothing is handed on any more, and nothing is
 /// closed.
 struct Way {

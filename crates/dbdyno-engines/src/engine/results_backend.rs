@@ -1,6 +1,9 @@
 //! Access to a database that serves as results store, not as target: statements with typed binds,
 //! and the SQL that differs between engines.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use super::{ConnectTo, ENGINES, EngineError};
 use dbdyno_core::model::Target;
 
@@ -89,6 +92,15 @@ pub trait ResultsBackend: Send {
     /// # Errors
     /// The first.
     fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
+    /// From now on nobody waits long for a server that is silent once this flag is set: it is set
+    /// by whoever wants the end of all work. What a server that answers does is waited for. The
+    /// first flag counts.
+    fn heed(&self, interrupt: Arc<AtomicBool>);
+    /// Begins another session in place of this one, which is lost.
+    ///
+    /// # Errors
+    /// If the server cannot be reached any more; at once if it was given up after an interrupt.
+    fn reconnect(&mut self) -> Result<(), EngineError>;
     /// Proves that our schema, if it is there, holds nothing that somebody else could have put
     /// there, so that its names may be used; to be called in every session before any is. False if
     /// it is not there: somebody else may make it at any time, so none of its names may be used

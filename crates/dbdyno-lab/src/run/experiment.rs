@@ -185,6 +185,7 @@ pub(super) struct OnlyPlatform<'x, 'a> {
 /// data set, or of the results file; those of the design.
 pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<ExperimentEnded> {
     let Experiment { arms, design } = experiment;
+    arms.iter().for_each(|arm| store.heed(arm.interrupt.flag()));
     let mut platforms = open(&arms)?;
     let ended = on_platforms(&arms, design, &mut platforms, store);
     let ended = with_last_words(ended, &mut platforms);
@@ -280,9 +281,16 @@ fn measured(
         is_set_up_otherwise: false,
     };
     let outcome = design.carry_out(&mut execution).map_err(|error| ended_by_any(arms, error));
-    execution.finish(status_of(&outcome))?;
+    let finished = execution.finish(status_of(&outcome));
     let runs = execution.runs.iter().map(|run| run.record.id).collect();
-    outcome.map(|status| ExperimentEnded { runs, status, last_words: None })
+    match outcome {
+        // The first error of the results tells what is missing there.
+        Err(error) if error.kind == Kind::Results => Err(error),
+        outcome => {
+            finished?;
+            outcome.map(|status| ExperimentEnded { runs, status, last_words: None })
+        }
+    }
 }
 
 impl<'a> Execution<'_, 'a> {

@@ -172,6 +172,9 @@ impl experiment::Blocks for Explanation<'_> {
 
     /// The experiment ends with it, and the others go on.
     fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+        if error.kind == Kind::Results {
+            return Err(error);
+        }
         if self.context.interrupt.is_set() {
             return Ok(Some(RunStatus::Interrupted));
         }

@@ -85,7 +85,7 @@ pub(super) fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) 
 }
 
 /// Meaning of a target's error after an interrupt: what ran was cancelled, and a server that was
-/// silent was given up.
+/// silent was given up. Of results that cannot be stored the user is told all the same.
 pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
     if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
 }
@@ -283,8 +283,9 @@ pub(super) fn begin_run<'a>(
 /// # Errors
 /// If that cannot be stored.
 pub(super) fn finish_run(run_id: i64, status: RunStatus, store: &mut Store) -> Result<()> {
-    judge_repetitions(run_id, store)?;
-    store.finish_run(run_id, status)
+    let finished = judge_repetitions(run_id, store).and_then(|()| store.finish_run(run_id, status));
+    finished
+        .map_err(|error| error.preventing(&format!("how run {run_id} ended could not be stored")))
 }
 
 /// The status of a run with this outcome.

@@ -1,6 +1,9 @@
 //! Storage of the results: a file or a database. The rest of the module speaks to it in SQL that
 //! all of them know, with binds `?1`, `?2`; where they differ it asks for the words.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use dbdyno_core::error::Error;
 use dbdyno_engines::engine::results_backend::SqlValue;
 
@@ -28,6 +31,8 @@ pub(super) trait StoreBackend: Send {
     fn is_held(&self, run_id: i64, process: Option<&str>) -> Answer<bool>;
     /// Lets a user do what a role needs; gives the statements that did it.
     fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>>;
+    /// From now on nobody waits long for a server that is silent once this flag is set.
+    fn heed(&self, _interrupt: Arc<AtomicBool>) {}
     /// Name in errors.
     fn place(&self) -> String;
 }

@@ -20,6 +20,8 @@ mod write;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use backend::{StoreBackend, Trouble};
 use file::File;
@@ -35,7 +37,7 @@ pub use read::{Reads, RunSummary};
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
-use dbdyno_core::error::{Error, Result};
+use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_engines::engine::results_backend::{ResultsBackend, is_url};
 
 /// Open results. Any number of processes may have them open; writers take turns.
@@ -157,8 +159,18 @@ impl Store {
         self.base.place()
     }
 
+    /// From now on nobody waits long for a results database that is silent once this flag is set:
+    /// it is set by whoever wants the end of all work. The first flag counts.
+    pub fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.base.heed(interrupt);
+    }
+
+    /// In words for the user, and told apart from errors of the target.
     fn explain(&self, trouble: Trouble) -> Error {
-        trouble.at(&self.base.place())
+        match trouble.at(&self.base.place()) {
+            error if error.kind == Kind::Target => Error { kind: Kind::Results, ..error },
+            error => error,
+        }
     }
 
     /// A row that does not hold what the schema says.

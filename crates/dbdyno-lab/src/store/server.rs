@@ -1,6 +1,8 @@
 //! Results in a database of a server that several users share.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use secrecy::SecretString;
 
@@ -14,7 +16,6 @@ use dbdyno_engines::engine::{EngineError, ErrorClass};
 pub(super) struct Server {
     /// Its URL, which holds no password.
     url: String,
-    password: Option<SecretString>,
     backend: RefCell<Box<dyn ResultsBackend>>,
     in_transaction: Cell<bool>,
     /// Runs that we write.
@@ -51,7 +52,6 @@ impl Server {
     fn connected(url: &str, password: Option<&SecretString>) -> Result<Server> {
         Ok(Server {
             url: url.to_string(),
-            password: password.cloned(),
             backend: RefCell::new(connect(url, password)?),
             in_transaction: Cell::new(false),
             held: RefCell::new(Vec::new()),
@@ -179,8 +179,8 @@ impl Server {
         if error.class != ErrorClass::Lost || self.in_transaction.get() {
             return Err(self.in_words(error));
         }
-        let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
-        *self.backend.borrow_mut() = new;
+        let reconnected = self.backend.borrow_mut().reconnect();
+        reconnected.map_err(|error| self.in_words(error))?;
         self.prove()?;
         let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
@@ -284,6 +284,9 @@ impl StoreBackend for Server {
             return Err(Trouble::Said(Error::usage(&self.url, what).advise("create it first")));
         }
         Ok(done)
+    }
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.backend.borrow().heed(interrupt);
     }
     fn place(&self) -> String {
         self.url.clone()

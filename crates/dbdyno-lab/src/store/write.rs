@@ -67,7 +67,11 @@ impl Store {
     /// # Errors
     /// If the file cannot be written or the run already has a test of this number.
     pub fn save_test(&mut self, run_id: i64, test: &TestResult) -> Result<()> {
-        self.in_transaction(|base| insert_test(base, run_id, &Test::from(test.clone())))
+        let stored =
+            self.in_transaction(|base| insert_test(base, run_id, &Test::from(test.clone())));
+        let unstored =
+            || format!("what was measured from test {} on could not be stored", test.seq);
+        stored.map_err(|error| error.preventing(&unstored()))
     }
 
     /// Stores another verdict on a test.

@@ -143,13 +143,7 @@ impl Engine for Postgres {
     fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Passwords::new(url::SOURCES, target.password.clone());
-        let connection = connect(&config, &passwords, results_backend::SETTINGS)?;
-        let version = Version::parse(&connection.server_version);
-        check_version(&version, &connection.server_version)?;
-        let greeted = connection.backend_pid;
-        let mut session = PgSession::new(connection, &Running::new());
-        provision::check_state(&mut session, greeted, Access::Watch)?;
-        Ok(Box::new(PgKeeper(session)))
+        Ok(Box::new(PgKeeper::open(config, passwords)?))
     }
 }
 

@@ -1,15 +1,21 @@
 //! PostgreSQL keeps results: any binds as text, values by their types.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 
-use super::error;
+use super::connect::connect;
 use super::owner::Schema;
 use super::reply::{columns, split_row};
 use super::session::PgSession;
-use crate::engine::remote::own_sql;
+use super::url::Config;
+use super::{check_version, error, provision};
+use crate::engine::cancel::Running;
+use crate::engine::remote::{Passwords, SILENT_AT_THE_END, own_sql};
 use crate::engine::results_backend::{ResultsBackend, SqlValue};
-use crate::engine::{EngineError, ErrorClass, Session};
+use crate::engine::{Access, EngineError, ErrorClass, Session, Version};
 
 /// All that is kept lies in this schema, and nothing else is touched.
 const SCHEMA: &str = "dbdyno_results";
@@ -17,7 +23,7 @@ const SCHEMA: &str = "dbdyno_results";
 /// A table of it, `about`, tells that we made it.
 const OURS: Schema = Schema { name: SCHEMA, mark: None, only_tables: true };
 
-pub(super) const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];
+const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];
 
 const SQL: &str = include_str!("results_backend.sql");
 
@@ -40,7 +46,11 @@ const INTEGERS: [u32; 4] = [20, 21, 23, 26];
 const REALS: [u32; 3] = [700, 701, 1700];
 
 /// A session that keeps results.
-pub(super) struct PgKeeper(pub PgSession);
+pub(super) struct PgKeeper {
+    session: PgSession,
+    config: Config,
+    passwords: Passwords,
+}
 
 impl ResultsBackend for PgKeeper {
     fn run(
@@ -58,15 +68,27 @@ impl ResultsBackend for PgKeeper {
     }
 
     fn execute(&mut self, sql: &str) -> Result<(), EngineError> {
-        self.0.execute(sql).map(drop)
+        self.session.execute(sql).map(drop)
+    }
+
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.config.timeouts.heed_and_finish(interrupt);
+    }
+
+    fn reconnect(&mut self) -> Result<(), EngineError> {
+        if self.config.timeouts.is_over() {
+            return Err(error::lost(SILENT_AT_THE_END));
+        }
+        self.session = begun(&self.config, &self.passwords)?;
+        Ok(())
     }
 
     /// Names without a schema are those of ours from now on: not before we know whose they are.
     fn prove(&mut self) -> Result<bool, EngineError> {
-        let is_there = OURS.is_there(&mut self.0)?;
+        let is_there = OURS.is_there(&mut self.session)?;
         if is_there {
             let sql = own_sql(SQL, "look-in-ours", &[("schema", SCHEMA)])?;
-            self.0.execute(&sql)?;
+            self.session.execute(&sql)?;
         }
         Ok(is_there)
     }
@@ -81,10 +103,29 @@ impl ResultsBackend for PgKeeper {
     }
 }
 
+/// A session on a server that may keep results.
+fn begun(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineError> {
+    let connection = connect(config, passwords, SETTINGS)?;
+    let version = Version::parse(&connection.server_version);
+    check_version(&version, &connection.server_version)?;
+    let greeted = connection.backend_pid;
+    let mut session = PgSession::new(connection, &Running::new());
+    provision::check_state(&mut session, greeted, Access::Watch)?;
+    Ok(session)
+}
+
 impl PgKeeper {
+    /// Begins the first session.
+    ///
+    /// # Errors
+    /// As [`Engine::open`](crate::engine::Engine::open).
+    pub(super) fn open(config: Config, passwords: Passwords) -> Result<PgKeeper, EngineError> {
+        Ok(PgKeeper { session: begun(&config, &passwords)?, config, passwords })
+    }
+
     /// Parses once, then binds and executes each row.
     fn send_rows(&mut self, sql: &str, rows: &[Vec<SqlValue>]) -> Result<(), EngineError> {
-        let output = &mut self.0.wire.output;
+        let output = &mut self.session.wire.output;
         let encoded = frontend::parse("", sql, [], output).and_then(|()| {
             rows.iter().enumerate().try_for_each(|(at, row)| {
                 let bound =
@@ -97,14 +138,14 @@ impl PgKeeper {
             })
         });
         if encoded.is_err() {
-            self.0.wire.output.clear();
+            self.session.wire.output.clear();
             return Err(EngineError::new(
                 ErrorClass::Statement,
                 format!("this statement cannot be sent: {sql}"),
             ));
         }
-        frontend::sync(&mut self.0.wire.output);
-        self.0.wire.flush()
+        frontend::sync(&mut self.session.wire.output);
+        self.session.wire.flush()
     }
 
     fn receive_rows(
@@ -113,7 +154,7 @@ impl PgKeeper {
         rows: &mut Vec<Vec<SqlValue>>,
     ) -> Result<(), EngineError> {
         let mut types = Vec::new();
-        self.0.wire.until_ready(sql, |tag, body| {
+        self.session.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected(tag, "a statement");
             match tag {
                 b'T' => {

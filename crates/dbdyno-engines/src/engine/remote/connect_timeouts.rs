@@ -21,6 +21,9 @@ const HURRIED_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait after an interrupt for what is under way, which is being cancelled meanwhile.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Said of a server that was given up after an interrupt.
+pub(in crate::engine) const SILENT_AT_THE_END: &str = "it was silent when the end was wanted";
+
 /// Timeouts of connections, and the request to stop, which shortens them. Shared by all connections
 /// of a database.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +33,8 @@ pub(in crate::engine) struct ConnectTimeouts(Arc<Shared>);
 struct Shared {
     /// Set when somebody wants the end.
     interrupt: OnceLock<Arc<AtomicBool>>,
+    /// What is under way when somebody wants the end is still wanted.
+    is_to_finish: AtomicBool,
     /// After an interrupt a server did not answer any more: nobody waits for anything.
     is_over: AtomicBool,
     /// Last answers of servers, by address.
@@ -52,6 +57,18 @@ impl ConnectTimeouts {
     /// From now on connections hurry once this flag is set. The first flag counts.
     pub(in crate::engine) fn heed(&self, interrupt: Arc<AtomicBool>) {
         self.0.interrupt.get_or_init(|| interrupt);
+    }
+
+    /// As [`ConnectTimeouts::heed`], for statements that the end takes and that nobody cancels: a
+    /// session that waits for long is given up only if the server does not answer others either.
+    pub(in crate::engine) fn heed_and_finish(&self, interrupt: Arc<AtomicBool>) {
+        self.0.is_to_finish.store(true, Relaxed);
+        self.heed(interrupt);
+    }
+
+    /// True once a server did not answer after an interrupt.
+    pub(in crate::engine) fn is_over(&self) -> bool {
+        self.0.is_over.load(Relaxed)
     }
 
     /// True once somebody wants the end.
@@ -112,8 +129,8 @@ impl<'a> Wait<'a> {
         let step = self.step();
         let began = *self.began.get_or_insert_with(|| Instant::now() - step);
         let passed = began.elapsed();
-        if self.timeouts.0.is_over.load(Relaxed) {
-            return given_up("it was silent when the end was wanted");
+        if self.timeouts.is_over() {
+            return given_up(SILENT_AT_THE_END);
         }
         if self.limit.is_some_and(|limit| passed >= limit) {
             return Err(io::ErrorKind::TimedOut.into());
@@ -122,10 +139,15 @@ impl<'a> Wait<'a> {
             && self.hurried.get_or_insert_with(Instant::now).elapsed() >= CANCEL_TIMEOUT
         {
             // A session alone may hang: the others go on.
-            if ask().is_err() {
+            let answers = ask().is_ok();
+            if answers && self.limit.is_none() && self.timeouts.0.is_to_finish.load(Relaxed) {
+                self.hurried = None;
+                return Ok(());
+            }
+            if !answers {
                 self.timeouts.0.is_over.store(true, Relaxed);
             }
-            return given_up("it was silent when the end was wanted");
+            return given_up(SILENT_AT_THE_END);
         }
         if self.limit.is_none() && passed >= self.asked + SILENCE_TIMEOUT {
             self.asked = passed;
@@ -163,6 +185,19 @@ mod tests {
         let mut other = Wait::new(&timeouts, None);
         assert!(other.look(&|| panic!("it is known to be silent")).is_err());
         assert!(timeouts.connect_timeout() < CANCEL_TIMEOUT);
+    }
+
+    #[test]
+    fn what_the_end_takes_is_waited_for_as_long_as_the_server_answers() {
+        let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(true)));
+        timeouts.heed_and_finish(interrupt);
+        let mut wait = Wait::new(&timeouts, None);
+        wait.look(&|| panic!("too early")).unwrap();
+        wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
+        wait.look(&|| Ok(())).unwrap();
+        wait.look(&|| panic!("it has answered")).unwrap();
+        wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
+        assert!(wait.look(&|| Err("no")).is_err() && timeouts.is_over());
     }
 
     #[test]
