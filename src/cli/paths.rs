@@ -127,35 +127,50 @@ fn without_commands(words: impl Iterator<Item = String>) -> impl Iterator<Item =
     })
 }
 
-/// The words of a line that [`command_line`] made.
-pub fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut is_word, mut is_quoted) = (String::new(), false, false);
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' => (is_quoted, is_word) = (!is_quoted, true),
-            '\\' if !is_quoted => word.extend(letters.next()),
-            ' ' if !is_quoted => {
-                if std::mem::take(&mut is_word) {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            other => {
-                word.push(other);
-                is_word = true;
-            }
-        }
-    }
-    if is_word {
-        words.push(word);
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Arg, Command, CommandFactory, ValueHint};
+
     use super::*;
+    use crate::cli::args::Cli;
+    use crate::report::shareable::{FLAGS, OUTPUT, PATH_OPTIONS};
+
+    /// The arguments of a command and of all below it.
+    fn all_arguments(command: &Command) -> Vec<Arg> {
+        let below = command.get_subcommands().flat_map(all_arguments);
+        command.get_arguments().cloned().chain(below).collect()
+    }
+
+    #[test]
+    fn reports_know_the_options_that_are_paths_and_those_without_a_value() {
+        let mut command = Cli::command();
+        command.build();
+        let (mut flags, mut paths) = (BTreeSet::new(), BTreeSet::new());
+        let arguments = all_arguments(&command);
+        for argument in &arguments {
+            let is_alone =
+                !argument.get_action().takes_values() || argument.is_require_equals_set();
+            let is_path = matches!(
+                argument.get_value_hint(),
+                ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
+            );
+            let names = argument.get_long().into_iter();
+            let names = names.chain(argument.get_all_aliases().unwrap_or_default());
+            match (is_alone, is_path) {
+                (true, _) => flags.extend(names),
+                (false, true) => paths.extend(names),
+                (false, false) => {}
+            }
+            if let Some(letter) = argument.get_short() {
+                let is_known = if letter == OUTPUT { is_path && !is_alone } else { is_alone };
+                assert!(is_known, "-{letter}");
+            }
+        }
+        assert_eq!(flags, FLAGS.iter().copied().collect());
+        assert_eq!(paths, PATH_OPTIONS.iter().copied().collect());
+    }
 
     #[test]
     fn commands_of_the_user_are_left_out() {
@@ -178,12 +193,5 @@ mod tests {
             "results.sqlite-run-7.html",
         ];
         assert_eq!(pages, expected.map(|page| Path::new("/d").join(page)));
-    }
-
-    #[test]
-    fn a_line_is_read_back_as_its_words() {
-        let line =
-            ["dbdyno", "run", "x://me@h/d?a=1&b=2", "a b", "it's", "", "$HOME", "--jobs=1,2"];
-        assert_eq!(words(&line.map(shell_word).join(" ")), line);
     }
 }

@@ -110,6 +110,35 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// The words of a line whose words were written by [`shell_word`].
+pub fn shell_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut is_word, mut is_quoted) = (String::new(), false, false);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => (is_quoted, is_word) = (!is_quoted, true),
+            '\\' if !is_quoted => {
+                word.extend(letters.next());
+                is_word = true;
+            }
+            ' ' if !is_quoted => {
+                if std::mem::take(&mut is_word) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            other => {
+                word.push(other);
+                is_word = true;
+            }
+        }
+    }
+    if is_word {
+        words.push(word);
+    }
+    words
+}
+
 /// A text from outside on one line, [`visible`], at most 80 characters: of a longer one its start
 /// and its end.
 pub fn excerpt(text: &str) -> String {
@@ -227,5 +256,7 @@ mod tests {
         let quoted = words.map(shell_word).join(" ");
         let expected = r"--jobs 1,2 'x://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
         assert_eq!(quoted, expected);
+        assert_eq!(shell_words(&quoted), words);
+        assert_eq!(shell_words(r" a  \'  "), ["a", "'"]);
     }
 }

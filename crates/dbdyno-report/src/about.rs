@@ -2,6 +2,7 @@
 //! is about.
 
 use super::document::{Block, Section};
+use super::shareable::shareable;
 use super::{Input, Language, units};
 use dbdyno_core::model::{RunRecord, Test};
 
@@ -131,24 +132,6 @@ fn commands(input: &Input) -> Vec<(String, String)> {
     runs.chain(report).collect()
 }
 
-/// The command line with local paths cut to their last part; addresses of servers stay.
-pub fn shareable(command: &str) -> String {
-    command.split(' ').map(without_path).collect::<Vec<_>>().join(" ")
-}
-
-/// `--output=/home/me/page.html` becomes `--output=page.html`.
-fn without_path(word: &str) -> String {
-    let (option, value) = match word.split_once('=').filter(|_| word.starts_with("--")) {
-        Some((option, value)) => (format!("{option}="), value),
-        None => (String::new(), word),
-    };
-    let bare = value.trim_end_matches(['/', '\'', '"']);
-    match bare.rsplit_once('/') {
-        Some((_, last)) if !value.contains("://") => format!("{option}{last}"),
-        _ => word.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,19 +159,5 @@ mod tests {
             .collect();
         several.push(about(3, 2));
         assert_eq!(About::subject(Language::English, &several), "run 1-3 test 1-3; run 9 test 3");
-    }
-
-    #[test]
-    fn local_paths_are_cut_and_addresses_are_not() {
-        let typed =
-            "dbdyno --results=/home/me/r.db report html --output ../out/page.html --catalog ~/my/";
-        assert_eq!(
-            shareable(typed),
-            "dbdyno --results=r.db report html --output page.html --catalog my"
-        );
-        let run = "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap \
-                   --data-dir '/data/my dir/x'";
-        let expected = "dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir my x";
-        assert_eq!(shareable(run), expected);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, no_percentile};
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
+use super::shareable::shareable;
 use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;

@@ -46,6 +46,7 @@ mod row_vs_column;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
+pub mod shareable;
 mod spread;
 mod study;
 pub mod summary;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use super::report;
 use crate::analysis::compare::{Comparison, Row};
 use crate::cli::context::Context;
-use crate::cli::{out, paths};
-use crate::error::{Error, Result, quote};
+use crate::cli::out;
+use crate::error::{Error, Result, quote, shell_words};
 use crate::model::{RunKind, RunRecord, Status, params};
 use crate::report::Input;
 
@@ -91,7 +91,7 @@ fn name(run: &RunRecord) -> String {
 
 /// The words of the command that measures what is suspect as the run was measured.
 fn command(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
-    let words = paths::words(&run.command);
+    let words = shell_words(&run.command);
     let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
     if !is_run {
         return Err(wrong(
