@@ -4,8 +4,16 @@
 use super::derive::not_known;
 use crate::model::{Named, Sentence, TestResult};
 
-/// Processors of the database's host: those whose time was counted over the window.
+/// In a shorter window the ticks of 10 ms in which the system counts CPU time do not tell how many
+/// processors there are.
+const MIN_WINDOW_S: f64 = 0.05;
+
+/// Processors of the database's host: those whose time was counted over the window. None if the
+/// window is too short to tell.
 pub fn processors(result: &TestResult) -> Option<f64> {
+    if result.window_s < MIN_WINDOW_S {
+        return None;
+    }
     let total_s = result.window_counters.get("os_cpu_total_s")?;
     Some((total_s / result.window_s).round()).filter(|number| number.is_finite() && *number >= 1.0)
 }

@@ -2,7 +2,9 @@
 //! fixed number, since seconds-long ops that all take the same time say more in five than
 //! microsecond ops with rare long waits.
 
-use crate::model::{LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{
+    LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
+};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::t95;
 
@@ -31,13 +33,22 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         ));
     }
     let parts = parts(result);
-    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < MIN_OPS)
+    if let Some(least) =
+        parts.iter().min_by_key(|part| part.tally.ops).filter(|part| part.tally.ops < MIN_OPS)
     {
         return Some(least.too_few());
     }
     let half = half_width(&parts)?;
-    let sentence = "only {ops} ops in the window: the mean service time is accurate to +-{half%} \
-         (95 % confidence)";
+    let sentence = match result.window.thought_s > 0.0 {
+        true => {
+            "only {ops} ops in the window: with the think times, which vary, the rate is accurate \
+             to +-{half%} (95 % confidence)"
+        }
+        false => {
+            "only {ops} ops in the window: the mean service time is accurate to +-{half%} \
+             (95 % confidence)"
+        }
+    };
     let sentence = Sentence::new(sentence).with("ops", result.window.ops).with("half", half);
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
     (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
@@ -47,18 +58,18 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
 struct Part<'a> {
     /// Its workload; none for a simple workload.
     name: Option<&'a str>,
-    ops: u64,
+    tally: &'a Tally,
     ops_per_s: f64,
     latency: &'a LatencySummary,
 }
 
 impl Part<'_> {
     fn too_few(&self) -> Reason {
-        let sentence = match self.ops {
+        let sentence = match self.tally.ops {
             1 => "only 1 op in the window, fewer than {fewest}",
             _ => "only {ops} ops in the window, fewer than {fewest}",
         };
-        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", MIN_OPS);
+        let sentence = Sentence::new(sentence).with("ops", self.tally.ops).with("fewest", MIN_OPS);
         let reason = Reason::new(Status::Conditional, ReasonCode::Samples, sentence);
         match self.name {
             Some(name) => reason.of_part(name),
@@ -69,8 +80,12 @@ impl Part<'_> {
 
 fn parts(result: &TestResult) -> Vec<Part<'_>> {
     if result.parts.len() < 2 {
-        let (ops, ops_per_s) = (result.window.ops, result.ops_per_s);
-        return vec![Part { name: None, ops, ops_per_s, latency: &result.latency }];
+        return vec![Part {
+            name: None,
+            tally: &result.window,
+            ops_per_s: result.ops_per_s,
+            latency: &result.latency,
+        }];
     }
     result.parts.iter().map(part).collect()
 }
@@ -78,7 +93,7 @@ fn parts(result: &TestResult) -> Vec<Part<'_>> {
 fn part(part: &PartResult) -> Part<'_> {
     Part {
         name: Some(&part.workload),
-        ops: part.tally.ops,
+        tally: &part.tally,
         ops_per_s: part.ops_per_s,
         latency: &part.latency,
     }
@@ -95,7 +110,8 @@ fn half_width(parts: &[Part<'_>]) -> Option<f64> {
 }
 
 /// Half width of the 95 % interval of the mean of the timed ops, as a fraction of it. Ops that were
-/// not timed have the same spread, so they narrow the interval too.
+/// not timed have the same spread, so they narrow the interval too. A user's op takes the time of
+/// thinking as well, whose exponential distribution has a deviation as large as its mean.
 fn relative_half_width(part: &Part<'_>) -> Option<f64> {
     let buckets = &part.latency.buckets;
     let counted: u64 = buckets.iter().map(|bucket| bucket.1).sum();
@@ -104,8 +120,10 @@ fn relative_half_width(part: &Part<'_>) -> Option<f64> {
     let square = |&(ns, count): &(u64, u64)| (ns as f64 - mean_ns).powi(2) * count as f64;
     let variance = buckets.iter().map(square).sum::<f64>()
         / (counted.checked_sub(1).filter(|rest| *rest > 0 && !is_one)? as f64);
-    let ops = part.ops as f64;
-    Some(t95(ops - 1.0)? * (variance / ops).sqrt() / mean_ns)
+    let ops = part.tally.ops as f64;
+    let think_ns = 1e9 * part.tally.thought_s / ops;
+    let deviation_ns = (variance + think_ns.powi(2)).sqrt();
+    Some(t95(ops - 1.0)? * deviation_ns / ops.sqrt() / (mean_ns + think_ns))
 }
 
 #[cfg(test)]
@@ -171,5 +189,18 @@ mod tests {
         assert!(text(&result).unwrap().1.contains("+-7.5"));
         result.parts = vec![quick(), part(2, 0.2, &[(1_000_000, 2)])];
         assert!(text(&result).unwrap().1.starts_with("P2: only 2 ops"));
+    }
+
+    #[test]
+    fn think_times_vary_and_so_does_the_rate_of_users_who_think() {
+        // 15 ops of 20 ms, all alike, with 3 s of thinking: 200 ms for each.
+        let mut result = with(15, &[(20_000_000, 15)]);
+        result.latency.samples = 15;
+        assert_eq!(judge(&result), None);
+        result.window.thought_s = 3.0;
+        let reason = judge(&result).unwrap();
+        let text = "only 15 ops in the window: with the think times, which vary, the rate is \
+                    accurate to +-50.3 % (95 % confidence)";
+        assert_eq!((reason.status, reason.text.as_str()), (Status::Conditional, text));
     }
 }

@@ -174,12 +174,33 @@ fn not_covered(why: Sentence) -> (Outcome, Sentence) {
     (Outcome::NotCovered, why)
 }
 
+/// Statement about a conditional figure of which nobody knows whether it meets the SLO.
+fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
+    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too few \
+                ops were timed to tell whether {slo} is met: measure it again, with a longer \
+                --duration";
+    Sentence::new(text)
+        .with("most", most.figure.value)
+        .with("unit", need.unit.as_str())
+        .with("jobs", Sentence::jobs(most.jobs()))
+        .with("times", most.figure.value / need.rate)
+        .with("slo", slo.to_string())
+}
+
 /// Statement about figures that are not valid: the best conditional one that meets the SLO, its
 /// doubt, and what would settle it.
 fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
-    let sound = others.iter().filter(|point| point.figure.status() == Status::Conditional);
-    let sound = sound.filter(|point| point.keeps(need.promise) != Some(false));
-    let Some(most) = sound.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value)) else {
+    let best = |keeps: Option<bool>| {
+        others
+            .iter()
+            .filter(|point| point.figure.status() == Status::Conditional)
+            .filter(|point| point.keeps(need.promise) == keeps)
+            .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
+    };
+    let Some(most) = best(Some(true)) else {
+        if let Some((most, slo)) = best(None).zip(need.promise) {
+            return Some(unknown_slo(need, most, slo));
+        }
         let text = "the verdict accepts none of its figures: {count} are left out";
         return (!others.is_empty()).then(|| Sentence::new(text).with("count", others.len()));
     };

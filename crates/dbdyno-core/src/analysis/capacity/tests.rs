@@ -381,3 +381,21 @@ fn the_least_of_those_that_fit_wins_and_equals_win_together() {
     assert_eq!(names, ["b", "c"]);
     assert!(least(&all[4..], |platform| platform.cores).is_empty());
 }
+
+#[test]
+fn a_conditional_figure_whose_percentile_is_unknown_is_not_said_to_meet_the_slo() {
+    let unknown = |test: TestResult| TestResult {
+        latency: LatencySummary::default(),
+        ..judged(Status::Conditional, test)
+    };
+    let mut results: Vec<TestResult> = ramp().into_iter().map(unknown).collect();
+    let (outcome, _, why) = answered("102 qps p99<5ms", results.clone());
+    assert_eq!(outcome, Outcome::NotCovered);
+    let text = "306 qps with 8 jobs were measured, 3.00 times what is needed, but too few ops were \
+                timed to tell whether p99<5ms is met: measure it again, with a longer --duration";
+    assert_eq!(why, text);
+    // One that is known to meet it says more.
+    results[1] = judged(Status::Conditional, point(2, 190.0));
+    let (_, _, why) = answered("102 qps p99<5ms", results);
+    assert!(why.starts_with("190 qps with 2 jobs were measured"), "{why}");
+}
