@@ -155,7 +155,10 @@ fn every_directory_variable_of_the_reference_is_read_by_a_source() {
     let mut named = 0;
     for rest in page.text.split("`XDG_").skip(1) {
         let name = format!("XDG_{}", rest.split('`').next().unwrap());
-        let is_read = |(_, text): &(_, String)| text.contains(&format!("var(\"{name}\")"));
+        let is_read = |(_, text): &(_, String)| {
+            text.contains(&format!("var(\"{name}\")"))
+                || text.contains(&format!("variable(\"{name}\")"))
+        };
         assert!(sources.iter().any(is_read), "no source reads {name}");
         named += 1;
     }

@@ -8,7 +8,7 @@ use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::IntervalOrReason;
-use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
+use dbdyno_core::model::{Better, OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
 
 /// Source of a row of a table of tests.
 pub struct Line<'a> {
@@ -36,9 +36,14 @@ impl Line<'_> {
         self.figure.map_or_else(|| kpm(self.test), |figure| Ok(figure.value))
     }
 
-    /// How many times as fast as its test the figure of the line is.
-    pub fn pace(&self) -> f64 {
-        self.figure.map_or(1.0, |figure| figure.pace())
+    /// A value of the line's test, in proportion to how much faster or slower the figure of the line
+    /// is than that test.
+    pub fn in_proportion(&self, of_test: f64, better: Better) -> f64 {
+        let pace = self.figure.map_or(1.0, |figure| figure.pace());
+        match better {
+            Better::Higher => of_test * pace,
+            Better::Lower => of_test / pace,
+        }
     }
 
     /// The figure of this id in `analysis::derive`, or why it is unknown.
@@ -60,6 +65,8 @@ pub enum Source {
     Figure(fn(&Line<'_>) -> Result<f64, Sentence>, Digits),
     /// The figure of this id in `analysis::derive`.
     Derived(&'static str, Digits),
+    /// The same, of repetitions in proportion to their figure; better in this direction.
+    Proportional(&'static str, Better),
     /// The workload's KPM; the column has the KPM's unit.
     Kpm,
     /// The KPM divided by the jobs.
@@ -166,6 +173,10 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
         _ if line.test.is_empty() => table.unknown("the test failed before anything was measured"),
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
         Source::Derived(id, digits) => table.figure(line.derived(id), digits, verdict),
+        Source::Proportional(id, better) => {
+            let value = line.derived(id).map(|value| line.in_proportion(value, better));
+            table.figure(value, RATE, verdict)
+        }
         Source::Kpm => table.figure(line.kpm(), RATE, verdict),
         Source::KpmPerJob => match line.test.jobs() {
             Some(jobs) => {

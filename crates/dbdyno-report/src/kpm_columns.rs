@@ -4,7 +4,7 @@
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
 use super::sustained;
-use dbdyno_core::model::{Durability, Sentence, params};
+use dbdyno_core::model::{Better, Durability, Sentence, params};
 
 /// Percent with one decimal.
 const PCT: Digits = Digits::Decimals(1);
@@ -21,6 +21,16 @@ const fn derived(
     digits: Digits,
 ) -> Definition {
     Definition { name, unit, priority, source: Source::Derived(id, digits) }
+}
+
+const fn proportional(
+    name: &'static str,
+    unit: &'static str,
+    priority: u8,
+    id: &'static str,
+    better: Better,
+) -> Definition {
+    Definition { name, unit, priority, source: Source::Proportional(id, better) }
 }
 
 const fn figure(
@@ -60,11 +70,9 @@ const KPM: Definition = Definition { name: "total", unit: "", priority: 0, sourc
 const KPM_PER_JOB: Definition =
     Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
 /// Like the rate of ops in proportion to the KPM, which of repetitions is not that of one test.
-const SERVICE: Definition = figure("Service time mean", "ms", 1, |line| {
-    line.derived("service_time_ms").map(|ms| ms / line.pace())
-});
-const OPS: Definition =
-    figure("Ops", "ops/s", 5, |line| line.derived("ops_per_s").map(|rate| rate * line.pace()));
+const SERVICE: Definition =
+    proportional("Service time mean", "ms", 1, "service_time_ms", Better::Lower);
+const OPS: Definition = proportional("Ops", "ops/s", 5, "ops_per_s", Better::Higher);
 const LOGICAL: Definition = derived("Log reads total", "dbps", 7, "logical_reads_per_s", RATE);
 const LOGICAL_PER_JOB: Definition =
     derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);

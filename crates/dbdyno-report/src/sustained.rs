@@ -4,9 +4,7 @@ use super::Language;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
 use dbdyno_core::analysis::sustained::{DeferredWork, debts};
-use dbdyno_core::model::{
-    Better, Named, SnapshotPoint, SustainedRate, SustainedState, Test, TestResult,
-};
+use dbdyno_core::model::{Named, SnapshotPoint, SustainedRate, SustainedState, Test, TestResult};
 
 /// Sustained rate of a KPM, as far as it is known.
 pub fn rate_of(test: &Test) -> Option<SustainedRate> {
@@ -19,10 +17,7 @@ pub fn cell(line: &Line<'_>) -> Cell {
     match rate_of(line.test) {
         None => Cell::Empty,
         Some(SustainedRate { kpm_value: Some(of_test), .. }) => {
-            let value = match line.test.kpm().better {
-                Better::Higher => of_test * line.pace(),
-                Better::Lower => of_test / line.pace(),
-            };
+            let value = line.in_proportion(of_test, line.test.kpm().better);
             Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),

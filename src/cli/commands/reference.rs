@@ -278,7 +278,7 @@ fn columns() -> Result<String> {
             _ => column.unit,
         };
         let id = match column.source {
-            Source::Derived(id, _) => format!("`{id}`"),
+            Source::Derived(id, _) | Source::Proportional(id, _) => format!("`{id}`"),
             _ => String::new(),
         };
         let (name, former) = heading(column.name);
