@@ -215,11 +215,14 @@ fn doubts(language: Language, data: &RunTests) -> String {
     ];
     match (lowered, disturbed.as_str()) {
         (0, _) => String::new(),
-        (_, "0") => language
-            .say("{lowered} of {tests} tests are not valid and left out here.", &values[..2]),
+        (_, "0") => language.say(
+            "{lowered} of {tests} tests are not valid: they are marked below, and no sentence here \
+             rests on them.",
+            &values[..2],
+        ),
         _ => language.say(
-            "{lowered} of {tests} tests are not valid and left out here, {disturbed} of them \
-             because of what others did on the machine.",
+            "{lowered} of {tests} tests are not valid, {disturbed} of them because of what others \
+             did on the machine: they are marked below, and no sentence here rests on them.",
             &values,
         ),
     }
