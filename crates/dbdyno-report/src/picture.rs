@@ -60,6 +60,17 @@ impl StyledText {
         };
         said.split(STRONG).enumerate().map(part).filter(|part| !part.text.is_empty()).collect()
     }
+
+    /// Shows the words to be changed, without the blanks that stand between them and their
+    /// neighbors: these stay, also where a form has none at the ends of a text.
+    fn change(&mut self, text: &mut impl FnMut(&mut String)) {
+        let inner = self.text.trim();
+        let begin = self.text.len() - self.text.trim_start().len();
+        let (before, after) = (&self.text[..begin], &self.text[begin + inner.len()..]);
+        let mut words = inner.to_string();
+        text(&mut words);
+        self.text = format!("{before}{words}{after}");
+    }
 }
 
 /// A verdict as a sign: shape, colour and word.
@@ -420,7 +431,7 @@ impl Head {
     /// Shows every text and every block of the head to be changed.
     pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
         [&mut self.kind, &mut self.stamp, &mut self.title].into_iter().for_each(&mut *text);
-        self.answer.iter_mut().for_each(|said| text(&mut said.text));
+        self.answer.iter_mut().for_each(|said| said.change(text));
         for (group, ticks) in &mut self.tests {
             text(group);
             ticks.iter_mut().for_each(|tick| text(&mut tick.note));
@@ -504,6 +515,15 @@ impl PanelRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_blanks_between_the_words_of_an_answer_stay_where_a_form_has_none_at_the_ends() {
+        let strong = StyledText::strong("2,173 MB/s");
+        let answer = StyledText::sentence(&format!("At most {strong} with 2 jobs."));
+        let mut head = Head { answer, ..Head::default() };
+        head.each(&mut |text| *text = text.trim().to_uppercase(), &mut |_| {});
+        assert_eq!(head.answer_in_words(), "AT MOST 2,173 MB/S WITH 2 JOBS.");
+    }
 
     #[test]
     fn marked_values_stand_strong_and_no_value_can_mark_itself() {
