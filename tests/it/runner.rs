@@ -280,8 +280,9 @@ fn a_noisy_test_is_given_up_without_a_narrow_interval() {
 /// Ops in flight on average, by throughput and service time.
 fn in_flight(jobs: u32) -> f64 {
     let result = measured(run(ONE_MS, seconds(0.2, 0.8), jobs));
-    let of_jobs: f64 =
-        result.job_figures.iter().map(|job| job.tally.ops as f64 / job.elapsed_s).sum();
+    let ops: u64 = result.job_figures.iter().map(|job| job.tally.ops).sum();
+    let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
+    let of_jobs = f64::from(jobs) * ops as f64 / elapsed_s;
     assert!((of_jobs / result.ops_per_s - 1.0).abs() < 1e-9);
     result.ops_per_s * result.latency.mean_us.unwrap() / 1e6
 }
