@@ -196,7 +196,7 @@ fn shortened(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// What was typed without the users and queries of its URLs, which may hold passwords and tokens.
+/// The typed text without the users and queries of its URLs, which may hold passwords and tokens.
 fn without_secrets(text: &str) -> String {
     let told = without_user(text);
     match told.split_once('?') {

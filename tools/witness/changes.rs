@@ -134,7 +134,7 @@ fn count_theirs(
     Ok(())
 }
 
-/// What sysbench must know of its table.
+/// Options by which sysbench knows its table.
 fn options_of_table() -> Vec<String> {
     vec![
         format!("--table-size={TABLE_ROWS}"),

@@ -27,7 +27,7 @@ const SETTINGS: [(&str, &str); 8] = [
 pub const EVENTS: &str = "performance_schema";
 const TABLES: &str = "table_statistics";
 const LOG: &str = "binary log";
-/// Where errors of these witnesses come from.
+/// Place that errors of these witnesses name.
 pub const PLACE: &str = "witness on MariaDB";
 
 const LOG_SYNCS: Bound = Bound::Within(

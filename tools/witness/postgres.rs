@@ -27,7 +27,7 @@ pub const ACTIVE: &str = "pg_stat_database.active_time";
 const LOG: &str = "pg_waldump";
 /// Objects of the system have lower numbers (FirstNormalObjectId of PostgreSQL's transam.h).
 const FIRST_OF_USERS: u64 = 16_384;
-/// Where errors of these witnesses come from.
+/// Place that errors of these witnesses name.
 pub const PLACE: &str = "witness on PostgreSQL";
 
 const SEGMENTS: Bound =

@@ -69,11 +69,11 @@ pub trait TimedServer {
     fn run_script(&self, lab: &Lab, script: &Script, seconds: f64) -> Result<Times>;
 }
 
-/// Who else times our ops.
+/// Program or server that times our ops, too.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeWitness {
     pub name: &'static str,
-    /// What is in its times and not in ours, or the other way round.
+    /// Difference between its times and ours: what is in those of one only.
     pub reason: &'static str,
 }
 

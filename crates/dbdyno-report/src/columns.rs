@@ -36,8 +36,8 @@ impl Line<'_> {
         self.figure.map_or_else(|| kpm(self.test), |figure| Ok(figure.value))
     }
 
-    /// A value of the line's test, in proportion to how much faster or slower the figure of the line
-    /// is than that test.
+    /// A value of the line's test, in proportion to how much faster or slower the figure of the
+    /// line is than that test.
     pub fn in_proportion(&self, of_test: f64, better: Better) -> f64 {
         let pace = self.figure.map_or(1.0, |figure| figure.pace());
         match better {

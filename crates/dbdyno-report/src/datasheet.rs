@@ -103,7 +103,7 @@ struct Fact {
     form: FactForm,
 }
 
-/// How a fact is shown.
+/// Form in which a fact is shown.
 enum FactForm {
     /// As it is disclosed.
     Text,

@@ -71,7 +71,7 @@ impl Report for InterferenceReport {
     }
 }
 
-/// Which workload feels which other one most, by valid ratios with an interval.
+/// Pair of workloads that feels most of each other, by valid ratios with an interval.
 fn answer(language: Language, studies: &[&Interference]) -> String {
     let cells =
         || studies.iter().flat_map(|study| study.slowdowns.iter().map(move |it| (study, it)));

@@ -73,7 +73,7 @@ impl Report for LayersReport {
     }
 }
 
-/// Which layer costs most, by valid differences with an interval.
+/// Layer that costs most, by valid differences with an interval.
 fn answer(language: Language, studies: &[&Layers]) -> String {
     let rows = || studies.iter().flat_map(|study| &study.layers);
     let known = rows().filter(|row| supports(row.verdict)).filter_map(|row| Some((row, row.us?)));

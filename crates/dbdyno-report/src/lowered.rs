@@ -96,13 +96,13 @@ pub type ReasonGroup<T> = (Reason, Vec<T>);
 /// Reasons that are joined so far.
 struct Joined<'a, T> {
     first: &'a Reason,
-    /// What all of them say together.
+    /// Statement of all of them together.
     sentence: Sentence,
     about: Vec<T>,
 }
 
 impl<T> Joined<'_, T> {
-    /// What these reasons and another one say together; none if it is of another kind.
+    /// Statement of these reasons together with another one; none if it is of another kind.
     fn with(&self, reason: &Reason, sentence: &Sentence) -> Option<Sentence> {
         let is_same = (self.first.status, &self.first.code) == (reason.status, &reason.code);
         if is_same { self.sentence.together(sentence) } else { None }

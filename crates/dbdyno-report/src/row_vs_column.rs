@@ -21,7 +21,7 @@ struct Stored<'a> {
     test: &'a Test,
 }
 
-/// What a test did, whatever stored its rows: tests of equal work are compared.
+/// Work of a test, whatever stored its rows: tests of equal work are compared.
 #[derive(PartialEq)]
 struct Work<'a> {
     workload: &'a str,

@@ -11,8 +11,8 @@ pub fn rate_of(test: &Test) -> Option<SustainedRate> {
     test.measured()?.lasting
 }
 
-/// Sustained rate in the unit of the KPM, of repetitions in proportion to their figure; a word where
-/// that is not a number.
+/// Sustained rate in the unit of the KPM, of repetitions in proportion to their figure; a word
+/// where that is not a number.
 pub fn cell(line: &Line<'_>) -> Cell {
     match rate_of(line.test) {
         None => Cell::Empty,

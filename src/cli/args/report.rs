@@ -19,9 +19,9 @@ pub struct ReportArgs {
     /// Another run that the figures are shown against, by 'html', 'datasheet', 'heatmap', 'summary'
     /// and 'workbook'
     ///
-    /// A published run stands beside measured ones in every form of these reports, in 'datasheet' on
-    /// its page (html, pdf). Two measured runs, or two published ones, are shown against one another
-    /// on the page of 'html' and 'datasheet' only; 'dbdyno compare' has every other form.
+    /// A published run stands beside measured ones in every form of these reports, in 'datasheet'
+    /// on its page (html, pdf). Two measured runs, or two published ones, are shown against one
+    /// another on the page of 'html' and 'datasheet' only; 'dbdyno compare' has every other form.
     #[arg(long, alias = "against", value_name = "RUN")]
     pub baseline: Option<String>,
     #[command(flatten)]

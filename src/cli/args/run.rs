@@ -90,8 +90,8 @@ pub struct RunArgs {
     /// Run every test N times, in shuffled blocks [default: the suite's, else 1]
     ///
     /// A block runs each test once, in an order shuffled by the seed, before any repeats.
-    /// Repetitions count by the mean of their logarithms, which one wild one cannot move far; from 3
-    /// on the range of a further equal test is shown as well.
+    /// Repetitions count by the mean of their logarithms, which one wild one cannot move far; from
+    /// 3 on the range of a further equal test is shown as well.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
           help_heading = HOW_LONG)]
     pub repeat: Option<u32>,

@@ -18,7 +18,7 @@ pub const PRIVATE: &str = "Data and private server";
 const OUTPUT: &str = "Output";
 const MEASURING: &str = "Measuring";
 
-/// Which data, and where they live.
+/// Data, and the place where they live.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DataArgs {
     /// Nominal size: 0.5 (GB), 500MB, 1GB [default: that of --profile, else the suite's]
@@ -38,7 +38,7 @@ pub struct DataArgs {
     pub seed: u32,
 }
 
-/// Which data of a sealed run: its seed is that of the bundle, as another one is other work.
+/// Data of a sealed run: its seed is that of the bundle, as another one is other work.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SealedDataArgs {
     /// Nominal size: 0.5 (GB), 500MB, 1GB [default: that of the bundle]
@@ -56,7 +56,7 @@ pub struct SealedDataArgs {
     pub data_dir: Option<PathBuf>,
 }
 
-/// Which target, and how a private one is made.
+/// Target, and the settings of a private one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PlaceArgs<Data: Args = DataArgs> {
     // Names, schemes and password sources are those of the engines that are compiled in.
@@ -94,7 +94,7 @@ pub(super) fn of_clusters(target: Arg) -> Arg {
         .help(crate::cli::target::help_of_clusters())
 }
 
-/// Which workloads.
+/// Workloads.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionArgs {
     /// Suite of workloads, see 'list suites'; may be given several times [default: quick, if no

@@ -27,15 +27,10 @@ pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> 
 /// Interrupted; the target no longer answers.
 pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
     let run = format!("run {}", ended.run_id);
-    match ended.status {
-        RunStatus::Interrupted => Err(interrupted(run)),
-        RunStatus::Failed => {
-            let why = cause(ended.last_words.as_deref());
-            Err(Error::target(target, format!("no longer answers, {run} ends here{why}"))
-                .advise("what was measured before is stored"))
-        }
-        RunStatus::Finished | RunStatus::Running => Ok(()),
-    }
+    let why = cause(ended.last_words.as_deref());
+    let failure = Error::target(target, format!("no longer answers, {run} ends here{why}"))
+        .advise("what was measured before is stored");
+    check_status(ended.status, run, failure)
 }
 
 /// Checks that both sides of an A/B test were measured to their end.
@@ -45,13 +40,17 @@ pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
 pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
     let [a, b] = ended.runs;
     let runs = format!("runs {a} and {b}");
-    match ended.status {
+    let why = cause(ended.last_words.as_deref());
+    let failure = Error::target(runs.clone(), format!("a side no longer answers{why}"))
+        .advise("what was measured is stored");
+    check_status(ended.status, runs, failure)
+}
+
+/// The error of what ended in this way: `failure` if it failed.
+fn check_status(status: RunStatus, runs: String, failure: Error) -> Result<()> {
+    match status {
         RunStatus::Interrupted => Err(interrupted(runs)),
-        RunStatus::Failed => {
-            let why = cause(ended.last_words.as_deref());
-            Err(Error::target(runs, format!("a side no longer answers{why}"))
-                .advise("what was measured is stored"))
-        }
+        RunStatus::Failed => Err(failure),
         RunStatus::Finished | RunStatus::Running => Ok(()),
     }
 }

@@ -74,9 +74,9 @@ fn check_baseline(report: &dyn Report, format: &dyn Format, input: &Input) -> Re
             let runs = if input.runs.len() == 1 { "" } else { " of several runs" };
             let what =
                 format!("report {} as {}{runs} does not show it", report.name(), format.name());
-            Err(Error::usage("--baseline", what).advise(
-                "choose 'html' or 'datasheet' of one run with --format html, or use 'dbdyno compare'",
-            ))
+            let advice = "choose 'html' or 'datasheet' of one run with --format html, or use \
+                          'dbdyno compare'";
+            Err(Error::usage("--baseline", what).advise(advice))
         }
     }
 }

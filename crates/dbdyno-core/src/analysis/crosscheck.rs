@@ -14,7 +14,8 @@ pub const TOLERANCE: f64 = 0.005;
 const MISSED_EVENTS: f64 = 2.0;
 /// Largest fraction of the events that a counter without a lock may have lost while several jobs
 /// work: a thread that is interrupted between reading and writing it takes back what the others
-/// have counted meanwhile. The limit is chosen, not measured: 0.5 % has been seen on two processors.
+/// have counted meanwhile. The limit is chosen, not measured: 0.5 % has been seen on two
+/// processors.
 const LOST_WITHOUT_LOCK: f64 = 0.2;
 /// Events of any counter that one reading of our probe may cause between begin and end (its own
 /// statements, rows and index lookups in the system catalogue).

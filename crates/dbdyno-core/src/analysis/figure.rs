@@ -84,8 +84,8 @@ impl<'a> Figure<'a> {
         }
     }
 
-    /// How many times as fast as the test that stands for the repetitions the figure is; 1 for one
-    /// test alone.
+    /// Pace of the figure, as a multiple of that of the test that stands for the repetitions; 1 for
+    /// one test alone.
     pub fn pace(&self) -> f64 {
         pace(self.value, self.test_value, self.better)
     }
@@ -182,7 +182,7 @@ pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
     own.map_or(f64::NAN, |(value, _)| *value)
 }
 
-/// How many times as fast as one test of the repetitions their figure is, by the values of both; 1
+/// Pace of the figure of repetitions as a multiple of that of one of them, by the values of both; 1
 /// if they do not tell.
 pub fn pace(value: f64, test_value: f64, better: Better) -> f64 {
     let ratio = match better {

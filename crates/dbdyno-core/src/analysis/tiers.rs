@@ -89,7 +89,7 @@ impl Tiers {
 /// all that was asked for.
 ///
 /// # Errors
-/// Which counter is missing.
+/// The counter that is missing.
 pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, Sentence> {
     let known = |value: Option<f64>, name: &str| value.ok_or_else(|| not_known(name));
     let looked_for = known(result.counters.get("logical_reads"), "logical_reads")?;
@@ -102,7 +102,7 @@ pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, Sentence> {
 /// Mean time of a request of the device, in ms.
 ///
 /// # Errors
-/// Which counter is missing, or that there were no requests.
+/// The counter that is missing, or that there were no requests.
 pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
     let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
     match get("os_disk_reads")? {
@@ -115,7 +115,7 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
 /// reads, less the time of the device's requests.
 ///
 /// # Errors
-/// Which counter is missing, or that too few blocks came from there.
+/// The counter that is missing, or that too few blocks came from there.
 pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
     if tiers.os_cache < MIN_SHARE * tiers.asked() {
@@ -132,7 +132,7 @@ pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sente
 /// waited for reads. It holds all other work of the statement, and so is an upper limit.
 ///
 /// # Errors
-/// Which counter is missing, or that too few blocks were found there.
+/// The counter that is missing, or that too few blocks were found there.
 pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let waited_ms = match tiers.asked() {
         0.0 => 0.0,

@@ -58,7 +58,7 @@ pub struct Workload {
     pub warm: Vec<String>,
     /// Tables whose files are put out of the operating system's cache before and during the test,
     /// where we can reach them, so that what the database's own cache lacks comes from the device.
-    /// Which tier served the reads is measured.
+    /// The tier that served the reads is measured.
     pub evict: Vec<String>,
     /// True if an op commits: its routine is a procedure, one commit per transaction.
     pub commits: bool,

@@ -168,9 +168,9 @@ fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
 
 /// Rate of what these jobs count, per second.
 ///
-/// The jobs of a part are alike, so its rate is their number times what all of them counted over the
-/// time of all of them. A sum of the rates of each would take a job that came late from an op of
-/// the warm-up, and did a few ops in the last moment, for as much as one that was there all the
+/// The jobs of a part are alike, so its rate is their number times what all of them counted over
+/// the time of all of them. A sum of the rates of each would take a job that came late from an op
+/// of the warm-up, and did a few ops in the last moment, for as much as one that was there all the
 /// time: chance bursts would count in full. So jobs / rate is the mean time of an op, too.
 pub(super) fn total_rate(jobs: &[JobResult], count: &dyn Fn(&JobResult) -> f64) -> f64 {
     let mut parts: BTreeMap<usize, Presence> = BTreeMap::new();
@@ -183,7 +183,7 @@ pub(super) fn total_rate(jobs: &[JobResult], count: &dyn Fn(&JobResult) -> f64) 
     parts.values().map(Presence::rate).sum()
 }
 
-/// What the jobs of a part counted, and how long they were there.
+/// Counts of the jobs of a part, and the time that they were there.
 #[derive(Default)]
 struct Presence {
     jobs: u32,

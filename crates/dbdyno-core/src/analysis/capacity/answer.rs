@@ -176,8 +176,8 @@ fn not_covered(why: Sentence) -> (Outcome, Sentence) {
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
-    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too few \
-                ops were timed to tell whether {slo} is met: measure it again, with a longer \
+    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too \
+                few ops were timed to tell whether {slo} is met: measure it again, with a longer \
                 --duration";
     Sentence::new(text)
         .with("most", most.figure.value)

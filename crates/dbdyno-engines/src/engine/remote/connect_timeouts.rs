@@ -33,7 +33,7 @@ pub(in crate::engine) struct ConnectTimeouts(Arc<Shared>);
 struct Shared {
     /// Set when somebody wants the end.
     interrupt: OnceLock<Arc<AtomicBool>>,
-    /// What is under way when somebody wants the end is still wanted.
+    /// True if work that is under way when somebody wants the end is still wanted.
     is_to_finish: AtomicBool,
     /// After an interrupt a server did not answer any more: nobody waits for anything.
     is_over: AtomicBool,

@@ -159,8 +159,8 @@ impl<C: Routable> Route<C> {
     }
 
     /// Finds the route of a transport for which the URL of this route names no host, by the
-    /// addresses that the server reports. Over TCP it logs in to `account`, which is made for it, if
-    /// there is one; else as this route does.
+    /// addresses that the server reports. Over TCP it logs in to `account`, which is made for it,
+    /// if there is one; else as this route does.
     ///
     /// # Errors
     /// The server cannot be reached over this transport; the account cannot be made.

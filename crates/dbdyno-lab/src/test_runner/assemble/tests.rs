@@ -38,8 +38,8 @@ fn a_jobs_rate_is_over_its_own_time_and_the_warm_up_does_not_count() {
     assert_eq!(total_rate(&figures[..1], &|job| job.units), 360.0);
 }
 
-/// Two jobs whose ops take 20 ms or 3 s by chance: the first is there all the time, the second comes
-/// late from a long op of the warm-up and does three short ones in the last moment.
+/// Two jobs whose ops take 20 ms or 3 s by chance: the first is there all the time, the second
+/// comes late from a long op of the warm-up and does three short ones in the last moment.
 #[test]
 fn a_job_that_was_there_for_a_moment_counts_for_a_moment() {
     let result = |part, ops, elapsed_s| JobResult {

@@ -167,12 +167,12 @@ impl Axes {
         }
     }
 
-    /// Where a point of a curve of multiples is drawn.
+    /// Place of a point of a curve of multiples.
     fn place_multiple(&self, point: &MultiplePoint) -> (f64, f64) {
         (self.jobs.place(point.jobs), self.multiple.place(point.multiple))
     }
 
-    /// Where the name of a curve should stand: beside its last point.
+    /// Preferred height of the name of a curve: beside its last point.
     fn place_of_name(&self, curve: &Multiple) -> f64 {
         let end = curve.points.last().map(|point| self.multiple.place(point.multiple));
         end.unwrap_or(PANEL_BOTTOM) + 4.0
@@ -274,7 +274,7 @@ impl Axes {
 
 /// The name of a curve beside its end.
 struct CurveName {
-    /// Where it should stand.
+    /// Preferred height.
     y: f64,
     text: String,
     is_main: bool,
