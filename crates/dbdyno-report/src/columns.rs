@@ -39,11 +39,7 @@ impl Line<'_> {
     /// A value of the line's test, in proportion to how much faster or slower the figure of the
     /// line is than that test.
     pub fn in_proportion(&self, of_test: f64, better: Better) -> f64 {
-        let pace = self.figure.map_or(1.0, |figure| figure.pace());
-        match better {
-            Better::Higher => of_test * pace,
-            Better::Lower => of_test / pace,
-        }
+        self.figure.map_or(of_test, |figure| figure.pace().apply(of_test, better))
     }
 
     /// The figure of this id in `analysis::derive`, or why it is unknown.

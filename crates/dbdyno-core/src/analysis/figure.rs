@@ -84,16 +84,15 @@ impl<'a> Figure<'a> {
         }
     }
 
-    /// Pace of the figure, as a multiple of that of the test that stands for the repetitions; 1 for
-    /// one test alone.
-    pub fn pace(&self) -> f64 {
-        pace(self.value, self.test_value, self.better)
+    /// Relation of the figure to the test that stands for the repetitions.
+    pub fn pace(&self) -> Pace {
+        Pace::new(self.test, self.better, self.value, self.test_value)
     }
 
     /// Mean service time at the figure, in us: that of the test which stands for the repetitions,
     /// in proportion, so that the rate and its time tell the same. Absent if it is not known.
     pub fn mean_us(&self) -> Option<f64> {
-        self.test.latency().mean_us.map(|us| us / self.pace())
+        self.test.latency().mean_us.map(|us| self.pace().apply(us, Better::Lower))
     }
 
     /// Half width of its 95 % interval as a fraction of it, if it was measured.
@@ -182,14 +181,44 @@ pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
     own.map_or(f64::NAN, |(value, _)| *value)
 }
 
-/// Pace of the figure of repetitions as a multiple of that of one of them, by the values of both; 1
-/// if they do not tell.
-pub fn pace(value: f64, test_value: f64, better: Better) -> f64 {
-    let ratio = match better {
-        Better::Higher => value / test_value,
-        Better::Lower => test_value / value,
-    };
-    if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+/// Relation of the figure of repetitions to one of them, by which other rates and times of that test
+/// become those of the figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Speed of the figure as a multiple of that of the test.
+    ratio: f64,
+    /// Direction in which the figure is better.
+    better: Better,
+    /// True if rate and service time vary by themselves: ops are due, or users think.
+    is_load_given: bool,
+}
+
+impl Pace {
+    /// Relation of `value` to `test_value`, that of this test alone; none in effect if they do not
+    /// tell.
+    pub fn new(test: &Test, better: Better, value: f64, test_value: f64) -> Pace {
+        let ratio = match better {
+            Better::Higher => value / test_value,
+            Better::Lower => test_value / value,
+        };
+        let is_load_given = test
+            .measured()
+            .is_some_and(|result| result.open.is_some() || result.window.thought_s > 0.0);
+        let is_known = ratio.is_finite() && ratio > 0.0;
+        Pace { ratio: if is_known { ratio } else { 1.0 }, better, is_load_given }
+    }
+
+    /// A rate (better if higher) or a time of the test, in proportion. Where the load is given, a
+    /// rate tells nothing of a time, nor a time of a rate: it stays.
+    pub fn apply(&self, of_test: f64, better: Better) -> f64 {
+        if self.is_load_given && better != self.better {
+            return of_test;
+        }
+        match better {
+            Better::Higher => of_test * self.ratio,
+            Better::Lower => of_test / self.ratio,
+        }
+    }
 }
 
 /// The value of repetitions (two or more) of which nothing but their values is known; none of one
@@ -340,7 +369,19 @@ mod tests {
         let mean_us = figure.mean_us().unwrap();
         assert!((mean_us * figure.value / 1e6 - 1.0).abs() < 1e-9, "{mean_us} {figure:?}");
         let alone = ramp::speed(&[&tests[0]]).unwrap();
-        assert_eq!((alone.pace(), alone.mean_us()), (1.0, Some(1e4)));
+        assert_eq!(alone.mean_us(), Some(1e4));
+    }
+
+    #[test]
+    fn where_the_load_is_given_a_rate_tells_nothing_of_the_service_time() {
+        let mut result = crate::analysis::fixture::at(1, 100.0);
+        let pace = |result: &TestResult| {
+            Pace::new(&Test::from(result.clone()), Better::Higher, 125.0, 100.0)
+        };
+        assert_eq!(pace(&result).apply(100.0, Better::Lower), 80.0);
+        result.window.thought_s = 1.0;
+        assert_eq!(pace(&result).apply(100.0, Better::Lower), 100.0);
+        assert_eq!(pace(&result).apply(100.0, Better::Higher), 125.0, "a rate of a rate");
     }
 
     #[test]

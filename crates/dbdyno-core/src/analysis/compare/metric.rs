@@ -2,6 +2,7 @@
 
 use super::estimate::worst;
 use crate::analysis::best::{Best, Candidate, select_best};
+use crate::analysis::figure::Pace;
 use crate::analysis::interval::{self, IntervalOrReason};
 use crate::analysis::{derive, figure, published, ramp};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
@@ -147,7 +148,8 @@ impl Reading<'_> {
     /// [`Figure::mean_us`](figure::Figure::mean_us) is.
     pub fn service_ms(&self) -> Option<f64> {
         let test_value = figure::value_of_test(&self.all, self.test);
-        Some(service_ms(self.test)? / figure::pace(self.value, test_value, self.better))
+        let pace = Pace::new(self.test, self.better, self.value, test_value);
+        Some(pace.apply(service_ms(self.test)?, Better::Lower))
     }
 
     /// The verdict on the figure itself, as every report of its run states it.
