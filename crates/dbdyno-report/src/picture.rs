@@ -61,15 +61,26 @@ impl StyledText {
         said.split(STRONG).enumerate().map(part).filter(|part| !part.text.is_empty()).collect()
     }
 
-    /// Shows the words to be changed, without the blanks that stand between them and their
-    /// neighbors: these stay, also where a form has none at the ends of a text.
+    /// Shows the words to be changed, without what separates them from their neighbors: one blank
+    /// stands there afterwards, also where a form has none at the ends of a text, and nothing else
+    /// that was in a text from outside.
     fn change(&mut self, text: &mut impl FnMut(&mut String)) {
         let inner = self.text.trim();
         let begin = self.text.len() - self.text.trim_start().len();
-        let (before, after) = (&self.text[..begin], &self.text[begin + inner.len()..]);
+        let before = separator(&self.text[..begin]);
+        let after = separator(&self.text[begin + inner.len()..]);
         let mut words = inner.to_string();
         text(&mut words);
         self.text = format!("{before}{words}{after}");
+    }
+}
+
+/// The blank that these blanks stand for; none for none.
+fn separator(blanks: &str) -> &'static str {
+    match blanks {
+        "" => "",
+        blanks if blanks.contains('\u{a0}') => "\u{a0}",
+        _ => " ",
     }
 }
 
@@ -523,6 +534,10 @@ mod tests {
         let mut head = Head { answer, ..Head::default() };
         head.each(&mut |text| *text = text.trim().to_uppercase(), &mut |_| {});
         assert_eq!(head.answer_in_words(), "AT MOST 2,173 MB/S WITH 2 JOBS.");
+        let from_outside = format!("5\u{a0}{} \t=1+1", StyledText::strong("\t=1+1"));
+        head.answer = StyledText::sentence(&from_outside);
+        head.each(&mut |_| {}, &mut |_| {});
+        assert_eq!(head.answer_in_words(), "5\u{a0} =1+1 =1+1", "a tab is no blank of ours");
     }
 
     #[test]
