@@ -139,8 +139,8 @@ fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
 }
 
 /// Without a word of the interrupt a results database that stands still is asked and connected to
-/// for 35 s.
-const AFTER_SILENT_RESULTS: Duration = Duration::from_secs(25);
+/// for 35 s of waiting, on any machine. With it the waits take 6 s: the rest is for a busy machine.
+const AFTER_SILENT_RESULTS: Duration = Duration::from_secs(34);
 
 #[test]
 fn results_that_stand_still_do_not_keep_an_interrupted_run_and_are_named() {
