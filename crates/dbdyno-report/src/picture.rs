@@ -230,6 +230,8 @@ pub struct SparkPoint {
 pub struct Times {
     pub jobs: f64,
     pub name: String,
+    /// By the verdict of the test's figure.
+    pub mark: Mark,
     /// p50, p95, p99.
     pub percentiles_us: [Option<f64>; 3],
     pub shown: [String; 3],

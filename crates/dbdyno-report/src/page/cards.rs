@@ -260,13 +260,14 @@ fn times(language: Language, entry: &Entry<'_>) -> Vec<Times> {
         .into_iter()
         .flatten()
         .filter(|figure| figure.status() < Status::Invalid);
-    let mut tests: Vec<&Test> = shown.map(|figure| figure.test).collect();
-    tests.dedup_by_key(|test| test.jobs());
-    tests.iter().filter_map(|test| times_of(language, test)).collect()
+    let mut figures: Vec<_> = shown.collect();
+    figures.dedup_by_key(|figure| figure.jobs);
+    let times = |figure: &ramp::Figure<'_>| times_of(language, figure.test, &figure.verdict());
+    figures.iter().filter_map(times).collect()
 }
 
-/// The service times of a test; none if it has none.
-pub(super) fn times_of(language: Language, test: &Test) -> Option<Times> {
+/// The service times of a test, whose figure has this verdict; none if it has none.
+pub(super) fn times_of(language: Language, test: &Test, verdict: &Verdict) -> Option<Times> {
     let latency = test.latency();
     let percentiles_us = [latency.p50_us, latency.p95_us, latency.p99_us];
     if percentiles_us.iter().all(Option::is_none) && latency.mean_us.is_none() {
@@ -277,6 +278,7 @@ pub(super) fn times_of(language: Language, test: &Test) -> Option<Times> {
     Some(Times {
         jobs: f64::from(test.jobs()?),
         name: language.jobs(test.jobs()),
+        mark: mark(verdict),
         percentiles_us,
         shown: percentiles_us.map(|us| us.map_or_else(|| "–".into(), |us| duration(language, us))),
         mean_us,

@@ -62,10 +62,9 @@ fn row(
     if curves.is_empty() {
         return None;
     }
-    let steps: Vec<&Test> =
-        ramp::repeated(chosen.tests()).iter().map(|Repeated { test, .. }| *test).collect();
-    let times: Vec<Times> = steps.iter().filter_map(|test| times_of(language, test)).collect();
-    let cpu: Vec<CpuBar> = steps.iter().filter_map(|test| bar(test)).collect();
+    let steps = ramp::repeated(chosen.tests());
+    let times: Vec<Times> = steps.iter().filter_map(|step| accepted_times(language, step)).collect();
+    let cpu: Vec<CpuBar> = steps.iter().filter_map(|step| bar(step.test)).collect();
     let spoken = [
         spoken_multiples(language, &curves),
         spoken_times(language, &times),
@@ -103,6 +102,15 @@ fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
     let accepted = figures.iter().filter(|figure| figure.status() < Status::Invalid);
     let points: Vec<MultiplePoint> = accepted.filter_map(point).collect();
     (points.len() > 1).then(|| Multiple { label: entry.row.label.clone(), points })
+}
+
+/// The service times at a number of jobs; none if its figure is invalid.
+fn accepted_times(language: Language, step: &Repeated<'_>) -> Option<Times> {
+    let verdict =
+        step.figure.map_or_else(|| step.test.verdict().clone(), |figure| figure.verdict());
+    (verdict.status < Status::Invalid)
+        .then(|| times_of(language, step.test, &verdict))
+        .flatten()
 }
 
 fn bar(test: &Test) -> Option<CpuBar> {

@@ -179,22 +179,26 @@ impl Axes {
     }
 
     /// The curve of the percentile with this index.
-    fn percentile_curve(&self, times: &[Times], index: usize) -> Vec<(f64, f64)> {
-        let mut curve = Vec::new();
-        for times in times {
-            if let Some(us) = times.percentiles_us[index] {
-                curve.push((self.jobs.place(times.jobs), self.time.place(us)));
-            }
-        }
-        curve
+    fn percentile_curve(&self, times: &[Times], index: usize) -> Vec<TimePoint> {
+        self.curve_of_times(times, |times| times.percentiles_us[index])
     }
 
     /// The curve of the means.
-    fn mean_curve(&self, times: &[Times]) -> Vec<(f64, f64)> {
+    fn mean_curve(&self, times: &[Times]) -> Vec<TimePoint> {
+        self.curve_of_times(times, |times| times.mean_us)
+    }
+
+    /// The points of the times that are known.
+    fn curve_of_times(
+        &self,
+        times: &[Times],
+        time_us: impl Fn(&Times) -> Option<f64>,
+    ) -> Vec<TimePoint> {
         let mut curve = Vec::new();
         for times in times {
-            if let Some(us) = times.mean_us {
-                curve.push((self.jobs.place(times.jobs), self.time.place(us)));
+            if let Some(us) = time_us(times) {
+                let place = (self.jobs.place(times.jobs), self.time.place(us));
+                curve.push(TimePoint { place, mark: times.mark });
             }
         }
         curve
@@ -221,18 +225,21 @@ impl Axes {
                 ))
             }
             @for (index, points) in curves.iter().enumerate() {
-                (line(points, PANEL, if index == 0 { "curve main" } else { "curve thin" }))
-                @for (x, y) in points {
-                    (mark(*x, *y, Shape::Figure(Mark::Valid), "main small", ""))
+                @let class = if index == 0 { "curve main" } else { "curve thin" };
+                (line(&places_of(points), PANEL, class))
+                @for TimePoint { place: (x, y), mark: sign } in points {
+                    (mark(*x, *y, Shape::Figure(*sign), "main small", ""))
                 }
             }
-            (line(&means, PANEL, "perfect"))
-            @for (x, y) in &means { (mark(*x, *y, Shape::Mean, "main", "")) }
+            (line(&places_of(&means), PANEL, "perfect"))
+            @for mean in &means {
+                (mark(mean.place.0, mean.place.1, mean.shape_of_mean(), "main", ""))
+            }
             @if names.is_empty() {
                 @if let Some(times) = row.times.last() {
                     (text(
                         PANEL_RIGHT + 3.5,
-                        means.last().map_or(40.0, |mean| mean.1 + 4.0),
+                        means.last().map_or(40.0, |mean| mean.place.1 + 4.0),
                         "name main",
                         &times.mean_shown,
                     ))
@@ -272,6 +279,25 @@ impl Axes {
     }
 }
 
+/// A service time at a number of jobs.
+struct TimePoint {
+    /// From the left and from the top, as the drawing has its units.
+    place: (f64, f64),
+    mark: Mark,
+}
+
+impl TimePoint {
+    /// The shape of a mean: a diamond, unless its figure is not valid.
+    fn shape_of_mean(&self) -> Shape {
+        if self.mark == Mark::Valid { Shape::Mean } else { Shape::Figure(self.mark) }
+    }
+}
+
+/// Where a curve goes through.
+fn places_of(curve: &[TimePoint]) -> Vec<(f64, f64)> {
+    curve.iter().map(|point| point.place).collect()
+}
+
 /// The name of a curve beside its end.
 struct CurveName {
     /// Preferred height.
@@ -281,13 +307,13 @@ struct CurveName {
 }
 
 /// The names of the curves of percentiles, each with the last time that is known.
-fn curve_ends(times: &[Times], curves: &[Vec<(f64, f64)>; 3]) -> Vec<CurveName> {
+fn curve_ends(times: &[Times], curves: &[Vec<TimePoint>; 3]) -> Vec<CurveName> {
     let mut names = Vec::new();
     for (index, name) in ["p50", "p95", "p99"].into_iter().enumerate() {
         let last = times.iter().rev().find(|times| times.percentiles_us[index].is_some());
-        let (Some(last), Some((_, y))) = (last, curves[index].last()) else { continue };
+        let (Some(last), Some(end)) = (last, curves[index].last()) else { continue };
         let text = format!("{name} {}", last.shown[index]);
-        names.push(CurveName { y: y + 4.0, text, is_main: index == 0 });
+        names.push(CurveName { y: end.place.1 + 4.0, text, is_main: index == 0 });
     }
     names
 }
