@@ -36,11 +36,11 @@ const TURN_S: f64 = 0.01;
 /// missing from the window, or if they may have waited for processors whose number is not known;
 /// and a note `sampling` if the timed ops do not look like all ops.
 pub fn judge(result: &TestResult) -> Vec<Reason> {
-    if result.open.is_some() {
-        // jobs that wait for the next due op have think time
-        return ticks(result).into_iter().collect();
-    }
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
+    if result.open.is_some() {
+        // Jobs that wait for the next due op have think time, but they are there.
+        return [ticks(result), presence(result, expected_s)].into_iter().flatten().collect();
+    }
     let thinks = result.window.thought_s > 0.0;
     let law = match result.parts.len() {
         0 | 1 => busy(&result.window, result.jobs, slice_s(result), expected_s, crowd(result))

@@ -35,10 +35,14 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         .map(|part| part_units(part, &raw.facts))
         .collect::<Result<Vec<_>, _>>()?;
     let jobs = job_figures(&raw.jobs, &units_per_op);
-    let node_figures = nodes::node_figures(&mut raw, &jobs);
-    let window = merged(jobs.iter().map(|job| &job.tally));
-    let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&jobs, count) };
     let (open_s, close_s) = window_edges(&raw);
+    let rated = match spec.offer {
+        Some(_) => over_window(&jobs, close_s - open_s),
+        None => jobs.clone(),
+    };
+    let node_figures = nodes::node_figures(&mut raw, &rated);
+    let window = merged(jobs.iter().map(|job| &job.tally));
+    let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&rated, count) };
     let counters = whole_test_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
     raw.sessions.spread(&mut series);
@@ -67,7 +71,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         open,
         latency_stride: longest_stride(&raw.jobs),
-        parts: part_figures(&selection.parts, &raw.jobs, &jobs),
+        parts: part_figures(&selection.parts, &raw.jobs, &rated),
         series,
         window_counters: difference(
             &raw.snapshots,
@@ -164,6 +168,15 @@ fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobResult>
 fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
     let counted = jobs.iter().filter_map(|(_, log)| log.counted.as_ref());
     counted.map(|counted| counted.longest_stride).max().unwrap_or(1)
+}
+
+/// The jobs with the whole window as their time. Where ops are due at times that are given, a job
+/// that comes late also does those that waited for it: its own short time would count them as if
+/// they had been offered in it.
+fn over_window(jobs: &[JobResult], window_s: f64) -> Vec<JobResult> {
+    let whole =
+        |job: &JobResult| JobResult { elapsed_s: job.elapsed_s.max(window_s), ..job.clone() };
+    jobs.iter().map(whole).collect()
 }
 
 /// Rate of what these jobs count, per second.

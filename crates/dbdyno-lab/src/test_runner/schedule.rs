@@ -18,6 +18,8 @@ const EARLY_SLICE_S: f64 = 0.02;
 const TAIL_SLICE_S: f64 = 0.05;
 /// A remainder shorter than this is joined to the next slice.
 const MIN_S: f64 = 0.02;
+/// Distance from an edge at which a slice begins or ends with it.
+const EDGE_S: f64 = 1e-6;
 /// The most ops to a timed one: a sample a slice of ops of some ns.
 const MAX_TO_ONE: u32 = 100_000;
 /// Shorter ops are not told apart by a clock that ticks in microseconds.
@@ -110,7 +112,7 @@ impl Schedule {
 
     /// True if a slice that began at `start_s` belongs to the window.
     pub fn counts(&self, start_s: f64) -> bool {
-        start_s >= self.open_s() - 1e-6
+        start_s >= self.open_s() - EDGE_S
     }
 
     /// True if the work counts from the start, or so soon that nothing can be learned before.
@@ -131,17 +133,21 @@ impl Schedule {
     /// Length of a job's slice number `slice` (from 0) that begins at `now_s`: up to the next step,
     /// the opening or the close of the window, so that all jobs' slices end together.
     pub fn slice_s(&self, now_s: f64, slice: usize) -> f64 {
-        let (open_s, close_s) = (self.open_s(), self.close_s());
+        let planned_s = self.planned_slice_s(now_s, slice);
+        let to_open_s = self.open_s() - now_s;
+        // A slice that ran over the opening would not count, nor the time up to its end.
+        if to_open_s > EDGE_S { planned_s.min(to_open_s) } else { planned_s }
+    }
+
+    /// The same but for the opening of the window.
+    fn planned_slice_s(&self, now_s: f64, slice: usize) -> f64 {
+        let close_s = self.close_s();
         match slice {
-            0 if !self.counts_at_once() => return PROBE_SLICE_S,
-            _ if self.is_early(slice) => return EARLY_SLICE_S,
-            _ => {}
+            0 if !self.counts_at_once() => PROBE_SLICE_S,
+            _ if self.is_early(slice) => EARLY_SLICE_S,
+            _ if now_s + MIN_S >= close_s => TAIL_SLICE_S,
+            _ => self.next_step_s(now_s).min(close_s) - now_s,
         }
-        if now_s + MIN_S >= close_s {
-            return TAIL_SLICE_S;
-        }
-        let edges = [open_s, close_s].into_iter().filter(|edge_s| *edge_s > now_s + MIN_S);
-        edges.fold(self.next_step_s(now_s), f64::min) - now_s
     }
 
     /// The first end of slices that is not too near.
@@ -249,6 +255,17 @@ mod tests {
     fn a_short_remainder_is_joined_to_the_next_slice() {
         let slice_s = schedule().slice_s(1.99, 2);
         assert!((slice_s - 1.01).abs() < 1e-9, "{slice_s}");
+    }
+
+    #[test]
+    fn no_slice_runs_over_the_opening_of_the_window() {
+        let schedule = Schedule::new(&Window::time(0.05, 1.0));
+        for (now_s, slice) in [(0.021, 2), (0.031, 2), (0.035, 1), (0.045, 2), (0.0499, 2)] {
+            let end_s = now_s + schedule.slice_s(now_s, slice);
+            assert!((end_s - 0.05).abs() < 1e-9, "from {now_s} to {end_s}");
+        }
+        assert!((schedule.slice_s(0.05, 2) - 0.95).abs() < 1e-9);
+        assert!(schedule.counts(0.05) && schedule.slice_s(0.05 - 1e-7, 2) > 0.9);
     }
 
     #[test]

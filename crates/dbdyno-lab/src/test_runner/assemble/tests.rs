@@ -57,6 +57,10 @@ fn a_job_that_was_there_for_a_moment_counts_for_a_moment() {
     let parts = [jobs[0].clone(), result(1, 100, 1.0), result(1, 0, 0.0)];
     assert_eq!(total_rate(&parts, &ops), 2.0 + 200.0);
     assert_eq!(total_rate(&[result(0, 0, 0.0)], &ops), 0.0);
+    // A job that comes late into an open loop also does the ops that waited for it.
+    let late = [result(0, 3600, 12.0), result(0, 3600, 8.0)];
+    assert_eq!(total_rate(&over_window(&late, 12.0), &ops), 600.0);
+    assert_eq!(total_rate(&over_window(&[result(0, 100, 12.5)], 12.0), &ops), 8.0);
 }
 
 #[test]
