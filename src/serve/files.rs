@@ -188,7 +188,7 @@ pub fn published(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
 pub fn whole(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let named = |(data, name): (&RunTests, &Option<String>)| {
         let name = name.clone().or_else(|| data.run.name.clone());
-        RunTests { run: RunRecord { name, ..data.run.clone() }, tests: data.tests.clone() }
+        RunTests::new(RunRecord { name, ..data.run.clone() }, data.tests.clone())
     };
     copied(&runs.iter().zip(names).map(named).collect::<Vec<_>>())
 }

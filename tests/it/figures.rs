@@ -16,7 +16,8 @@ use crate::serve::Served;
 use crate::support::Desk;
 
 /// Reports whose tables hold figures of runs.
-const REPORTS: [&str; 7] = ["kpm", "datasheet", "heatmap", "ramp", "scaling", "html", "workbook"];
+const REPORTS: [&str; 8] =
+    ["kpm", "datasheet", "heatmap", "ramp", "scaling", "html", "workbook", "anonymized"];
 
 /// A workload's repetitions at a number of jobs: rates in ops per second, and which of them were
 /// disturbed.

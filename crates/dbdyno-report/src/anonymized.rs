@@ -67,7 +67,7 @@ pub fn publishable(runs: &[RunTests]) -> (Vec<RunTests>, Vec<BTreeSet<String>>) 
     let mut publisher = Publisher::new();
     let told = (0..).zip(runs).map(|(number, data)| {
         let (run, tests, removed) = publisher.run(&data.run, &data.tests, &letter(number));
-        (RunTests { run, tests }, removed)
+        (RunTests::new(run, tests), removed)
     });
     told.unzip()
 }

@@ -73,7 +73,8 @@ pub use document::Document;
 pub use format::{Color, FORMATS, Format, Options, Rendered};
 pub use texts::Language;
 
-/// A run with its tests, in order.
+/// A run with its tests, in order. What is shown to somebody is made by `new`, so that its figures
+/// are estimated together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunTests {
     /// Disclosure, plan and loads of the run.

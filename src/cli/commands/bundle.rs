@@ -49,7 +49,7 @@ pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
     if !context.global.quiet {
         out::report(&format!("{}: every hash is right", bundle.digest));
     }
-    let runs = vec![RunTests { run: bundle.run, tests: bundle.tests }.ordered()];
+    let runs = vec![RunTests::new(bundle.run, bundle.tests).ordered()];
     let input = Input { runs, is_sealed: true, language: args.out.language, ..Input::default() };
     let input = report::priced(input, &args.price)?;
     let output = args.out.output.as_deref();

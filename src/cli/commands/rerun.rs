@@ -27,7 +27,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     report_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
     let measured = report::load(context, &[run_id.to_string()], false)?;
-    let sealed = RunTests { run: bundle.run, tests: bundle.tests }.ordered();
+    let sealed = RunTests::new(bundle.run, bundle.tests).ordered();
     let runs = [vec![sealed], measured.runs].concat();
     let input = Input { runs, catalog, language: args.language, ..measured };
     let format = report::form(context, &CompareReport, None)?;

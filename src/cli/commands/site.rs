@@ -76,7 +76,7 @@ fn chosen(store: &Store, asked: &[String]) -> Result<Vec<RunTests>> {
     };
     ids.sort_unstable();
     ids.dedup();
-    let read = |id: i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.tests(id)? });
+    let read = |id: i64| Ok(RunTests::new(store.run(&id.to_string())?, store.tests(id)?));
     ids.into_iter().map(read).collect()
 }
 
