@@ -462,11 +462,6 @@ impl<'a> KpmRow<'a> {
         }
         lowered
     }
-
-    /// The test whose service times stand beside the speed.
-    fn single(&self) -> Option<&'a Test> {
-        self.speed.map(|figure| figure.test)
-    }
 }
 
 fn kpm_columns<'a>() -> [Declared<KpmRow<'a>>; 16] {
@@ -496,14 +491,13 @@ fn kpm_columns<'a>() -> [Declared<KpmRow<'a>>; 16] {
         }),
         Declared::new("Mean", "us", 1, |row, table| service_time(table, row)),
         Declared::new("p50", "us", 4, |row, table| {
-            percentile(table, row.tests, row.single(), |test| test.latency().p50_us)
+            percentile(table, row.tests, row.speed.as_ref(), |test| test.latency().p50_us)
         }),
         Declared::new("p99", "us", 3, |row, table| {
-            percentile(table, row.tests, row.single(), |test| test.latency().p99_us)
+            percentile(table, row.tests, row.speed.as_ref(), |test| test.latency().p99_us)
         }),
         Declared::new("p99 at jobs", "us", 5, |row, table| {
-            let best = row.best.map(|figure| figure.test);
-            percentile(table, row.tests, best, |test| test.latency().p99_us)
+            percentile(table, row.tests, row.best.as_ref(), |test| test.latency().p99_us)
         }),
         Declared::new("Scaling", "x", 2, |row, table| scaling(table, row.tests)),
         Declared::new("Speed@mean", "", 7, |row, table| at_mean(table.language, row.speed)),
@@ -560,22 +554,22 @@ fn no_test(tests: &[&Test]) -> &'static str {
 
 /// Mean service time at one job.
 fn service_time(table: &mut Table, row: &KpmRow<'_>) -> Cell {
-    let Some(test) = row.single() else { return table.unknown(no_test(row.tests)) };
-    let of_figure = row.speed.as_ref().and_then(Figure::mean_us);
-    let value = of_figure.or(test.latency().mean_us).ok_or_else(|| no_mean(test).into());
-    table.figure(value, Digits::Significant(3), test.status())
+    let Some(speed) = row.speed else { return table.unknown(no_test(row.tests)) };
+    let value = speed.mean_us().ok_or_else(|| no_mean(speed.test).into());
+    table.figure(value, Digits::Significant(3), speed.status())
 }
 
+/// Percentile of the test that stands for a figure, with the verdict on the figure.
 fn percentile(
     table: &mut Table,
     tests: &[&Test],
-    test: Option<&Test>,
+    figure: Option<&Figure<'_>>,
     get: fn(&Test) -> Option<f64>,
 ) -> Cell {
-    match test {
-        Some(test) => {
-            let value = get(test).ok_or_else(|| no_percentile(test).into());
-            table.figure(value, Digits::Significant(3), test.status())
+    match figure {
+        Some(figure) => {
+            let value = get(figure.test).ok_or_else(|| no_percentile(figure.test).into());
+            table.figure(value, Digits::Significant(3), figure.status())
         }
         None => table.unknown(no_test(tests)),
     }

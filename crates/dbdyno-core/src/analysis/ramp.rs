@@ -128,7 +128,8 @@ pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     representatives(tests, primary).into_iter().next()
 }
 
-/// The time of one op in one job, in s: of a measured test the mean, of a published one as printed.
+/// The time of one op in one job, in s: of measured tests the mean that stands beside their KPM, of
+/// a published one as printed.
 pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
     let at_jobs = by_jobs(tests, of);
@@ -137,7 +138,10 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
     let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
     let test_value = figure::value_of_test(one, test);
-    Some(Figure { unit: "s", better: Better::Lower, test, test_value, ..figure })
+    let at_kpm = representatives(tests, primary).into_iter().find(|kpm| kpm.jobs == Some(1));
+    let mean_us = at_kpm.filter(|kpm| kpm.test.measured().is_some()).and_then(|kpm| kpm.mean_us());
+    let value = mean_us.map_or(figure.value, |us| us / 1e6);
+    Some(Figure { unit: "s", better: Better::Lower, value, test, test_value, ..figure })
 }
 
 /// Growth of throughput over the ramp.

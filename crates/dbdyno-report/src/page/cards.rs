@@ -262,23 +262,23 @@ fn times(language: Language, entry: &Entry<'_>) -> Vec<Times> {
         .filter(|figure| figure.status() < Status::Invalid);
     let mut figures: Vec<_> = shown.collect();
     figures.dedup_by_key(|figure| figure.jobs);
-    let times = |figure: &ramp::Figure<'_>| times_of(language, figure.test, &figure.verdict());
-    figures.iter().filter_map(times).collect()
+    figures.iter().filter_map(|figure| times_of(language, figure)).collect()
 }
 
-/// The service times of a test, whose figure has this verdict; none if it has none.
-pub(super) fn times_of(language: Language, test: &Test, verdict: &Verdict) -> Option<Times> {
-    let latency = test.latency();
+/// The service times at a figure: its mean, and the percentiles of the test that stands for it;
+/// none if none is known.
+pub(super) fn times_of(language: Language, figure: &Figure<'_>) -> Option<Times> {
+    let latency = figure.test.latency();
     let percentiles_us = [latency.p50_us, latency.p95_us, latency.p99_us];
     if percentiles_us.iter().all(Option::is_none) && latency.mean_us.is_none() {
         return None;
     }
-    let mean_us = latency.mean_us.filter(|_| percentiles_us.iter().all(Option::is_none));
+    let mean_us = figure.mean_us().filter(|_| percentiles_us.iter().all(Option::is_none));
     let mean = mean_us.map(|us| language.say("mean {time}", &[("time", &duration(language, us))]));
     Some(Times {
-        jobs: f64::from(test.jobs()?),
-        name: language.jobs(test.jobs()),
-        mark: mark(verdict),
+        jobs: f64::from(figure.jobs?),
+        name: language.jobs(figure.jobs),
+        mark: mark(&figure.verdict()),
         percentiles_us,
         shown: percentiles_us.map(|us| us.map_or_else(|| "–".into(), |us| duration(language, us))),
         mean_us,
