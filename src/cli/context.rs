@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use secrecy::SecretString;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
@@ -25,6 +25,14 @@ pub struct Context {
     pub global: Global,
     /// Typed for the results.
     password: OnceLock<SecretString>,
+}
+
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail with an error, which is told
+/// as that of a full disk is: by default the signal would end the program without a word. Programs
+/// that are started keep the default.
+pub(super) fn survive_file_size_limit() {
+    // Where no handler can be set, the default stays.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 impl Context {

@@ -34,6 +34,7 @@ use context::Context;
 
 /// The program: parses the arguments, runs the command, prints an error as one line.
 pub fn main() -> ExitCode {
+    context::survive_file_size_limit();
     let parsed = overview::grouped(Cli::command()).try_get_matches().and_then(|matches| {
         let mut cli = Cli::from_arg_matches(&matches)?;
         if let Some(Command::Run(args)) = &mut cli.command {

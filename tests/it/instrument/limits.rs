@@ -115,6 +115,17 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
     desk.run(&format!("run sqlite {TINY} --quiet")).ok();
 }
 
+/// By default its signal would end the program without a word.
+#[test]
+fn a_file_that_may_not_grow_is_an_error_in_one_line() {
+    let desk = Desk::new();
+    let line = format!("run sqlite {TINY} --quiet");
+    let done = finished(limited(&desk, "--fsize=2097152:2097152", &line), &line);
+    done.fails(3, &["sqlite: loading small failed", "table small was dropped"]);
+    // The limit of the process that wrote them is not that of the files.
+    desk.run(&line).ok();
+}
+
 /// Found out before the run, not at its widest step.
 #[test]
 fn statements_that_the_server_does_not_prepare_limit_the_jobs() {
