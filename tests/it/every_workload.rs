@@ -158,8 +158,7 @@ fn every_workload(
     plan.selections.retain(part);
     // What a server must have that these have not runs on others (`vectors`).
     plan.selections.retain(|selection| selection.parts.iter().all(|part| part.requires.is_empty()));
-    plan.tables
-        .retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
+    retain_tables_in_use(&mut plan);
     let tests = run(&catalog, target, settings, &plan, dir);
     assert_eq!(tests.len(), plan.selections.len(), "every selection is one test");
     let (mut doubtful, mut judged): (Vec<_>, Vec<_>) = tests.into_iter().partition(in_doubt);
@@ -168,6 +167,7 @@ fn every_workload(
         if plan.selections.is_empty() {
             break;
         }
+        retain_tables_in_use(&mut plan);
         eprintln!("measured once more: {} of {}", plan.selections.len(), target.engine());
         plan.selections.iter_mut().for_each(|selection| selection.window = window);
         let repeated = run(&catalog, target, settings, &plan, dir).into_iter();
@@ -183,6 +183,12 @@ fn every_workload(
         .for_each(|mistake| eprintln!("not judged, others took the processors: {mistake}"));
     let mistakes: Vec<String> = judged.iter().flat_map(mistakes).collect();
     assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n"));
+}
+
+/// Leaves the tables that a selection uses: no other is loaded.
+fn retain_tables_in_use(plan: &mut Plan) {
+    plan.tables
+        .retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
 }
 
 fn is_of(test: &TestResult, selection: &Selection) -> bool {
@@ -234,6 +240,8 @@ const QUICKER: [(&str, &str); 4] = [
     ("STO-WRITE", "file_mb=16"),
     ("STO-FILES", "file_mb=16"),
 ];
+/// Values between others of the same parameter, which take long and are nothing else to an engine.
+const BETWEEN: [(&str, &str); 1] = [("CONN-IDLE", "idle=400")];
 /// Parameters that say something to the client drive only.
 const OF_CLIENT: [&str; 1] = ["read_tx"];
 
@@ -258,11 +266,13 @@ fn wishes(catalog: &Catalog, engine: &str, drive: Drive) -> Vec<String> {
             |name: &str| if OF_CLIENT.contains(&name) { drive == Drive::Client } else { at_home };
         for param in workload.params.iter().filter(|param| tried(&param.name)) {
             let default = param.engine_default.get(engine).unwrap_or(&param.default);
-            let others =
-                param.values.iter().filter(|value| *value != default && *value != "default");
-            wishes.extend(
-                others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)))),
-            );
+            for value in &param.values {
+                let param = format!("{}={value}", param.name);
+                let is_default = value == default || value == "default";
+                if !is_default && !BETWEEN.contains(&(&workload.id, &param)) {
+                    wishes.push(wish(&workload.id, Some(&param)));
+                }
+            }
         }
         let numbers = NUMBERS
             .iter()

@@ -10,6 +10,7 @@ use dbdyno::store::Store;
 use serde_json::Value;
 
 use crate::cli_existing::SECRET;
+use crate::every_workload::wish;
 use crate::servers::{Existing, Lease, Server};
 use crate::support::{Desk, Done, column, finished};
 
@@ -27,11 +28,7 @@ pub fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
         .workloads()
         .filter(has)
         // Smaller work where that can be chosen: it takes the same rights.
-        .map(|workload| {
-            let has_batch = workload.params.iter().any(|param| param.name == "batch");
-            let smaller = if has_batch { ":batch=1000" } else { "" };
-            format!("--workload {}{smaller}", workload.id)
-        })
+        .map(|workload| format!("--workload {}", wish(&workload.id, None)))
         .collect();
     assert!(all.len() > 30, "{all:?}");
     let line = format!(
