@@ -26,7 +26,7 @@ const HOW_TO_READ: &str = "A requirement fits if a valid figure reaches it with 
                            %; how they slow each other down in shared caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
-/// Report of `capacity`. It is not among the reports, since it has needs.
+/// Report of `capacity`, which reads the requirements.
 pub struct CapacityReport;
 
 impl Report for CapacityReport {
@@ -40,6 +40,10 @@ impl Report for CapacityReport {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn own_command(&self) -> Option<&'static str> {
+        Some("capacity")
     }
 
     fn build(&self, input: &Input) -> Document {

@@ -7,7 +7,7 @@ use super::document::{
 };
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
-use super::{Input, Language, Report, beside, page};
+use super::{BaselinePlaces, Input, Language, Report, beside, page};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
@@ -30,6 +30,10 @@ impl Report for HeatmapReport {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: false, beside_published: true }
     }
 
     fn build(&self, input: &Input) -> Document {

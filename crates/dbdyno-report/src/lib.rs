@@ -232,9 +232,26 @@ pub enum Subject {
     AbTest,
 }
 
+/// The places in which a report shows its figures against those of another run (`--baseline`);
+/// by default none. What the page shows is the greater place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BaselinePlaces {
+    /// Its page: of a single run against any other, of several against a run of another kind.
+    pub on_page: bool,
+    /// Every form, where one of the two runs was published and the other one measured.
+    pub beside_published: bool,
+}
+
+impl BaselinePlaces {
+    /// True if there is any place.
+    pub fn is_any(self) -> bool {
+        self.on_page || self.beside_published
+    }
+}
+
 /// A kind of report.
 pub trait Report: Sync {
-    /// As given to `dbdyno report`.
+    /// As given to `dbdyno report`; a report with a command of its own has its name in messages.
     fn name(&self) -> &'static str;
     /// The former name, which is still taken.
     fn former_name(&self) -> Option<&'static str> {
@@ -250,6 +267,14 @@ pub trait Report: Sync {
     fn subject(&self) -> Subject {
         Subject::Runs
     }
+    /// The command that makes it, if that is not `dbdyno report`.
+    fn own_command(&self) -> Option<&'static str> {
+        None
+    }
+    /// Where it shows its figures against those of another run.
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces::default()
+    }
     /// True if it is made for others: licences may restrict that.
     fn is_publication(&self) -> bool {
         false
@@ -262,7 +287,7 @@ pub trait Report: Sync {
     fn build(&self, input: &Input) -> Document;
 }
 
-/// Every report.
+/// Every report, in the order of `list reports`; those with a command of their own are last.
 pub const REPORTS: &[&dyn Report] = &[
     &kpm::KpmReport,
     &datasheet::Datasheet,
@@ -285,7 +310,8 @@ pub const REPORTS: &[&dyn Report] = &[
     &anonymized::PublishReport,
     &test_page::TestPage,
     &catalogue::CatalogueReport,
+    &ab_test::TrialsReport,
+    &compare::CompareReport,
+    &capacity::CapacityReport,
+    &run_json::RunReport,
 ];
-
-/// Reports of runs that were measured together, of which no other run has one.
-pub const OF_AB_TESTS: &[&dyn Report] = &[&ab_test::TrialsReport];

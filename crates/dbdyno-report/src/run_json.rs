@@ -35,6 +35,10 @@ impl Report for RunReport {
         "one run with every figure of every test"
     }
 
+    fn own_command(&self) -> Option<&'static str> {
+        Some("results show")
+    }
+
     fn build(&self, input: &Input) -> Document {
         let data = input.runs.first().map(|data| document(&data.run, &data.tests));
         Document { data, ..KpmReport.build(input) }

@@ -21,8 +21,8 @@ use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
 use super::{
-    Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm, platform, price,
-    ramp_charts, scaling, summary,
+    BaselinePlaces, Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm,
+    platform, price, ramp_charts, scaling, summary,
 };
 use dbdyno_core::model::Test;
 
@@ -54,6 +54,10 @@ impl Report for Page {
 
     fn format(&self) -> &'static str {
         "html"
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: true, beside_published: true }
     }
 
     fn build(&self, input: &Input) -> Document {

@@ -9,7 +9,7 @@ pub(super) use one::tests;
 
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
-use super::{Input, Report, RunTests, beside, page, price};
+use super::{BaselinePlaces, Input, Report, RunTests, beside, page, price};
 use dbdyno_core::model::{RunKind, Status, Test, params};
 
 /// `report summary`.
@@ -29,6 +29,10 @@ impl Report for Summary {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: false, beside_published: true }
     }
 
     fn build(&self, input: &Input) -> Document {
