@@ -6,7 +6,8 @@ use crate::analysis::study::MIN_BLOCKS;
 use crate::catalog::Catalog;
 use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
-use crate::cli::context::{Context, interrupt};
+use crate::cli::context::Context;
+use crate::cli::measuring::Measuring;
 use crate::cli::{file, out, request};
 use crate::error::Result;
 use crate::plan::studies::{INTERFERENCE, LAYERS, SWEEP, StudyWorkloads};
@@ -14,7 +15,7 @@ use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
 use crate::report::sweep::SweepReport;
 use crate::report::{Format, Report};
-use crate::run::{self, Ended, Event, Request, RunContext};
+use crate::run::{self, Ended, Request};
 
 /// `layers`.
 ///
@@ -123,18 +124,7 @@ pub(super) fn show_results(
 
 fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<Ended> {
     let plan = request.plan(catalog)?;
-    request::check_fit(catalog, request, &plan)?;
+    let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;
-    let interrupt = interrupt()?;
-    let console = Console::new(context, true);
-    let ended = request::with_password(context, request, |request| {
-        let events = |event: Event<'_>| console.show(&event);
-        let (plan, interrupt) = (&plan, &interrupt);
-        run::execute(
-            &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
-            &mut store,
-        )
-    });
-    console.finish()?;
-    ended
+    measuring.on_console(Console::show, |run_context| run::execute(run_context, &mut store))
 }
