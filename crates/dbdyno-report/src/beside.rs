@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::columns::{RATE, at_service_time};
 use super::document::{Block, Cell, Column, Declared, Section, Table};
-use super::page::{compact, times_shown};
+use super::masthead::entries::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::beside::{

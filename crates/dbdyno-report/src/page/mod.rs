@@ -5,16 +5,12 @@ mod cards;
 mod compared;
 mod design;
 mod head;
-mod masthead;
 mod panels;
 mod ratios;
 mod sheet;
 mod timeline;
 
-pub(super) use cards::{compact, describe_limit, mark, times_shown};
 pub(super) use compared::compared;
-pub(super) use head::title as what_it_is;
-pub(super) use masthead::{answer, masthead};
 pub(super) use sheet::sheet;
 
 use super::document::{Block, Document, Section};

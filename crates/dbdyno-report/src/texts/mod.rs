@@ -254,6 +254,11 @@ impl Language {
         self.file().groups.get(id).cloned().unwrap_or_else(|| title.to_owned())
     }
 
+    /// The title of a group with its id.
+    pub fn group_heading(self, id: &str, title: &str) -> String {
+        if title == id { id.into() } else { format!("{} ({id})", self.group(id, title)) }
+    }
+
     /// In German a number and its unit stay together.
     fn typeset(self, text: String) -> String {
         const UNITS: [&str; 11] =
