@@ -65,7 +65,7 @@ fn name(data: &RunTests, language: Language) -> String {
     data.run.name.clone().unwrap_or_else(numbered)
 }
 
-/// The catalogue's words about workloads, codes and suites.
+/// The catalog's words about workloads, codes and suites.
 fn words(input: &Input) -> Words<'_> {
     let catalog = &input.catalog;
     let codes = catalog.published().codes.iter().map(|known| CodeWords {

@@ -15,7 +15,7 @@ pub mod beside;
 pub mod board;
 pub mod branding;
 pub mod capacity;
-pub mod catalogue;
+pub mod catalog;
 pub mod columns;
 pub mod compare;
 mod curves;
@@ -120,7 +120,7 @@ impl RunTests {
 pub struct Input {
     /// Runs that the report is about; a comparison takes the first as its base.
     pub runs: Vec<RunTests>,
-    /// Groups in the catalogue's order; groups that are missing here follow under their id.
+    /// Groups in the catalog's order; groups that are missing here follow under their id.
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
@@ -143,7 +143,7 @@ pub struct Input {
     /// Catalog that the catalog report describes, and whose rules say what a difference between
     /// disclosures touches; empty for other reports.
     pub catalog: Catalog,
-    /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
+    /// The SQL of the catalog's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
     /// Requirements on platforms; empty except for 'capacity'.
     pub needs: Vec<Need>,
@@ -311,7 +311,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &page::Page,
     &anonymized::PublishReport,
     &test_page::TestPage,
-    &catalogue::CatalogueReport,
+    &catalog::CatalogReport,
     &ab_test::TrialsReport,
     &compare::CompareReport,
     &capacity::CapacityReport,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::analysis::price::PriceList;
 use crate::catalog::nearest;
 use crate::cli::args::{BrandingArgs, ReportArgs};
-use crate::cli::commands::{ab_test, catalogue};
+use crate::cli::commands::{ab_test, catalog};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
@@ -33,7 +33,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     }
     rendered(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
-            catalogue::input(context, command_line())
+            catalog::input(context, command_line())
         }
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),

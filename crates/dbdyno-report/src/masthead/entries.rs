@@ -48,7 +48,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The entries of every group, in the order of the catalogue, with the id and the title of the
+/// The entries of every group, in the order of the catalog, with the id and the title of the
 /// group.
 pub(crate) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
     let language = input.language;
