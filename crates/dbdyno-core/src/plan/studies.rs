@@ -146,12 +146,13 @@ mod tests {
     use super::*;
     use crate::model::Capabilities;
 
-    /// A request for a suite of the embedded catalog, on an engine without any feature.
+    /// A request for a suite of the embedded catalog, on an engine that has the common statements
+    /// only.
     fn request(suite: &str) -> Request {
         Request {
             suites: vec![suite.into()],
             size_gb: Some(0.1),
-            ..Request::new("sqlite", Capabilities::LEAST, 4)
+            ..Request::new("lite", Capabilities::LEAST, 4)
         }
     }
 
