@@ -1,5 +1,5 @@
-//! The parts of a head that tell of a run: what it is, the answer in sentences that rest on accepted
-//! figures only, and how far the run can be trusted.
+//! The parts of a head that are about a run: what it is, the answer in sentences that rest on
+//! accepted figures only, and how far the run can be trusted.
 
 use std::collections::BTreeMap;
 
