@@ -1,4 +1,4 @@
-//! Context of every command: global options, the catalogue, the results file, the flag that an
+//! Context of every command: global options, the catalog, the results file, the flag that an
 //! interrupt sets.
 
 use std::io::{IsTerminal, Read};
@@ -46,7 +46,7 @@ impl Context {
         Context { global, password: OnceLock::new() }
     }
 
-    /// The built-in catalogue, with `--catalog` laid over it.
+    /// The built-in catalog, with `--catalog` laid over it.
     ///
     /// # Errors
     /// `file:line` of what is wrong in it.

@@ -9,6 +9,7 @@ pub mod experiment;
 pub mod file;
 pub mod forecast;
 pub mod live_table;
+pub mod measuring;
 pub mod metrics_server;
 pub mod monitor_view;
 pub mod out;

@@ -16,7 +16,7 @@ pub(super) enum Address<'a> {
     Compared(&'a [i64]),
     Histories,
     History(&'a Query),
-    Catalogue,
+    Catalog,
     File(&'static str),
 }
 
@@ -50,7 +50,7 @@ impl Links<'_> {
 
 fn served(address: &Address<'_>) -> Option<String> {
     Some(match address {
-        Address::Platforms | Address::Catalogue => return None,
+        Address::Platforms | Address::Catalog => return None,
         Address::Runs => "/".into(),
         Address::Run(run) => format!("/run/{run}"),
         Address::Test(run, test) => format!("/run/{run}/test/{test}"),
@@ -77,7 +77,7 @@ pub(super) fn file(address: &Address<'_>) -> String {
         }
         Address::Histories => "histories.html".into(),
         Address::History(query) => history(query),
-        Address::Catalogue => "catalogue.html".into(),
+        Address::Catalog => "catalogue.html".into(),
         Address::File(name) => (*name).into(),
     }
 }

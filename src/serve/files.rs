@@ -26,8 +26,8 @@ pub struct Shown<'a> {
     pub title: &'a str,
     /// Runs that are compared, the first of each is the base.
     pub compared: &'a [Vec<i64>],
-    /// The catalogue as a document.
-    pub catalogue: &'a Document,
+    /// The catalog as a document.
+    pub catalog_document: &'a Document,
 }
 
 /// A history of fewer runs is a single figure.
@@ -44,7 +44,7 @@ enum Part {
     Compared(Vec<i64>),
     Histories,
     History(Query),
-    Catalogue,
+    Catalog,
     Own(&'static str),
 }
 
@@ -58,7 +58,7 @@ impl Part {
             Part::Compared(runs) => Address::Compared(runs),
             Part::Histories => Address::Histories,
             Part::History(query) => Address::History(query),
-            Part::Catalogue => Address::Catalogue,
+            Part::Catalog => Address::Catalog,
             Part::Own(name) => Address::File(name),
         })
     }
@@ -102,7 +102,7 @@ fn parts(store: &Store, shown: &Shown<'_>) -> Result<Vec<Part>> {
     parts.extend(shown.compared.iter().map(|runs| Part::Compared(runs.clone())));
     let histories = history::all(store)?.into_iter().filter(|(_, runs)| *runs >= MIN_RUNS);
     parts.extend(histories.map(|(query, _)| Part::History(query)));
-    parts.extend([Part::Catalogue, Part::Histories, Part::Runs, Part::Platforms]);
+    parts.extend([Part::Catalog, Part::Histories, Part::Runs, Part::Platforms]);
     // Equal histories would be one file.
     let mut names = BTreeSet::new();
     parts.retain(|part| names.insert(part.file()));
@@ -118,9 +118,9 @@ fn made(pages: &Pages<'_>, shown: &Shown<'_>, part: &Part) -> Answer {
         Part::Compared(runs) => pages.compare(&runs.iter().map(i64::to_string).collect::<Vec<_>>()),
         Part::Histories => history::page(pages, &Query::default()),
         Part::History(query) => history::page(pages, query),
-        Part::Catalogue => {
+        Part::Catalog => {
             let title = pages.phrase("Catalog");
-            Ok(pages.html(&title, &content(shown.catalogue)))
+            Ok(pages.html(&title, &content(shown.catalog_document)))
         }
         Part::Own(name) => {
             Ok(file_of_site(name).map(|(_, content)| content.to_string()).unwrap_or_default())

@@ -109,7 +109,7 @@ impl Look<'_> {
             (Address::Platforms, "Platforms"),
             (Address::Runs, "Runs"),
             (Address::Histories, "Histories"),
-            (Address::Catalogue, "Catalog"),
+            (Address::Catalog, "Catalog"),
         ];
         let links = pages.iter().filter_map(|(page, name)| Some((self.links.to(page)?, name)));
         html! {

@@ -4,9 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
-use dbdyno::report::{
-    FORMATS, Input, Language, Options, REPORTS, Report, RunTests, compare::CompareReport,
-};
+use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
 
 use crate::chromium::{Browser, DESKTOP, PHONE, View};
@@ -24,10 +22,7 @@ fn runs() -> Vec<RunTests> {
 }
 
 fn report(name: &str) -> &'static dyn Report {
-    match name {
-        "compare" => &CompareReport,
-        name => *REPORTS.iter().find(|report| report.name() == name).unwrap(),
-    }
+    *REPORTS.iter().find(|report| report.name() == name).unwrap()
 }
 
 /// A page of the report of so many runs.

@@ -186,10 +186,7 @@ fn a_misprint_has_no_colour_and_no_rank() {
 #[test]
 fn a_page_of_seven_platforms_is_light_and_no_picture_of_it_has_white_sections() {
     let page = |name: &str| {
-        let report: &dyn dbdyno::report::Report = match name {
-            "compare" => &dbdyno::report::compare::CompareReport,
-            name => *REPORTS.iter().find(|report| report.name() == name).unwrap(),
-        };
+        let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
         let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
         html.render(&report.build(&input()), Options::default()).unwrap().into_text().unwrap()
     };

@@ -77,7 +77,7 @@ pub fn without_names(disclosure: &Disclosure) -> Disclosure {
     Publisher::new().disclosure(disclosure)
 }
 
-/// A group under the title that it has in the binary's catalogue; none if it is not of it.
+/// A group under the title that it has in the binary's catalog; none if it is not of it.
 fn of_ours(group: &Group) -> Option<Group> {
     let title = known::Known::words().group(&group.id)?;
     Some(Group { title: title.into(), about: String::new(), ..group.clone() })

@@ -1,7 +1,7 @@
 //! Audit of runs: what a reader needs to trust and to repeat their figures, and what is missing.
 
 use super::document::{Block, Cell, Declared, Document, Section, Table};
-use super::{Input, Report, RunTests, page};
+use super::{Input, Report, RunTests, masthead};
 use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 
 /// `report audit`.
@@ -27,7 +27,7 @@ impl Report for AuditReport {
         let runs = input.runs.iter().zip(input.platforms());
         let sections: Vec<Section> = runs.map(|(data, name)| section(input, data, &name)).collect();
         Document {
-            head: Some(page::masthead(input, "audit", "")),
+            head: Some(masthead::head(input, "audit", "")),
             ..Document::new(input.language, "Audit", sections)
         }
     }

@@ -1,8 +1,8 @@
 //! Ramps over something else than jobs, in the form of ramps over jobs: processes that work on one
 //! op, nodes of a cluster, sizes of the data.
 
+use super::curves::{MAX_CURVES, Place, Ramp, measured_throughput, service_time_chart};
 use super::document::{Axis, Chart, Scale};
-use super::ramp_charts::{MAX_CURVES, Place, Ramp, measured_throughput, service_time_chart};
 use super::ramps::{Identity, Placed, identities, system, tests_of_group};
 use super::{Input, Language};
 use dbdyno_core::analysis::ramp::{self, Figure};

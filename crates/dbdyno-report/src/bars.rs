@@ -1,10 +1,10 @@
 //! Bars: times, costs and shares whose lengths are compared. Beside each stands its figure in
 //! words; an invalid one has no bar.
 
+use super::columns::{at_least, seconds};
 use super::document::{BarPart, BarRow, Bars, Digits};
 use super::ramps::{RampRow, compared, rows};
-use super::units::TimeUnit;
-use super::{Input, Language, RunTests, price};
+use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::price::PriceList;
@@ -73,13 +73,6 @@ fn are_of_one_op(input: &Input, figures: &[&Figure<'_>]) -> bool {
     figures.iter().all(is_time) && needs_no_table(id)
 }
 
-/// `12.3 s`, `0.42 ms`, `7.1 us`.
-pub(super) fn seconds(language: Language, seconds: f64) -> String {
-    let unit = TimeUnit::suiting_us(seconds * 1e6, 1.0);
-    let value = seconds * (1e6 / unit.us);
-    format!("{} {}", language.number(value, Digits::Significant(3)), unit.name)
-}
-
 /// Cost of each platform, by its products; platforms with one currency have one scale.
 pub(super) fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Bars {
     let mut bars = Bars { name: "costs".into(), language, ..Bars::default() };
@@ -107,11 +100,7 @@ pub(super) fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]
             label: (*name).to_string(),
             parts: list.products.iter().map(part).collect(),
             full,
-            shown: price::at_least(
-                language,
-                money(list.cost()),
-                !list.unpriced(&data.run).is_empty(),
-            ),
+            shown: at_least(language, money(list.cost()), !list.unpriced(&data.run).is_empty()),
             verdict: None,
             is_disturbed: false,
         };

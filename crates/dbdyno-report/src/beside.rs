@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::columns::{RATE, at_service_time};
 use super::document::{Block, Cell, Column, Declared, Section, Table};
-use super::page::{compact, times_shown};
+use super::masthead::entries::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::beside::{
@@ -65,7 +65,7 @@ fn name(data: &RunTests, language: Language) -> String {
     data.run.name.clone().unwrap_or_else(numbered)
 }
 
-/// The catalogue's words about workloads, codes and suites.
+/// The catalog's words about workloads, codes and suites.
 fn words(input: &Input) -> Words<'_> {
     let catalog = &input.catalog;
     let codes = catalog.published().codes.iter().map(|known| CodeWords {

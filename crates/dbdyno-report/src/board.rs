@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::columns::RATE;
 use super::document::Digits;
-use super::page::{mark, what_it_is};
+use super::masthead::{entries::mark, run};
 use super::picture::Mark;
 use super::ramps::compared;
 use super::{Input, Language, RunTests, datasheet};
@@ -150,7 +150,7 @@ fn platform(input: &Input, data: &RunTests, name: String) -> Platform {
     Platform {
         run: run.id,
         name,
-        what: what_it_is(language, data),
+        what: run::title(language, data),
         engine: run.engine.clone().unwrap_or_default(),
         facts: facts.filter(|(_, value)| *value != unknown).collect(),
         day: language.date(started.split('T').next().unwrap_or(started)),

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::columns::RATE;
+use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::texts::capitalized;
-use super::{Input, Language, Report, RunTests, page, price};
+use super::{Input, Language, Report, RunTests, masthead, price};
 use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
     cheapest, doubtful_answer, least,
@@ -26,7 +26,7 @@ const HOW_TO_READ: &str = "A requirement fits if a valid figure reaches it with 
                            %; how they slow each other down in shared caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
-/// Report of `capacity`. It is not among the reports, since it has needs.
+/// Report of `capacity`, which reads the requirements.
 pub struct CapacityReport;
 
 impl Report for CapacityReport {
@@ -40,6 +40,10 @@ impl Report for CapacityReport {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn own_command(&self) -> Option<&'static str> {
+        Some("capacity")
     }
 
     fn build(&self, input: &Input) -> Document {
@@ -67,7 +71,7 @@ impl Report for CapacityReport {
         let sections = sections.into_iter().filter(|section| !section.blocks.is_empty());
         Document {
             data: Some(data(input, &platforms)),
-            head: Some(page::masthead(input, "capacity", &answer)),
+            head: Some(masthead::head(input, "capacity", &answer)),
             ..Document::new(language, "Capacity", sections)
         }
     }
@@ -235,7 +239,7 @@ fn cost(platform: &Platform<'_>) -> Option<f64> {
 /// The cost in whole units of the currency; of a lower bound `at least 100`.
 fn cost_text(language: Language, platform: &Platform<'_>) -> Option<String> {
     let cost = language.number(platform.cost()?, Digits::Decimals(0));
-    Some(price::at_least(language, cost, platform.is_cost_bound()))
+    Some(at_least(language, cost, platform.is_cost_bound()))
 }
 
 fn cores(platform: &Platform<'_>) -> Option<f64> {
@@ -279,7 +283,7 @@ fn whole(value: Option<f64>) -> Cell {
 fn cost_cell(language: Language, platform: &Platform<'_>) -> Cell {
     match platform.cost() {
         Some(cost) if platform.is_cost_bound() => {
-            Cell::text(price::at_least(language, language.number(cost, whole_digits(cost)), true))
+            Cell::text(at_least(language, language.number(cost, whole_digits(cost)), true))
         }
         Some(cost) => number(cost, whole_digits(cost)),
         None => Cell::Empty,

@@ -3,8 +3,8 @@
 
 use super::Language;
 use super::about::About;
-use super::bars;
 use super::document::{Cell, Column, Digits, Table};
+use super::units::TimeUnit;
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::IntervalOrReason;
@@ -117,7 +117,7 @@ pub fn at_service_time(
     status: Status,
 ) -> Cell {
     let Some(ms) = service_ms.filter(|_| status < Status::Invalid) else { return Cell::Empty };
-    let (rate, time) = (language.number(rate, RATE), bars::seconds(language, ms / 1e3));
+    let (rate, time) = (language.number(rate, RATE), seconds(language, ms / 1e3));
     let mark = if status == Status::Conditional { "?" } else { "" };
     Cell::text(format!("{rate}@{time}{mark}"))
 }
@@ -192,4 +192,19 @@ pub fn kpm(test: &Test) -> Result<f64, Sentence> {
         Some(_) => "the counter of the KPM is not known here",
     };
     test.kpm_value().ok_or_else(|| why.into())
+}
+
+/// `12.3 s`, `0.42 ms`, `7.1 us`.
+pub(super) fn seconds(language: Language, seconds: f64) -> String {
+    let unit = TimeUnit::suiting_us(seconds * 1e6, 1.0);
+    let value = seconds * (1e6 / unit.us);
+    format!("{} {}", language.number(value, Digits::Significant(3)), unit.name)
+}
+
+/// A figure as it is printed; `at least 100` if it is a lower bound.
+pub(super) fn at_least(language: Language, figure: String, is_bound: bool) -> String {
+    match is_bound {
+        true => language.say("at least {figure}", &[("figure", &figure)]),
+        false => figure,
+    }
 }

@@ -29,7 +29,7 @@ const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95
                            ratio holds 1. undecided = a figure has no interval, so that nothing is \
                            said.";
 
-/// Report of `compare`. It is not among the reports, since it needs two runs.
+/// Report of `compare`, which reads what else a comparison takes: noise, history, a limit.
 pub struct CompareReport;
 
 impl Report for CompareReport {
@@ -43,6 +43,10 @@ impl Report for CompareReport {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn own_command(&self) -> Option<&'static str> {
+        Some("compare")
     }
 
     fn build(&self, input: &Input) -> Document {

@@ -6,7 +6,9 @@ use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, 
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::shareable::shareable;
-use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
+use super::{
+    BaselinePlaces, Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread,
+};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::ramp;
@@ -29,6 +31,10 @@ impl Report for Datasheet {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: true, beside_published: false }
     }
 
     fn build(&self, input: &Input) -> Document {

@@ -8,7 +8,7 @@ use super::document::{
     Series, Table,
 };
 use super::format::json;
-use super::{Input, Language, Report, RunTests, page};
+use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::failover::{FEWEST, Over, over};
 use dbdyno_core::model::{
     Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, Survivor,
@@ -73,7 +73,7 @@ impl Report for FailoverReport {
         let answer = answers.collect::<Vec<_>>().join(" ");
         Document {
             data: Some(data),
-            head: Some(page::masthead(input, "failover", &answer)),
+            head: Some(masthead::head(input, "failover", &answer)),
             ..Document::new(language, "Failover", sections)
         }
     }

@@ -7,7 +7,7 @@ use super::document::{
 };
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
-use super::{Input, Language, Report, beside, page};
+use super::{BaselinePlaces, Input, Language, Report, beside, masthead};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
@@ -32,11 +32,15 @@ impl Report for HeatmapReport {
         false
     }
 
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: false, beside_published: true }
+    }
+
     fn build(&self, input: &Input) -> Document {
         let mut sections = sections(input);
         sections.extend(beside::sections(&beside::shown(input), input.language));
         Document {
-            head: Some(page::masthead(input, "heatmaps", &page::answer(input))),
+            head: Some(masthead::head(input, "heatmaps", &masthead::answer(input))),
             ..Document::new(input.language, "Heatmaps", sections)
         }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table};
 use super::format::json;
 use super::study::{StudyRow, columns, conditions, pair_columns, undecided};
-use super::{Input, Language, Report, page};
+use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
@@ -65,7 +65,7 @@ impl Report for InterferenceReport {
         let answer = answer(language, &studies);
         Document {
             data: Some(data),
-            head: Some(page::masthead(input, "interference of workloads", &answer)),
+            head: Some(masthead::head(input, "interference of workloads", &answer)),
             ..Document::new(language, "Interference of workloads", sections)
         }
     }

@@ -6,7 +6,7 @@ use super::kpm_columns::{
     self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
     durability,
 };
-use super::{Input, Language, Report, RunTests, page, row_vs_column, spread, sustained};
+use super::{Input, Language, Report, RunTests, masthead, row_vs_column, spread, sustained};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::catalog::Form;
@@ -54,7 +54,7 @@ impl Report for KpmReport {
 
     fn build(&self, input: &Input) -> Document {
         Document {
-            head: Some(page::masthead(input, "KPM report", &page::answer(input))),
+            head: Some(masthead::head(input, "KPM report", &masthead::answer(input))),
             ..Document::new(input.language, "KPM report", tables(input))
         }
     }
@@ -85,16 +85,7 @@ fn section(input: &Input, group: &str, title: &str) -> Section {
         }
     }
     let blocks = units.into_iter().flat_map(|unit| blocks(input, group, unit)).collect();
-    Section { title: heading(input.language, group, title), blocks }
-}
-
-/// A group's title with its id.
-pub fn heading(language: Language, group: &str, title: &str) -> String {
-    if title == group {
-        group.into()
-    } else {
-        format!("{} ({group})", language.group(group, title))
-    }
+    Section { title: input.language.group_heading(group, title), blocks }
 }
 
 /// The tests of a unit, and the parts of those that are mixed.

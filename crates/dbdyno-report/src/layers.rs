@@ -7,7 +7,7 @@ use serde_json::json;
 use super::document::{Block, Digits, Document, Section, Table};
 use super::format::json;
 use super::study::{StudyRow, columns, conditions, undecided};
-use super::{Input, Language, Report, RunTests, page};
+use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
 use dbdyno_core::analysis::study::MedianInterval;
@@ -67,7 +67,7 @@ impl Report for LayersReport {
         let answer = answer(language, &studies);
         Document {
             data: Some(data),
-            head: Some(page::masthead(input, "layers of a lookup", &answer)),
+            head: Some(masthead::head(input, "layers of a lookup", &answer)),
             ..Document::new(language, "Layers of a lookup", sections)
         }
     }

@@ -15,9 +15,10 @@ pub mod beside;
 pub mod board;
 pub mod branding;
 pub mod capacity;
-pub mod catalogue;
+pub mod catalog;
 pub mod columns;
 pub mod compare;
+mod curves;
 pub mod datasheet;
 pub mod document;
 pub mod failover;
@@ -30,6 +31,7 @@ pub mod layers;
 mod limits;
 mod load_generators;
 mod lowered;
+mod masthead;
 pub mod nodes;
 mod open_loop;
 pub mod page;
@@ -119,7 +121,7 @@ impl RunTests {
 pub struct Input {
     /// Runs that the report is about; a comparison takes the first as its base.
     pub runs: Vec<RunTests>,
-    /// Groups in the catalogue's order; groups that are missing here follow under their id.
+    /// Groups in the catalog's order; groups that are missing here follow under their id.
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
@@ -142,7 +144,7 @@ pub struct Input {
     /// Catalog that the catalog report describes, and whose rules say what a difference between
     /// disclosures touches; empty for other reports.
     pub catalog: Catalog,
-    /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
+    /// The SQL of the catalog's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
     /// Requirements on platforms; empty except for 'capacity'.
     pub needs: Vec<Need>,
@@ -233,9 +235,26 @@ pub enum Subject {
     AbTest,
 }
 
+/// The places in which a report shows its figures against those of another run (`--baseline`);
+/// by default none. What the page shows is the greater place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BaselinePlaces {
+    /// Its page: of a single run against any other, of several against a run of another kind.
+    pub on_page: bool,
+    /// Every form, where one of the two runs was published and the other one measured.
+    pub beside_published: bool,
+}
+
+impl BaselinePlaces {
+    /// True if there is any place.
+    pub fn is_any(self) -> bool {
+        self.on_page || self.beside_published
+    }
+}
+
 /// A kind of report.
 pub trait Report: Sync {
-    /// As given to `dbdyno report`.
+    /// As given to `dbdyno report`; a report with a command of its own has its name in messages.
     fn name(&self) -> &'static str;
     /// The former name, which is still taken.
     fn former_name(&self) -> Option<&'static str> {
@@ -251,6 +270,14 @@ pub trait Report: Sync {
     fn subject(&self) -> Subject {
         Subject::Runs
     }
+    /// The command that makes it, if that is not `dbdyno report`.
+    fn own_command(&self) -> Option<&'static str> {
+        None
+    }
+    /// Where it shows its figures against those of another run.
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces::default()
+    }
     /// True if it is made for others: licences may restrict that.
     fn is_publication(&self) -> bool {
         false
@@ -263,7 +290,7 @@ pub trait Report: Sync {
     fn build(&self, input: &Input) -> Document;
 }
 
-/// Every report.
+/// Every report, in the order of `list reports`; those with a command of their own are last.
 pub const REPORTS: &[&dyn Report] = &[
     &kpm::KpmReport,
     &datasheet::Datasheet,
@@ -285,8 +312,9 @@ pub const REPORTS: &[&dyn Report] = &[
     &page::Page,
     &anonymized::PublishReport,
     &test_page::TestPage,
-    &catalogue::CatalogueReport,
+    &catalog::CatalogReport,
+    &ab_test::TrialsReport,
+    &compare::CompareReport,
+    &capacity::CapacityReport,
+    &run_json::RunReport,
 ];
-
-/// Reports of runs that were measured together, of which no other run has one.
-pub const OF_AB_TESTS: &[&dyn Report] = &[&ab_test::TrialsReport];

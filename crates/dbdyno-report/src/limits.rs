@@ -1,10 +1,11 @@
 //! The limits of the workloads at their best throughput, by cause, with the place of the evidence.
 
 use super::document::{Block, Digits};
+use super::masthead::entries::DIGITS;
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks, experiment};
 use dbdyno_core::analysis::ramp;
-use dbdyno_core::model::{Status, Test};
+use dbdyno_core::model::{Bound, Status, Test, TestResult};
 
 /// From this share of the jobs' time on a cause is named.
 const NAMED_SHARE: f64 = 0.5;
@@ -84,6 +85,27 @@ fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
         said: format!("{label}{}{mark}", share.unwrap_or_default()),
         seq: measured.seq,
     })
+}
+
+/// A limit with its share of the time, and what its removal should bring.
+pub(super) fn describe_limit(
+    language: Language,
+    test: &TestResult,
+    bottleneck: &Bottleneck,
+) -> String {
+    let name = language.say(&format!("limit_{}", bottleneck.cause.code()), &[]);
+    let share = 100.0 * bottleneck.share.unwrap_or(0.0).min(1.0);
+    let percent = language.number(share, Digits::Decimals(0));
+    let values = [("limit", name.as_str()), ("percent", &percent)];
+    let text = language.say("limit: {limit}, {percent} % of the time", &values);
+    let next = experiment(test, bottleneck);
+    let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
+    let bound = match next.bound {
+        Bound::AtLeast => "; without it x{factor} or more",
+        Bound::AtMost => "; without it x{factor} at most",
+        Bound::About => "; without it about x{factor}",
+    };
+    text + &language.say(bound, &[("factor", &language.number(gain, DIGITS))])
 }
 
 #[cfg(test)]

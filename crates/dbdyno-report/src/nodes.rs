@@ -3,7 +3,7 @@
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
-use super::{Input, Language, Report, RunTests, page};
+use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
 use dbdyno_core::model::{NodeResult, RunRecord, Status, Test};
@@ -35,7 +35,7 @@ impl Report for NodesReport {
         let sections =
             input.runs.iter().zip(&names).map(|(data, name)| section(input.language, data, name));
         Document {
-            head: Some(page::masthead(input, "nodes", "")),
+            head: Some(masthead::head(input, "nodes", "")),
             ..Document::new(input.language, "Nodes", sections.collect::<Vec<_>>())
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::{Input, Report, page};
+use super::{Input, Report, masthead};
 use dbdyno_core::analysis::published_checks;
 use dbdyno_core::model::{Reason, RunRecord, STATED};
 
@@ -26,7 +26,7 @@ impl Report for PlatformReport {
 
     fn build(&self, input: &Input) -> Document {
         Document {
-            head: Some(page::masthead(input, "platforms as disclosed", "")),
+            head: Some(masthead::head(input, "platforms as disclosed", "")),
             ..Document::new(input.language, "Platforms", sections(input))
         }
     }

@@ -1,10 +1,10 @@
 //! Licences and prices of platforms, and what their throughput costs.
 
-use super::columns::RATE;
+use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
-use super::{Input, Language, Report, RunTests, bars, page};
+use super::{Input, Language, Report, RunTests, bars, masthead};
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::price::{Per, PriceList, Value};
@@ -30,7 +30,7 @@ impl Report for PriceReport {
 
     fn build(&self, input: &Input) -> Document {
         Document {
-            head: Some(page::masthead(input, "licences and prices", &answer(input))),
+            head: Some(masthead::head(input, "licences and prices", &answer(input))),
             ..Document::new(input.language, "Licences and prices", sections(input))
         }
     }
@@ -226,14 +226,6 @@ fn money(value: f64) -> Cell {
 fn number(value: f64) -> Cell {
     let digits = if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Significant(4) };
     Cell::Number { value, digits, verdict: None }
-}
-
-/// A figure as it is printed; `at least 100` if it is a lower bound.
-pub(super) fn at_least(language: Language, figure: String, is_bound: bool) -> String {
-    match is_bound {
-        true => language.say("at least {figure}", &[("figure", &figure)]),
-        false => figure,
-    }
 }
 
 /// A product of a platform, an option without a price, or all of the platform.

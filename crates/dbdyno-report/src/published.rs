@@ -2,7 +2,7 @@
 //! notes of the source.
 
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
-use super::{Input, Report, RunTests, page};
+use super::{Input, Report, RunTests, masthead};
 use dbdyno_core::analysis::published;
 use dbdyno_core::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
@@ -28,7 +28,7 @@ impl Report for PointsReport {
     fn build(&self, input: &Input) -> Document {
         let sections = input.runs.iter().map(|data| section(input, data));
         Document {
-            head: Some(page::masthead(input, "published figures", "")),
+            head: Some(masthead::head(input, "published figures", "")),
             ..Document::new(input.language, "Published figures", sections)
         }
     }

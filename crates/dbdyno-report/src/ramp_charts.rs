@@ -1,25 +1,22 @@
 //! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of
 //! parameters.
 
+use super::curves::{MAX_CURVES, Place, Ramp, measured_throughput, series, service_time_chart};
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::ramps::{Identity, RampRow, identities, rows};
-use super::{Input, Language, Report, axis_charts, kpm, page};
-use dbdyno_core::analysis::derive;
+use super::{Input, Language, Report, axis_charts, masthead};
 use dbdyno_core::analysis::noise;
 use dbdyno_core::analysis::ramp::{self, Figure};
 use dbdyno_core::model::Test;
 use dbdyno_core::stats::median;
 use dbdyno_core::stats::scaling::{Fit, Law};
 
-/// More measured curves of one workload than these are shown in a chart per choice of parameters.
-pub(super) const MAX_CURVES: usize = 8;
 /// A law must explain this share of the variance to be drawn.
 const MIN_EXPLAINED: f64 = 0.8;
 /// Points of a fitted curve.
 const FITTED_POINTS: u32 = 32;
 const BAND: &str =
     "Grey: the noise of this platform, within which an equal run is expected (calibration).";
-const DIGITS: Digits = Digits::Significant(4);
 
 /// `report ramp`.
 pub struct RampReport;
@@ -44,7 +41,7 @@ impl Report for RampReport {
             sections.push(Section::new(input.language, "Ramps", vec![Block::Paragraph(text)]));
         }
         Document {
-            head: Some(page::masthead(input, "ramps", &page::answer(input))),
+            head: Some(masthead::head(input, "ramps", &masthead::answer(input))),
             ..Document::new(input.language, "Ramps", sections)
         }
     }
@@ -55,7 +52,7 @@ pub fn sections(input: &Input) -> Vec<Section> {
     let section = |(id, title): (&str, &str)| Section {
         title: input
             .language
-            .say("Ramps: {group}", &[("group", &kpm::heading(input.language, id, title))]),
+            .say("Ramps: {group}", &[("group", &input.language.group_heading(id, title))]),
         blocks: charts(input, id),
     };
     input
@@ -64,24 +61,6 @@ pub fn sections(input: &Input) -> Vec<Section> {
         .map(section)
         .filter(|section| !section.blocks.is_empty())
         .collect()
-}
-
-/// One curve to be: a ramp with at least two numbers of jobs.
-pub(super) struct Ramp<'a> {
-    pub name: String,
-    pub identity: Identity,
-    /// Tests that the law is fitted to; empty for a curve over something else than jobs.
-    pub tests: &'a [&'a Test],
-    pub places: Vec<Place<'a>>,
-    /// Half width of the band in which an equal run is expected, as a fraction of each figure;
-    /// where the platform is calibrated.
-    pub noise: Vec<Option<f64>>,
-}
-
-/// A figure at its place on the axis: at so many jobs, threads, nodes.
-pub(super) struct Place<'a> {
-    pub x: f64,
-    pub figure: Figure<'a>,
 }
 
 /// The charts of a group: per workload throughput, then service time; then those over something
@@ -203,38 +182,6 @@ fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) ->
     }
 }
 
-/// The curve of the figures, whose points are labelled with their service times.
-pub(super) fn measured_throughput(input: &Input, ramp: &Ramp<'_>) -> Series {
-    let language = input.language;
-    let written = |test: &Test| {
-        let ms = service_ms(test).filter(|_| input.point_labels)?;
-        let (value, unit) = if ms < 1.0 { (ms * 1000.0, "us") } else { (ms, "ms") };
-        Some(format!("{} {unit}", language.number(value, Digits::Significant(3))))
-    };
-    let point = |Place { x, figure }: &Place<'_>| Point {
-        x: *x,
-        y: figure.value,
-        low: figure.ends().map(|ends| ends[0]),
-        high: figure.ends().map(|ends| ends[1]),
-        label: service_ms(figure.test).map(|ms| {
-            language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
-        }),
-        written: written(figure.test),
-        verdict: Some(figure.status()),
-    };
-    series(ramp, ramp.places.iter().map(point).collect())
-}
-
-fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
-    let Identity { platform, variant } = ramp.identity;
-    Series { name: ramp.name.clone(), platform, variant, role: Role::Measured, points }
-}
-
-/// Mean service time in ms.
-fn service_ms(test: &Test) -> Option<f64> {
-    derive(test).get("service_time_ms")
-}
-
 fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
     ramp::scalability(ramp.tests)?.law
 }
@@ -334,40 +281,6 @@ fn service_time(input: &Input, subject: &str, ramps: &[Ramp<'_>]) -> Option<Char
             ..Chart::default()
         },
     )
-}
-
-/// A chart of the mean service times of the ramps that have at least `points` of them, with the
-/// name, title and x axis of `head`; none where no ramp has.
-pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart) -> Option<Chart> {
-    let language = head.language;
-    let (unit, factor) = scale_of(ramps);
-    let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
-    let series: Vec<Series> = measured.filter(|series| series.points.len() >= points).collect();
-    let name = language.phrase("Service time, mean");
-    let y = Axis { name, unit: Some(unit.into()), scale: Scale::Linear };
-    (!series.is_empty()).then_some(Chart { y, series, ..head })
-}
-
-/// The unit in which service times are drawn, and what ms are multiplied by.
-fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
-    let places = ramps.iter().flat_map(|ramp| &ramp.places);
-    let times = places.filter_map(|place| service_ms(place.figure.test));
-    if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
-}
-
-/// The curve of the service times, whose points are labelled with their figures.
-fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
-    let point = |Place { x, figure }: &Place<'_>| {
-        let throughput = format!("{} {}", language.number(figure.value, DIGITS), figure.unit);
-        Some(Point {
-            x: *x,
-            y: service_ms(figure.test)? * factor,
-            label: Some(throughput),
-            verdict: Some(figure.status()),
-            ..Point::default()
-        })
-    };
-    series(ramp, ramp.places.iter().filter_map(point).collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Declared, Digits, Document, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
-use super::{Input, Language, Report, page};
+use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::recall::{self, Search, searches};
 use dbdyno_core::model::Sentence;
 
@@ -62,7 +62,7 @@ impl Report for RecallReport {
         });
         Document {
             data: Some(data),
-            head: Some(page::masthead(input, "throughput over recall", "")),
+            head: Some(masthead::head(input, "throughput over recall", "")),
             ..Document::new(language, "Throughput over recall", sections)
         }
     }

@@ -35,6 +35,10 @@ impl Report for RunReport {
         "one run with every figure of every test"
     }
 
+    fn own_command(&self) -> Option<&'static str> {
+        Some("results show")
+    }
+
     fn build(&self, input: &Input) -> Document {
         let data = input.runs.first().map(|data| document(&data.run, &data.tests));
         Document { data, ..KpmReport.build(input) }
@@ -44,7 +48,7 @@ impl Report for RunReport {
 /// A run and its tests as JSON, in the order in which they ran.
 pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
     let mut tests: Vec<Test<'_>> = stored.iter().map(|test| Test::new(run, test)).collect();
-    tests.sort_by_key(|test| test.seq);
+    tests.sort_by_key(|test| test.identity.seq);
     json::value(&Run {
         schema_version: SCHEMA_VERSION,
         run_id: run.id,
@@ -109,9 +113,26 @@ struct Run<'a> {
 }
 
 /// A test; fields that only a measured test has are 0 or empty in a published one, as version 1 of
-/// the structure defines.
+/// the structure defines. Its parts are one object in JSON.
 #[derive(Serialize)]
 struct Test<'a> {
+    #[serde(flatten)]
+    identity: Identity<'a>,
+    #[serde(flatten)]
+    counted: Counted,
+    #[serde(flatten)]
+    figures: Figures<'a>,
+    #[serde(flatten)]
+    open_loop: OpenLoop<'a>,
+    #[serde(flatten)]
+    evidence: Evidence<'a>,
+    #[serde(flatten)]
+    judgement: Judgement<'a>,
+}
+
+/// What was measured: the workload in this form, when and on which load of the data.
+#[derive(Serialize)]
+struct Identity<'a> {
     seq: u32,
     workload: &'a str,
     asked_as: Option<&'a str>,
@@ -131,11 +152,28 @@ struct Test<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key_seed: Option<u64>,
     started_at: Option<&'a str>,
+    published: Option<&'a Published>,
+}
+
+/// Our own counts of the window.
+#[derive(Serialize)]
+struct Counted {
     elapsed_s: f64,
     ops: u64,
     rows: u64,
     commits: u64,
     units: f64,
+    errors: u64,
+    errors_by_class: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncounted_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_s: Option<f64>,
+}
+
+/// The figures and how precise they are.
+#[derive(Serialize)]
+struct Figures<'a> {
     unit: &'a str,
     throughput: Option<f64>,
     per_job: Option<f64>,
@@ -153,6 +191,15 @@ struct Test<'a> {
     kpm: Metric<'a>,
     second: Option<Metric<'a>>,
     service_time_us: ServiceTime,
+    metrics: BTreeMap<&'static str, Option<f64>>,
+    unknown: BTreeMap<&'static str, String>,
+    parts: Vec<Part<'a>>,
+    series: Vec<Second<'a>>,
+}
+
+/// Of an open loop, else absent.
+#[derive(Serialize)]
+struct OpenLoop<'a> {
     /// Of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_time_us: Option<ServiceTime>,
@@ -164,20 +211,17 @@ struct Test<'a> {
     /// Of a rate that changes: each phase.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     phases: &'a [PhaseResult],
+}
+
+/// What else was seen of the database and of the machines while the jobs ran.
+#[derive(Serialize)]
+struct Evidence<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     beside: Option<BesideIt<'a>>,
-    errors: u64,
-    errors_by_class: BTreeMap<String, u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uncounted_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thought_s: Option<f64>,
     /// Login method and encryption of ops that opened connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<&'a str>,
     first_error: Option<&'a str>,
-    metrics: BTreeMap<&'static str, Option<f64>>,
-    unknown: BTreeMap<&'static str, String>,
     counters: Counters,
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -190,8 +234,21 @@ struct Test<'a> {
     /// Of a test whose jobs ran on several load generators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workers: Vec<Worker<'a>>,
-    parts: Vec<Part<'a>>,
-    series: Vec<Second<'a>>,
+    /// By sampling the sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits: Option<&'a Waits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profiles: Option<&'a BTreeMap<String, Profile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_log: Option<&'a ServerLog>,
+    /// Of a test in which a node failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failover: Option<&'a model::Failover>,
+}
+
+/// What follows from all of it.
+#[derive(Serialize)]
+struct Judgement<'a> {
     verdict: &'a Verdict,
     /// Of a test that committed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,17 +261,6 @@ struct Test<'a> {
     /// Of a test whose bottleneck an experiment was to explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<Experiment<'a>>,
-    /// By sampling the sessions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waits: Option<&'a Waits>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profiles: Option<&'a BTreeMap<String, Profile>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server_log: Option<&'a ServerLog>,
-    /// Of a test in which a node failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failover: Option<&'a model::Failover>,
-    published: Option<&'a Published>,
 }
 
 /// Background workload of a test.
@@ -249,20 +295,21 @@ impl<'a> BesideIt<'a> {
 
 impl<'a> Test<'a> {
     fn new(run: &'a RunRecord, test: &'a model::Test) -> Test<'a> {
-        let (throughput, unit) = throughput(test);
-        let (mut metrics, mut unknown) = (BTreeMap::new(), BTreeMap::new());
-        for figure in derive(test).0 {
-            unknown.extend(figure.value.as_ref().err().map(|why| (figure.id, why.to_string())));
-            metrics.insert(figure.id, figure.value.ok());
-        }
-        let (result, printed) = (test.measured(), test.published());
-        let of_ops = interval::of_test(test, &KpmValue::Ops).ok();
-        let of_kpm = interval::of_test(test, &test.kpm().value).ok();
-        let open = result.and_then(|result| result.open.as_ref());
-        let window = result.map(|result| result.window.clone()).unwrap_or_default();
-        let elapsed_s =
-            result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
         Test {
+            identity: Identity::new(run, test),
+            counted: Counted::new(test),
+            figures: Figures::new(test),
+            open_loop: OpenLoop::new(test),
+            evidence: Evidence::new(test),
+            judgement: Judgement::new(test),
+        }
+    }
+}
+
+impl<'a> Identity<'a> {
+    fn new(run: &'a RunRecord, test: &'a model::Test) -> Self {
+        let (result, printed) = (test.measured(), test.published());
+        Identity {
             seq: test.seq(),
             workload: test.workload(),
             asked_as: test.asked_as(),
@@ -278,11 +325,43 @@ impl<'a> Test<'a> {
             load: result.map(|result| result.load),
             key_seed: result.and_then(|result| result.key_seed),
             started_at: result.map_or(run.started_at.as_deref(), |result| Some(&result.started_at)),
+            published: printed.map(|printed| &printed.published),
+        }
+    }
+}
+
+impl Counted {
+    fn new(test: &model::Test) -> Self {
+        let (result, printed) = (test.measured(), test.published());
+        let window = result.map(|result| result.window.clone()).unwrap_or_default();
+        let elapsed_s =
+            result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
+        Counted {
             elapsed_s: elapsed_s.unwrap_or_default(),
             ops: window.ops,
             rows: window.rows,
             commits: window.commits,
             units: result.map(|result| result.units).unwrap_or_default(),
+            errors: window.error_count(),
+            errors_by_class: window.errors,
+            uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
+            thought_s: Some(window.thought_s).filter(|thought_s| *thought_s > 0.0),
+        }
+    }
+}
+
+impl<'a> Figures<'a> {
+    fn new(test: &'a model::Test) -> Self {
+        let (throughput, unit) = throughput(test);
+        let (mut metrics, mut unknown) = (BTreeMap::new(), BTreeMap::new());
+        for figure in derive(test).0 {
+            unknown.extend(figure.value.as_ref().err().map(|why| (figure.id, why.to_string())));
+            metrics.insert(figure.id, figure.value.ok());
+        }
+        let result = test.measured();
+        let of_ops = interval::of_test(test, &KpmValue::Ops).ok();
+        let of_kpm = interval::of_test(test, &test.kpm().value).ok();
+        Figures {
             unit,
             throughput,
             per_job: throughput.and_then(|total| Some(total / f64::from(test.jobs()?))),
@@ -295,19 +374,33 @@ impl<'a> Test<'a> {
             kpm: Metric::new(test.kpm(), test.kpm_value()),
             second: test.second().map(|kpm| Metric::new(kpm, test.second_value())),
             service_time_us: ServiceTime::from_summary(test.latency()),
+            metrics,
+            unknown,
+            parts: test.parts().iter().map(|part| Part::new(test, part)).collect(),
+            series: test.series().iter().map(Second::from_point).collect(),
+        }
+    }
+}
+
+impl<'a> OpenLoop<'a> {
+    fn new(test: &'a model::Test) -> Self {
+        let open = test.measured().and_then(|result| result.open.as_ref());
+        OpenLoop {
             response_time_us: open.map(|open| ServiceTime::from_summary(&open.response)),
             offered_per_s: open.map(|open| open.offer.per_s),
             due: open.map(|open| open.due),
             phases: open.map_or(&[], |open| &open.phases),
+        }
+    }
+}
+
+impl<'a> Evidence<'a> {
+    fn new(test: &'a model::Test) -> Self {
+        let result = test.measured();
+        Evidence {
             beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::from_result),
-            errors: window.error_count(),
-            uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
-            thought_s: Some(window.thought_s).filter(|thought_s| *thought_s > 0.0),
-            errors_by_class: window.errors,
             login: result.and_then(|result| result.login.as_deref()),
             first_error: result.and_then(|result| result.first_error.as_deref()),
-            metrics,
-            unknown,
             counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
             node_figures: result.map_or(&[], |result| &result.node_figures),
             driver: result.and_then(|result| result.driver),
@@ -315,8 +408,18 @@ impl<'a> Test<'a> {
             workers: result
                 .map(|result| result.workers.iter().map(Worker::from_result).collect())
                 .unwrap_or_default(),
-            parts: test.parts().iter().map(|part| Part::new(test, part)).collect(),
-            series: test.series().iter().map(Second::from_point).collect(),
+            waits: result.and_then(|result| result.waits.as_ref()),
+            profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
+            server_log: result.and_then(|result| result.server_log.as_ref()),
+            failover: result.and_then(|result| result.failover.as_ref()),
+        }
+    }
+}
+
+impl<'a> Judgement<'a> {
+    fn new(test: &'a model::Test) -> Self {
+        let result = test.measured();
+        Judgement {
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
             sustained: result.and_then(|result| result.lasting),
@@ -324,11 +427,6 @@ impl<'a> Test<'a> {
             explained: result
                 .and_then(|result| result.explained.as_ref())
                 .map(Experiment::from_result),
-            waits: result.and_then(|result| result.waits.as_ref()),
-            profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
-            server_log: result.and_then(|result| result.server_log.as_ref()),
-            failover: result.and_then(|result| result.failover.as_ref()),
-            published: printed.map(|printed| &printed.published),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Declared, Digits, Document, Point, Role, Scale, Section, Series,
     Table,
 };
-use super::{Input, Language, Report, RunTests, page};
+use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::bottleneck::{begins_at, bottlenecks};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, Step, hidden_saturation, ramps};
@@ -44,7 +44,7 @@ impl Report for ScalingReport {
 
     fn build(&self, input: &Input) -> Document {
         Document {
-            head: Some(page::masthead(input, "scaling", &page::answer(input))),
+            head: Some(masthead::head(input, "scaling", &masthead::answer(input))),
             ..Document::new(input.language, "Scaling", each_run(input, true))
         }
     }

@@ -9,7 +9,7 @@ use super::document::{
 };
 use super::format::json;
 use super::study::{conditions, undecided};
-use super::{Input, Language, Report, page};
+use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
@@ -79,7 +79,7 @@ impl Report for SweepReport {
         let all: Vec<&Curve> = curves.iter().flatten().collect();
         Document {
             data: Some(data),
-            head: Some(page::masthead(
+            head: Some(masthead::head(
                 input,
                 "service time over active data",
                 &answer(language, &all),

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
-use super::page;
+use super::limits::describe_limit;
+use super::masthead;
 use super::picture::{Head, StyledText};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::texts::capitalized;
@@ -59,7 +60,7 @@ impl Report for TestPage {
         };
         let answers = input.tests().map(|(_, test)| answer(language, test));
         let answer = answers.collect::<Vec<_>>().join(" ");
-        let head = Head { title: title.clone(), ..page::masthead(input, "test", &answer) };
+        let head = Head { title: title.clone(), ..masthead::head(input, "test", &answer) };
         Document { title, sections, language, head: Some(head), ..Document::default() }
     }
 }
@@ -81,7 +82,7 @@ fn answer(language: Language, test: &Test) -> String {
     let limit = test.measured().and_then(|result| {
         let bottleneck =
             bottlenecks(result).into_iter().find(|bottleneck| bottleneck.share.is_some())?;
-        Some(format!(" {}.", capitalized(&page::describe_limit(language, result, &bottleneck))))
+        Some(format!(" {}.", capitalized(&describe_limit(language, result, &bottleneck))))
     });
     figure + &limit.unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Digits, Section, Table};
 use super::page::{self, Limits};
-use super::{Document, Input, Report, compare, datasheet, heatmap};
+use super::{BaselinePlaces, Document, Input, Report, compare, datasheet, heatmap};
 use dbdyno_core::model::{RunRecord, SeriesPoint, Test};
 
 /// A spreadsheet holds more lines than a page can; of the raw seconds, [`series`] takes its share.
@@ -23,6 +23,10 @@ impl Report for FullWorkbook {
 
     fn format(&self) -> &'static str {
         "xlsx"
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: false, beside_published: true }
     }
 
     fn build(&self, input: &Input) -> Document {

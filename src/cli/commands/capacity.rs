@@ -58,7 +58,7 @@ fn needs_of(path: &Path) -> Result<Vec<Need>> {
 }
 
 /// The need by the workload's id: with what an alias fixes. A workload of the runs needs no
-/// catalogue.
+/// catalog.
 fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
     let mut tests = input.runs.iter().flat_map(|data| &data.tests);
     if let Ok(found) = catalog.find(&need.workload) {

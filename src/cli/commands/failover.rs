@@ -5,13 +5,14 @@ use super::{ending, report};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
-use crate::cli::context::{Context, interrupt};
+use crate::cli::context::Context;
+use crate::cli::measuring::Measuring;
 use crate::cli::{file, request};
 use crate::error::{Error, Result};
 use crate::model::{How, Target};
 use crate::report::failover::FailoverReport;
 use crate::run::failover::{self, Asked, Commands};
-use crate::run::{Ended, Event, Request, RunContext};
+use crate::run::{Ended, Request};
 
 /// Shortest load before a failure: of a second or two a median is one.
 const MIN_BEFORE_S: f64 = 1.0;
@@ -180,16 +181,7 @@ fn measured(
     asked: &Asked,
 ) -> Result<Ended> {
     let plan = failover::plan(request);
-    request::check_fit(catalog, request, &plan)?;
+    let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;
-    let (interrupt, console) = (interrupt()?, Console::new(context, true));
-    let ended = request::with_password(context, request, |request| {
-        let events = |event: Event<'_>| console.show(&event);
-        let (plan, interrupt) = (&plan, &interrupt);
-        let run_context =
-            RunContext { catalog, request, plan, interrupt, events: &events, workers: None };
-        failover::run(&run_context, asked, &mut store)
-    });
-    console.finish()?;
-    ended
+    measuring.on_console(Console::show, |run_context| failover::run(run_context, asked, &mut store))
 }

@@ -45,7 +45,7 @@ impl List {
 /// Prints a listing.
 ///
 /// # Errors
-/// A broken catalogue, an unknown format.
+/// A broken catalog, an unknown format.
 pub fn list(context: &Context, what: Listing) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let list = match what {

@@ -4,7 +4,7 @@ pub mod ab_test;
 pub mod bundle;
 pub mod calibrate;
 pub mod capacity;
-pub mod catalogue;
+pub mod catalog;
 pub mod check;
 pub mod compare;
 mod confirm;

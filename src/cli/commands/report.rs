@@ -1,49 +1,39 @@
 //! `report KIND [RUN]...`: a view over the results file.
 
+use std::cmp::Reverse;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
 use crate::catalog::nearest;
 use crate::cli::args::{BrandingArgs, ReportArgs};
-use crate::cli::commands::{ab_test, catalogue};
+use crate::cli::commands::{ab_test, catalog};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
 use crate::error::{Error, Result, quote};
 use crate::model::RunKind;
 use crate::report::branding::{self, Brand, BrandFile, Texts};
-use crate::report::datasheet::Datasheet;
-use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{
-    Document, Input, Language, OF_AB_TESTS, REPORTS, Report, RunTests, Subject, price,
-};
+use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subject, price};
 use crate::serve::stored::{self, Chosen};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
-
-/// The reports that show figures against those of another run.
-const WITH_A_BASELINE: [&str; 5] = ["html", "datasheet", "heatmap", "summary", "workbook"];
-/// Those whose page shows one run against another of its kind.
-const PICTURED: [&str; 2] = ["html", "datasheet"];
 
 /// Prints or writes a report.
 ///
 /// # Errors
 /// Unknown kinds, runs, tests and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
-    let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
-    let output = args.out.output.as_deref();
-    if args.baseline.is_some() && !WITH_A_BASELINE.contains(&report.name()) {
-        let what = format!("report {} has no place for it", report.name());
-        return Err(Error::usage("--baseline", what)
-            .advise(format!("choose {}, or use 'dbdyno compare'", WITH_A_BASELINE.join(", "))));
+    let report = find(&args.kind)?;
+    let (subject, output) = (report.subject(), args.out.output.as_deref());
+    if args.baseline.is_some() && !report.baseline().is_any() {
+        return Err(no_place_for_a_baseline(report));
     }
     rendered(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
-            catalogue::input(context, command_line())
+            catalog::input(context, command_line())
         }
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
@@ -58,15 +48,25 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     })
 }
 
+/// The error of a report that never shows its figures against those of another run.
+fn no_place_for_a_baseline(report: &dyn Report) -> Error {
+    let mut known: Vec<_> = all().filter(|report| report.baseline().is_any()).collect();
+    known.sort_by_key(|report| Reverse(report.baseline()));
+    let names: Vec<&str> = known.iter().map(|report| report.name()).collect();
+    let what = format!("report {} has no place for it", report.name());
+    Error::usage("--baseline", what)
+        .advise(format!("choose {}, or use 'dbdyno compare'", names.join(", ")))
+}
+
 /// Refuses a run that the report in this form would not show its figures against.
 fn check_baseline(report: &dyn Report, format: &dyn Format, input: &Input) -> Result<()> {
     let Some(reference) = &input.reference else { return Ok(()) };
     let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
     let is_beside = input.runs.iter().any(|data| is_published(data) != is_published(reference));
-    let has_pictures = is_page(format) && PICTURED.contains(&report.name());
+    let is_on_page = format.is_page() && report.baseline().on_page;
     let is_shown = match is_beside {
-        true => has_pictures || report.name() != Datasheet.name(),
-        false => has_pictures && input.runs.len() == 1,
+        true => is_on_page || report.baseline().beside_published,
+        false => is_on_page && input.runs.len() == 1,
     };
     match is_shown {
         true => Ok(()),
@@ -194,7 +194,7 @@ pub fn dressed(
     dress: &BrandingArgs,
 ) -> Result<Document> {
     if let Some(path) = &dress.brand {
-        refuse_unless(is_page(format), "--brand", format, "choose html or pdf")?;
+        refuse_unless(format.is_page(), "--brand", format, "choose html or pdf")?;
         document.brand = Some(brand(path)?);
     }
     if let Some(path) = &dress.notes {
@@ -209,11 +209,6 @@ pub fn dressed(
         })?;
     }
     Ok(document)
-}
-
-/// True of a page with pictures, on the screen or printed.
-fn is_page(format: &dyn Format) -> bool {
-    format.name() == Html.name() || format.is_printed_page()
 }
 
 fn refuse_unless(is_possible: bool, option: &str, format: &dyn Format, advice: &str) -> Result<()> {
@@ -279,9 +274,9 @@ pub fn show(
     write(context, &content, output)
 }
 
-/// Every report that can be asked for.
+/// Every report that can be asked for by its name.
 pub fn all() -> impl Iterator<Item = &'static dyn Report> {
-    REPORTS.iter().chain(OF_AB_TESTS).copied()
+    REPORTS.iter().copied().filter(|report| report.own_command().is_none())
 }
 
 /// The report of this name.

@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::{experiment, out, request};
 use crate::error::{Error, Result};
 use crate::model::params::TRANSPORT;
-use crate::model::{self, Plan, Test, TestResult, Transport, pace_of};
+use crate::model::{self, Plan, Test, TestResult, Transport};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -63,15 +63,7 @@ fn request_of(
 ) -> Result<Request> {
     let run = &bundle.run;
     let place = args.bundle.display().to_string();
-    let has_a_rate = |test: &TestResult| test.open.is_some() && pace_of(&test.params).is_none();
-    let mut measured = bundle.tests.iter().filter_map(Test::measured);
-    if measured.any(has_a_rate) && !plan::has_rates(&run.plan) {
-        return Err(Error::usage(
-            place,
-            "an early version measured it at rates that its plan lacks",
-        )
-        .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
-    }
+    experiment::check_rates(&place, run, &bundle.tests)?;
     let request = request::of_run(catalog, run_args)?;
     let is_pooled = |test: &TestResult| {
         test.params.get(TRANSPORT).is_some_and(|value| value == Transport::Pooler.name())

@@ -10,8 +10,9 @@ use super::ending;
 use crate::catalog::Catalog;
 use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
-use crate::cli::context::{Context, interrupt};
+use crate::cli::context::Context;
 use crate::cli::experiment::{self, Experiment};
+use crate::cli::measuring::Measuring;
 use crate::cli::values::{Listen, Seconds};
 use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
@@ -21,7 +22,7 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::run::{self, Ended, Event, Request, RunContext};
+use crate::run::{self, Ended, Event, Request};
 use crate::store::{Store, url_of};
 use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
@@ -101,9 +102,8 @@ pub fn measure(
     }
     let plan = request.plan(catalog)?;
     request.fresh.check(&request.target, &plan)?;
-    request::check_fit(catalog, request, &plan)?;
+    let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;
-    let interrupt = interrupt()?;
     let metrics = Arc::new(RunMetrics::new(request.target.label()));
     if let Some(Listen(address)) = args.metrics {
         let metrics = Arc::clone(&metrics);
@@ -112,22 +112,17 @@ pub fn measure(
     let console = Console::new(context, format == "json").plain(args.no_chart);
     report_before(&console, request, &plan);
     let worker_pool = worker_pool(context, args, request)?;
-    let ended = request::with_password(context, request, |request| {
-        let events = |event: Event<'_>| {
-            metrics.note(&event);
-            console.show(&event);
-            // Only now is it known that the target can be measured.
-            if let Event::RunStarted { .. } = &event {
-                console.note(&forecast::before(&plan, &request.target));
-            }
-        };
-        let (plan, interrupt) = (&plan, &interrupt);
-        let workers = worker_pool.as_ref().map(|worker_pool| worker_pool as &Mutex<dyn Workers>);
-        run::execute(
-            &RunContext { catalog, request, plan, interrupt, events: &events, workers },
-            &mut store,
-        )
-    });
+    let events = |event: Event<'_>| {
+        metrics.note(&event);
+        console.show(&event);
+        // Only now is it known that the target can be measured.
+        if let Event::RunStarted { .. } = &event {
+            console.note(&forecast::before(&plan, &request.target));
+        }
+    };
+    let workers = worker_pool.as_ref().map(|worker_pool| worker_pool as &Mutex<dyn Workers>);
+    let ended = measuring
+        .with_events(&events, workers, |run_context| run::execute(run_context, &mut store));
     let finished = console.finish();
     let begun = Begun { target: &request.target, format: &format, catalog };
     let ended = ended?;

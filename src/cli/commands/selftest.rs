@@ -12,14 +12,15 @@ use crate::analysis::selftest::{Compared, Finding, PlannedTest};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
 use crate::cli::console::Console;
-use crate::cli::context::{Context, interrupt};
+use crate::cli::context::Context;
+use crate::cli::measuring::Measuring;
 use crate::cli::{file, out, request};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Counters, LatencySummary, Reason, Tally, Target};
 use crate::report::anonymized;
 use crate::report::format::json;
 use crate::run::selftest::{self, SelfTest};
-use crate::run::{Event, Request, RunContext};
+use crate::run::{Event, Request};
 use crate::store::{self, Store};
 
 /// Version of the file's form.
@@ -41,28 +42,15 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     catalog.lay_over_selftest()?;
     let request = asked(&catalog, args)?;
     let plan = selftest::plan(&catalog, &request, &args.workload)?;
-    request::check_fit(&catalog, &request, &plan)?;
+    let measuring = Measuring::begin(context, &catalog, &request, &plan)?;
     let path = args
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("dbdyno-selftest-{}.json", plan.engine)));
     file::refuse_results(context, &path)?;
     file::check_parent(&path)?;
-    let (interrupt, console) = (interrupt()?, Console::new(context, true));
-    let found = request::with_password(context, &request, |request| {
-        let events = |event: Event<'_>| show(&console, &event);
-        let run_context = RunContext {
-            catalog: &catalog,
-            request,
-            plan: &plan,
-            interrupt: &interrupt,
-            events: &events,
-            workers: None,
-        };
-        selftest::run(&run_context, &mut Store::in_memory()?)
-    });
-    console.finish()?;
-    let found = found?;
+    let found = measuring
+        .on_console(show, |run_context| selftest::run(run_context, &mut Store::in_memory()?))?;
     let took_s = began.elapsed().as_secs_f64();
     let document = Document::new(&found, &request, args.with_names, took_s);
     file::write(context, &path, json::text(&json::value(&document)).as_bytes())?;

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, quote, visible};
 use crate::host::processors;
 use crate::model::{AskedRamp, Claim, Drive, FactForm, Needed, Selection, StatableFact, Workload};
 use crate::plan;
-use crate::report::catalogue::claim_in_words;
+use crate::report::catalog::claim_in_words;
 
 /// Shows a workload or a suite (--format text|json).
 ///

@@ -20,7 +20,7 @@ use crate::report::format::layout::fold;
 /// Shows a suite at a nominal size.
 ///
 /// # Errors
-/// Unknown suite or format, an impossible size, a broken catalogue.
+/// Unknown suite or format, an impossible size, a broken catalog.
 pub fn show(context: &Context, id: &str, size_gb: Option<f64>) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use super::catalogue;
+use super::catalog;
 use crate::analysis::ramp;
 use crate::catalog::Catalog;
 use crate::cli::args::SiteArgs;
@@ -14,7 +14,7 @@ use crate::cli::{file, out};
 use crate::error::{Error, Result};
 use crate::host::stranger_at;
 use crate::model::{RunKind, RunStatus};
-use crate::report::catalogue::CatalogueReport;
+use crate::report::catalog::CatalogReport;
 use crate::report::{Input, Report, RunTests};
 use crate::serve::files::{self, Shown};
 use crate::store::Store;
@@ -49,13 +49,13 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
             ..Input::default()
         });
     }
-    let catalogue = CatalogueReport.build(&catalogue::input_from(&catalog));
+    let described = CatalogReport.build(&catalog::input_from(&catalog));
     let shown_by = Shown {
         catalog: &catalog,
         language: args.language,
         title: args.title.as_deref().unwrap_or_default(),
         compared: &compared,
-        catalogue: &catalogue,
+        catalog_document: &described,
     };
     files::each(&shown, &shown_by, &mut |name, content| directory.write(context, name, content))?;
     let count = directory.finish(context)?;

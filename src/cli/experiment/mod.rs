@@ -27,7 +27,7 @@ use keys::Keys;
 pub use keys::not_beside_a_file;
 use lines::Lines;
 pub use schema::schema;
-pub use stored::{as_file, pace};
+pub use stored::{as_file, check_rates, pace};
 
 /// Extension of an experiment's file.
 pub const ENDING: &str = ".toml";

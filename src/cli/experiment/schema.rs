@@ -1,5 +1,5 @@
 //! The schema of the file, for completion and checks in an editor: made from what `run` declares
-//! and what the catalogue has.
+//! and what the catalog has.
 
 use clap::{Arg, ArgAction, Args, Command};
 use serde_json::{Map, Value, json};

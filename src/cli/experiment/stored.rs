@@ -25,13 +25,7 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
             .advise("choose a run of 'dbdyno run'"));
     };
     let pace = pace(&place, tests)?;
-    if tests.iter().filter_map(Test::measured).any(has_a_rate) && !plan::has_rates(&run.plan) {
-        return Err(Error::usage(
-            place,
-            "an early version measured it at rates that its plan lacks",
-        )
-        .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
-    }
+    check_rates(&place, run, tests)?;
     let request = plan::Request {
         size_gb: run.size_gb,
         ..plan::Request::new(engine.name(), engine.capabilities(), 1)
@@ -83,6 +77,18 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     }
     write(&mut text, &file);
     Ok(text)
+}
+
+/// Refuses a run whose plan lacks the rates that its tests had.
+///
+/// # Errors
+/// Of usage: tests in an open loop, stored before plans had rates.
+pub fn check_rates(place: &str, run: &RunRecord, tests: &[Test]) -> Result<()> {
+    if !tests.iter().filter_map(Test::measured).any(has_a_rate) || plan::has_rates(&run.plan) {
+        return Ok(());
+    }
+    Err(Error::usage(place, "an early version measured it at rates that its plan lacks")
+        .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"))
 }
 
 /// True of an open loop at a rate that stays.

@@ -479,22 +479,6 @@ fn printed_us(test: &PublishedTest) -> Option<f64> {
     test.latency.mean_us.or_else(by_rate).filter(|us| us.is_finite() && *us > 0.0)
 }
 
-/// Sizes of the active set, in rows: from all of the table down to `least` or less, by the root of
-/// two.
-pub fn sizes(all: u64, least: u64) -> Vec<u64> {
-    let step = |at: i32| (all as f64 / 2f64.powf(f64::from(at) / 2.0)).round() as u64;
-    let mut sizes: Vec<u64> = Vec::new();
-    for at in 0.. {
-        let rows = step(at);
-        sizes.push(rows.max(1));
-        if rows <= least.max(1) {
-            break;
-        }
-    }
-    sizes.reverse();
-    sizes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -612,12 +596,6 @@ mod tests {
         assert!(unseen.ends_with("which no service time shows"), "{unseen}");
         let never = of(&run(12.0, 0.0, 0.2)).unwrap();
         assert!(never.contains("even of the smallest active set"), "{never}");
-    }
-
-    #[test]
-    fn sizes_grow_by_the_root_of_two_up_to_the_whole_table() {
-        assert_eq!(sizes(1000, 300), [250, 354, 500, 707, 1000]);
-        assert_eq!((sizes(1, 0), sizes(10, 10)), (vec![1], vec![10]));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod pace;
 mod params;
 mod select;
 mod show;
+pub mod studies;
 mod values;
 
 #[cfg(test)]

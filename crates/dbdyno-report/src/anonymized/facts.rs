@@ -22,7 +22,7 @@ pub enum Form<'a> {
     Nodes,
     /// A day, a month or a year.
     Date,
-    /// A value that the catalogue lists for a stated fact.
+    /// A value that the catalog lists for a stated fact.
     Listed(&'a [String]),
 }
 

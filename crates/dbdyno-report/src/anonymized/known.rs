@@ -1,5 +1,5 @@
-//! The words that a publication may hold: those of the catalogue in the binary, of the probes'
-//! statements and of the reports themselves. A catalogue of one's own adds none: it can hold any
+//! The words that a publication may hold: those of the catalog in the binary, of the probes'
+//! statements and of the reports themselves. A catalog of one's own adds none: it can hold any
 //! name.
 
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +25,7 @@ pub struct Known {
 /// Names of settings whose values are numbers, switches or words of a list.
 const SETTINGS: &str = include_str!("settings.txt");
 
-/// Words that neither the catalogue nor a report's text has by itself: units and amounts of
+/// Words that neither the catalog nor a report's text has by itself: units and amounts of
 /// figures, classes of errors, ways to load, parameters of an open loop, drives, activities, parts
 /// of a server, and what settings and facts say in words.
 const FURTHER: &str =
@@ -59,7 +59,7 @@ static KNOWN: LazyLock<Known> =
     LazyLock::new(|| Known::from_catalog(&Catalog::embedded().unwrap_or_default()));
 
 impl Known {
-    /// The words of the catalogue in the binary.
+    /// The words of the catalog in the binary.
     pub fn words() -> &'static Known {
         &KNOWN
     }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_catalogue_are_known_and_names_are_not() {
+    fn words_of_the_catalog_are_known_and_names_are_not() {
         let known = Known::words();
         for word in ["SRV-QUERY1", "TP", "update_pct", "heap", "T611", "logical_reads", "WALSync"] {
             assert!(known.word(word), "{word}");

@@ -15,7 +15,7 @@ use dbdyno_core::model::{Disclosure, Reason, RunRecord, Sentence, Test, TestResu
 enum Form {
     /// A word of a type of ours, which can hold no other.
     Own,
-    /// A word of the catalogue; another one is numbered (`workload-1`).
+    /// A word of the catalog; another one is numbered (`workload-1`).
     Word(&'static str),
     /// The name of a node of a cluster, which is numbered.
     Node,
@@ -323,7 +323,7 @@ impl Publisher {
         }
     }
 
-    /// The word, if the catalogue has it; else a number for it.
+    /// The word, if the catalog has it; else a number for it.
     fn word(&mut self, kind: &'static str, text: &str) -> String {
         let is_class = matches!(kind, "class" | "event") && self.is_of_words(text);
         match text.is_empty() || self.known.word(text) || is_class {
@@ -524,7 +524,7 @@ impl Publisher {
         told.collect::<Option<Vec<_>>>().map(|parts| parts.join("; "))
     }
 
-    /// A fact by its name, if that is one of ours; a server, a catalogue and an import can make
+    /// A fact by its name, if that is one of ours; a server, a catalog and an import can make
     /// any.
     fn named(&self, section: &str, name: &str) -> String {
         match super::facts::is_named(section, name, self.known) {

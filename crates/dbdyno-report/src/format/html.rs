@@ -48,6 +48,10 @@ impl Format for Html {
         false
     }
 
+    fn is_page(&self) -> bool {
+        true
+    }
+
     fn extension(&self) -> &'static str {
         "html"
     }

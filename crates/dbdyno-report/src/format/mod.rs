@@ -121,6 +121,10 @@ pub trait Format: Sync {
     fn is_printed_page(&self) -> bool {
         false
     }
+    /// True of a page with pictures, on the screen or printed: it has a place for a brand.
+    fn is_page(&self) -> bool {
+        self.is_printed_page()
+    }
     /// Ending of files of this form, without the dot.
     fn extension(&self) -> &'static str;
     /// The document in this form.
@@ -130,7 +134,8 @@ pub trait Format: Sync {
     fn render(&self, document: &Document, options: Options) -> Result<Rendered>;
 }
 
-/// Every form.
+/// Every form that `--format` takes. [`junit::Junit`] is none of them: it holds the checks of a
+/// comparison and nothing else of a document, and `--junit` writes it beside the report.
 pub const FORMATS: &[&dyn Format] = &[
     &text::Text,
     &markdown::Markdown,

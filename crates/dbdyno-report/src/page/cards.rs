@@ -3,21 +3,20 @@
 //! far as there are any; the others keep their sign.
 
 use super::super::document::Digits;
+use super::super::limits::describe_limit;
+use super::super::masthead::entries::{
+    DIGITS, Entry, compact, groups, headline, mark, short, times_shown,
+};
 use super::super::picture::{Card, Chip, Mark, Other, Spark, SparkPoint, StyledText, Times};
-use super::super::ramps::{RampRow, rows};
 use super::super::units::TimeUnit;
 use super::super::{Input, Language};
 use super::timeline::split;
-use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::figure::Figure;
-use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::ramp::{self, Scalability};
-use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Better, Status, Test};
 
-/// Digits of a figure in a card or a cell.
-pub(super) const DIGITS: Digits = Digits::Significant(3);
 /// The least value that is 1 with so many digits.
 const ROUNDED_TO_1: f64 = 0.999_5;
 /// A law must explain this share of the variance for its knee to be drawn.
@@ -26,70 +25,6 @@ const MIN_EXPLAINED: f64 = 0.8;
 const FOREIGN_PCT: f64 = 10.0;
 /// Other workloads of a group beyond these stand in the table only.
 const MAX_OTHERS: usize = 6;
-
-/// A workload of a group with its figures.
-pub(super) struct Entry<'a> {
-    pub row: RampRow<'a>,
-    pub speed: Option<Figure<'a>>,
-    pub best: Option<Figure<'a>>,
-}
-
-impl<'a> Entry<'a> {
-    pub fn from_row(row: RampRow<'a>) -> Entry<'a> {
-        let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(&row.runs[0]));
-        Entry { row, speed, best }
-    }
-
-    pub fn tests(&self) -> &[&'a Test] {
-        &self.row.runs[0]
-    }
-
-    /// The figure that stands for it: a time at one job, else the best throughput.
-    pub fn main(&self) -> Option<Figure<'a>> {
-        let time = self.speed.filter(|speed| speed.better == Better::Lower);
-        time.or(self.best).or(self.speed)
-    }
-
-    /// Best throughput against that of one job, where the verdict accepts both.
-    pub fn gain(&self) -> Option<Scalability> {
-        let tests = self.tests();
-        // A publication that prints one job and a best at an unknown number has no ramp.
-        if ramp::curve(tests).len() < 2 {
-            return None;
-        }
-        ramp::scalability(tests).filter(|found| supports(found.status) && found.jobs.is_some())
-    }
-}
-
-/// The entries of every group, in the order of the catalogue, with the id and the title of the
-/// group.
-pub(super) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
-    let language = input.language;
-    let of = |(id, title)| {
-        let entries = rows(input, id).into_iter().map(Entry::from_row).collect();
-        (id, short_title(&language.group(id, title)), entries)
-    };
-    input.used_groups().into_iter().map(of).collect()
-}
-
-/// A title without what stands behind a colon.
-fn short_title(title: &str) -> String {
-    title.split_once(':').map_or(title, |(short, _)| short).to_string()
-}
-
-/// The headline of a group: the first workload with a valid throughput at several numbers of jobs;
-/// else the first with a valid figure, a conditional one, any.
-pub(super) fn headline<'b, 'a>(entries: &'b [Entry<'a>]) -> Option<&'b Entry<'a>> {
-    let is = |entry: &&Entry<'_>, most: Status| {
-        entry.main().is_some_and(|figure| figure.status() <= most)
-    };
-    let has_ramp = |entry: &&Entry<'_>| ramp::curve(entry.tests()).len() > 1;
-    let first = entries.iter().find(|entry| is(entry, Status::Valid) && has_ramp(entry));
-    first
-        .or_else(|| entries.iter().find(|entry| is(entry, Status::Valid)))
-        .or_else(|| entries.iter().find(|entry| is(entry, Status::Conditional)))
-        .or(entries.first())
-}
 
 /// The card of each group.
 pub(super) fn cards(input: &Input) -> Vec<Card> {
@@ -134,32 +69,9 @@ fn card(
     }
 }
 
-/// The sign of a verdict.
-pub fn mark(verdict: &Verdict) -> Mark {
-    match verdict.status {
-        Status::Conditional if verdict.has_disturbance() => Mark::Disturbed,
-        status => status.into(),
-    }
-}
-
 fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
     let status = tests.iter().map(|test| test.status()).max().unwrap_or(Status::Invalid);
     (status.into(), language.verdict(status))
-}
-
-/// `1.51` and `M`: three digits.
-pub(super) fn short(language: Language, value: f64) -> (String, String) {
-    const STEPS: [(f64, f64, &str); 3] =
-        [(999.5e6, 1e9, "G"), (999.5e3, 1e6, "M"), (9_999.5, 1e3, "k")];
-    let step = STEPS.iter().find(|step| value.abs() >= step.0);
-    let (scale, suffix) = step.map_or((1.0, ""), |step| (step.1, step.2));
-    (language.number(value / scale, DIGITS), suffix.into())
-}
-
-/// `1.51 M`.
-pub(crate) fn compact(language: Language, value: f64) -> String {
-    let (number, suffix) = short(language, value);
-    if suffix.is_empty() { number } else { format!("{number}\u{202f}{suffix}") }
 }
 
 /// `best, at 2 jobs · one job 996 k · 1.52 x`.
@@ -200,11 +112,6 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
         .map(|half| language.number(100.0 * half, Digits::Significant(2)));
     parts.extend(half.map(|half| format!("±{half}\u{a0}%")));
     StyledText::sentence(&parts.join(" · "))
-}
-
-/// `1.52×`.
-pub(crate) fn times_shown(language: Language, factor: f64) -> String {
-    format!("{}×", language.number(factor, DIGITS))
 }
 
 fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
@@ -290,23 +197,6 @@ pub(super) fn times_of(language: Language, figure: &Figure<'_>) -> Option<Times>
 pub(super) fn duration(language: Language, us: f64) -> String {
     let unit = TimeUnit::suiting_us(us, ROUNDED_TO_1);
     format!("{}\u{a0}{}", language.number(us / unit.us, DIGITS), unit.sign)
-}
-
-/// A limit with its share of the time, and what its removal should bring.
-pub fn describe_limit(language: Language, test: &TestResult, bottleneck: &Bottleneck) -> String {
-    let name = language.say(&format!("limit_{}", bottleneck.cause.code()), &[]);
-    let share = 100.0 * bottleneck.share.unwrap_or(0.0).min(1.0);
-    let percent = language.number(share, Digits::Decimals(0));
-    let values = [("limit", name.as_str()), ("percent", &percent)];
-    let text = language.say("limit: {limit}, {percent} % of the time", &values);
-    let next = experiment(test, bottleneck);
-    let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
-    let bound = match next.bound {
-        Bound::AtLeast => "; without it x{factor} or more",
-        Bound::AtMost => "; without it x{factor} at most",
-        Bound::About => "; without it about x{factor}",
-    };
-    text + &language.say(bound, &[("factor", &language.number(gain, DIGITS))])
 }
 
 /// Limit of the best throughput, and use of the machine by others meanwhile.

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::super::document::Block;
+use super::super::masthead::head_of_several;
 use super::super::picture::{Fold, Page, Part, Picture, StyledText, Tone};
 use super::super::{Input, Language, beside, compare, summary};
-use super::design::{fold, head_of_several, heat, in_sentences, method, overlays, part};
+use super::design::{fold, heat, in_sentences, method, overlays, part};
 use super::ratios;
 use super::sheet::standings;
 use dbdyno_core::analysis::beside::Beside;

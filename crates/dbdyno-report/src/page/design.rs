@@ -3,19 +3,15 @@
 //! and the method.
 
 use super::super::document::{Bars, Block, Chart, Section, Table};
-use super::super::picture::{Fold, Head, Page, Part, Picture};
+use super::super::picture::{Fold, Page, Part, Picture};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
-    open_loop, platform, price, ramp_charts, scaling, summary,
+    masthead, masthead::run, open_loop, platform, price, ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
-use dbdyno_core::model::Test;
 
 /// A curve of fewer places is not drawn beside others.
 const MIN_PLACES: usize = 3;
-
-/// Runs whose names stand in a title; of more the others stand on the name plate.
-const MAX_NAMED: usize = 7;
 
 /// Reading instructions for the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: \
@@ -156,7 +152,7 @@ fn fingerprint(input: &Input, data: &RunTests) -> Option<Part> {
     let both = Input { runs: vec![reference.clone(), data.clone()], ..input.clone() };
     let found = compare::comparisons(&both).into_iter().next()?;
     let picture = ratios::fingerprint(&found, language)?;
-    let title = head::title(language, reference);
+    let title = run::title(language, reference);
     let named = format!("{} ({title})", found.base);
     let about = language.say(FINGERPRINT, &[("reference", &named)]);
     let blocks = vec![Block::Table(compare::rows(&found, language, false))];
@@ -264,31 +260,11 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     parts.push(part(language, "Datasheets", "", Vec::new(), datasheets));
     parts.push(part(language, "Platforms as disclosed", "", Vec::new(), disclosure(input)));
     parts.push(method(input, left_out));
-    Page { is_sheet: false, is_list: false, head: head_of_several(input, "platforms"), parts }
-}
-
-pub(super) fn head_of_several(input: &Input, kind: &str) -> Head {
-    let language = input.language;
-    let all: Vec<Test> =
-        input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
-    let mut names = input.platforms();
-    let plate = input
-        .runs
-        .iter()
-        .zip(names.clone())
-        .map(|(data, name)| (name, head::title(language, data)));
-    if names.len() > MAX_NAMED {
-        names.truncate(MAX_NAMED);
-        names.push("…".into());
-    }
-    let names = names.join(", ");
-    Head {
-        kind: language.phrase(kind),
-        title: language.count("runs", input.runs.len(), &[("names", &names)]),
-        counts: head::counts(language, &all),
-        plate: plate.collect(),
-        folds: head::reasons(language, &all).into_iter().collect(),
-        ..Head::default()
+    Page {
+        is_sheet: false,
+        is_list: false,
+        head: masthead::head_of_several(input, "platforms"),
+        parts,
     }
 }
 

@@ -5,24 +5,20 @@ mod cards;
 mod compared;
 mod design;
 mod head;
-mod masthead;
 mod panels;
 mod ratios;
 mod sheet;
 mod timeline;
 
-pub(super) use cards::{compact, describe_limit, mark, times_shown};
 pub(super) use compared::compared;
-pub(super) use head::title as what_it_is;
-pub(super) use masthead::{answer, masthead};
 pub(super) use sheet::sheet;
 
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
 use super::{
-    Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm, platform, price,
-    ramp_charts, scaling, summary,
+    BaselinePlaces, Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm,
+    platform, price, ramp_charts, scaling, summary,
 };
 use dbdyno_core::model::Test;
 
@@ -54,6 +50,10 @@ impl Report for Page {
 
     fn format(&self) -> &'static str {
         "html"
+    }
+
+    fn baseline(&self) -> BaselinePlaces {
+        BaselinePlaces { on_page: true, beside_published: true }
     }
 
     fn build(&self, input: &Input) -> Document {

@@ -1,11 +1,12 @@
 //! Scaling of each group: throughput as a multiple of one job, service time and CPU over the jobs,
 //! on the same axes in every row.
 
+use super::super::masthead::entries::{Entry, groups, headline, mark, times_shown};
 use super::super::picture::{
     CpuBar, CpuSplit, Mark, Multiple, MultiplePoint, PanelRow, Panels, Picture, Times,
 };
 use super::super::{Input, Language, axis_charts, document::Digits};
-use super::cards::{Entry, groups, headline, knee, mark, times_of, times_shown};
+use super::cards::{knee, times_of};
 use super::timeline::split;
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::{self, Repeated};

@@ -1,9 +1,9 @@
 //! Ratios on one axis: a run against another, a run against a reference platform, more jobs against
 //! one job. Right of the line is better, whatever the direction of the metric.
 
+use super::super::masthead::entries::{compact, groups, mark, times_shown};
 use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::super::{Input, Language, document::Digits, summary::several};
-use super::cards::{compact, groups, mark, times_shown};
 use dbdyno_core::analysis::compare::{Change, Comparison, EqualJobs, Judgement, Kind, Level, Row};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp;

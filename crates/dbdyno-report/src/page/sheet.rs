@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::super::document::Section;
+use super::super::masthead::head_of_several;
 use super::super::picture::{Card, Page, Part, Picture, StyledText};
 use super::super::{Input, Language, RunTests, beside, summary, units};
-use super::design::{head_of_several, line};
+use super::design::line;
 use super::{cards, head, ratios};
 use dbdyno_core::analysis::interval::supports;
 

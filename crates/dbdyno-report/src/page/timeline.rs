@@ -1,11 +1,11 @@
 //! The whole run on one line of time: throughput, CPU and device of every second, and which tests
 //! were disturbed.
 
+use super::super::masthead::entries::mark;
 use super::super::picture::{
     CpuSplit, Picture, Second, Timeline, TimelineGroup, TimelineTest, TimelineWords,
 };
 use super::super::{Input, Language, RunTests};
-use super::cards::mark;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 

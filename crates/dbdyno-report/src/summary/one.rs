@@ -3,7 +3,7 @@
 use super::super::document::{Digits, Section};
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
-use super::{DIGITS, section, trust, what};
+use super::words::{DIGITS, section, trust, what};
 use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks};
 use dbdyno_core::analysis::heatmap::{METRICS, Rank, ValidValue, places};
 use dbdyno_core::analysis::interval::supports;

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use super::super::document::{Digits, Section};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
-use super::{DIGITS, counts, section, what};
+use super::words::{DIGITS, counts, section, what};
 use dbdyno_core::analysis::heatmap::{
     Compared, METRICS, Metric, Place, Rank, ValidValue, side_by_side,
 };

@@ -70,7 +70,7 @@ struct File {
     /// English texts of earlier versions, which stored results hold, and the present text of each.
     #[serde(default)]
     former: BTreeMap<String, String>,
-    /// Titles of the catalogue's groups, by id.
+    /// Titles of the catalog's groups, by id.
     #[serde(default)]
     groups: BTreeMap<String, String>,
 }
@@ -254,6 +254,11 @@ impl Language {
         self.file().groups.get(id).cloned().unwrap_or_else(|| title.to_owned())
     }
 
+    /// The title of a group with its id.
+    pub fn group_heading(self, id: &str, title: &str) -> String {
+        if title == id { id.into() } else { format!("{} ({id})", self.group(id, title)) }
+    }
+
     /// In German a number and its unit stay together.
     fn typeset(self, text: String) -> String {
         const UNITS: [&str; 11] =
@@ -359,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn german_knows_every_reason_and_every_claim_of_the_catalogue() {
+    fn german_knows_every_reason_and_every_claim_of_the_catalog() {
         for code in ReasonCode::ALL {
             assert!(GERMAN.reasons.contains_key(code.as_str()), "no general sentence of {code}");
         }

@@ -1,4 +1,4 @@
-//! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in
+//! The catalog: what each workload does, how it is judged, its SQL on each engine, its codes in
 //! other suites.
 
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
@@ -10,9 +10,9 @@ use dbdyno_core::model::{
 };
 
 /// `report catalog`.
-pub struct CatalogueReport;
+pub struct CatalogReport;
 
-impl Report for CatalogueReport {
+impl Report for CatalogReport {
     fn name(&self) -> &'static str {
         "catalog"
     }

@@ -11,15 +11,15 @@ use crate::plan;
 use crate::report::document::Code;
 use crate::report::{Input, Statements};
 
-/// The catalogue with the SQL of every workload, engine and drive.
+/// The catalog with the SQL of every workload, engine and drive.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub fn input(context: &Context, command: String) -> Result<Input> {
     Ok(Input { command, ..input_from(&context.catalog()?) })
 }
 
-/// As [`input`], of this catalogue.
+/// As [`input`], of this catalog.
 pub fn input_from(catalog: &Catalog) -> Input {
     let statements =
         catalog.workloads().flat_map(|workload| on_engines(catalog, workload)).collect();

@@ -1,0 +1,248 @@
+//! The parts of a head that are about a run: what it is, the answer in sentences that rest on
+//! accepted figures only, and how far the run can be trusted.
+
+use std::collections::BTreeMap;
+
+use super::super::document::Block;
+use super::super::lowered::{self, Lowered};
+use super::super::picture::{Count, Fold, Mark, StyledText};
+use super::super::{Input, Language, RunTests};
+use super::entries::{self, Entry, compact, headline, times_shown};
+use dbdyno_core::analysis::bottleneck::bottlenecks;
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::ramp::Scalability;
+use dbdyno_core::catalog::Form;
+use dbdyno_core::model::{Status, Test};
+
+/// Figures of the answer.
+const MAX_FIGURES: usize = 3;
+
+/// Groups of these forms come first in the answer.
+const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
+
+/// Kinds of reasons that the fold tells one by one.
+const MAX_REASONS: usize = 60;
+
+pub(crate) fn stamp(language: Language, data: &RunTests) -> String {
+    let name = data.run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let run = language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+    let start = data.run.started_at.as_deref().map(|start| {
+        let day = language.date(start.split('T').next().unwrap_or(start));
+        format!("{day} {}", minutes(start)).trim_end().to_string()
+    });
+    [Some(format!("{run}{name}")), start].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The hour and minute of a point in time; empty of a day.
+fn minutes(iso: &str) -> String {
+    match iso.split_once('T') {
+        Some((_, time)) => format!("{} UTC", time.chars().take(5).collect::<String>()),
+        None => String::new(),
+    }
+}
+
+/// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
+pub(crate) fn title(language: Language, data: &RunTests) -> String {
+    let fact = |section, key| data.run.disclosure.get(section, key);
+    let database = product(fact("database", "version").unwrap_or(&data.run.target));
+    let database = database.as_str();
+    let cores = fact("hardware", "cores").and_then(|cores| cores.parse::<f64>().ok());
+    let cores = cores.map(|cores| language.count("cores", cores as usize, &[]));
+    let system = fact("hardware", "cpu_model").or(fact("hardware", "system")).map(bare);
+    match (cores, system.as_deref()) {
+        (Some(cores), Some(cpu)) => {
+            let values = [("database", database), ("cores", &cores), ("cpu", cpu)];
+            language.say("{database} on {cores} of {cpu}", &values)
+        }
+        (None, Some(cpu)) => {
+            language.say("{database} on {cpu}", &[("database", database), ("cpu", cpu)])
+        }
+        _ => database.into(),
+    }
+}
+
+/// Name and version of a product without what a distributor adds in brackets; a name in lower case
+/// begins with a capital.
+fn product(version: &str) -> String {
+    let short = version.split(" (").next().unwrap_or(version).trim();
+    let mut letters = short.chars();
+    let is_name = short.contains(' ');
+    match letters.next().filter(|_| is_name) {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => short.to_string(),
+    }
+}
+
+/// A model without its trade marks.
+fn bare(model: &str) -> String {
+    let plain = ["(R)", "(TM)", "(r)", "(tm)"]
+        .iter()
+        .fold(model.to_string(), |text, sign| text.replace(sign, ""));
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn answer(input: &Input, data: &RunTests) -> String {
+    let language = input.language;
+    let groups = entries::groups(input);
+    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
+    sentences(&[
+        figures(input, &groups),
+        gains(language, &entries),
+        limits(language, &entries),
+        doubts(language, data),
+    ])
+}
+
+/// The texts that are not empty, one after the other.
+pub(crate) fn sentences(texts: &[String]) -> String {
+    let said = texts.iter().filter(|text| !text.is_empty()).map(String::as_str);
+    said.collect::<Vec<_>>().join(" ")
+}
+
+/// The headlines that a reader looks for first.
+fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
+    let language = input.language;
+    let mut valid: Vec<(usize, &Entry<'_>)> = Vec::new();
+    for (id, _, entries) in groups {
+        let sound =
+            |entry: &&Entry<'_>| entry.main().is_some_and(|figure| supports(figure.status()));
+        let Some(entry) = headline(entries).filter(sound) else { continue };
+        let form = input.form(id, entry.main().map_or("", |figure| figure.unit));
+        valid.push((FIRST.iter().position(|first| *first == form).unwrap_or(FIRST.len()), entry));
+    }
+    valid.sort_by_key(|(place, _)| *place);
+    let text = |(_, entry): &(usize, &Entry<'_>)| {
+        let figure = entry.main()?;
+        let value = StyledText::strong(&format!(
+            "{}\u{a0}{}",
+            compact(language, figure.value),
+            figure.unit
+        ));
+        let jobs = language.jobs(figure.jobs);
+        let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
+        Some(language.say("{figure} {label} at {jobs}", &values))
+    };
+    let texts: Vec<String> = valid.iter().filter_map(text).take(MAX_FIGURES).collect();
+    match texts.is_empty() {
+        true => language.phrase("No figure of this run is valid."),
+        false => format!("{}.", texts.join(", ")),
+    }
+}
+
+fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
+    let all: Vec<Scalability> = entries.iter().filter_map(|entry| entry.gain()).collect();
+    let open = all.iter().filter(|gain| gain.gains().is_none()).count();
+    let gained: Vec<f64> =
+        all.iter().filter(|gain| gain.gains() == Some(true)).map(|gain| gain.factor).collect();
+    let most = gained.iter().copied().fold(0.0, f64::max);
+    let values = [
+        ("gained", gained.len().to_string()),
+        ("count", all.len().to_string()),
+        ("most", StyledText::strong(&times_shown(language, most))),
+        ("open", open.to_string()),
+    ];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let told = match (open == all.len(), gained.is_empty()) {
+        (true, _) => None,
+        (_, true) => {
+            Some("No valid ramp is known to do more with more jobs than one, beyond the noise.")
+        }
+        _ => Some(
+            "{gained} of {count} valid ramps do more with more jobs than one, beyond the noise, \
+             at most {most}.",
+        ),
+    };
+    let untold = (open > 0).then_some(
+        "For {open} of {count} valid ramps it is not known whether more jobs do more: a figure \
+         has no interval.",
+    );
+    let sentences = told.into_iter().chain(untold);
+    sentences.map(|text| language.say(text, &values)).collect::<Vec<_>>().join(" ")
+}
+
+/// Bottleneck of most of the valid best throughputs.
+fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
+    let valid =
+        entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
+    let tests: Vec<_> = valid.filter_map(|best| best.test.measured()).collect();
+    let mut causes: BTreeMap<_, usize> = BTreeMap::new();
+    for test in &tests {
+        let limit = bottlenecks(test)
+            .into_iter()
+            .find(|bottleneck| bottleneck.share.is_some_and(|share| share >= 0.5));
+        limit.into_iter().for_each(|limit| *causes.entry(limit.cause).or_default() += 1);
+    }
+    let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else {
+        return String::new();
+    };
+    let limit = StyledText::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
+    let (count, all) = (count.to_string(), tests.len().to_string());
+    let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
+    language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
+}
+
+/// Sentence about everything that the sentences leave out.
+fn doubts(language: Language, data: &RunTests) -> String {
+    let disturbed = data.tests.iter().filter(|test| test.verdict().has_disturbance()).count();
+    let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
+    let (all, disturbed) = (lowered.to_string(), disturbed.to_string());
+    let strong = StyledText::strong(&all);
+    let values = [
+        ("lowered", strong.as_str()),
+        ("tests", &data.tests.len().to_string()),
+        ("disturbed", &disturbed),
+    ];
+    match (lowered, disturbed.as_str()) {
+        (0, _) => String::new(),
+        (_, "0") => language.say(
+            "{lowered} of {tests} tests are not valid: they are marked below, and no sentence here \
+             rests on them.",
+            &values[..2],
+        ),
+        _ => language.say(
+            "{lowered} of {tests} tests are not valid, {disturbed} of them because of what others \
+             did on the machine: they are marked below, and no sentence here rests on them.",
+            &values,
+        ),
+    }
+}
+
+/// Number of tests by verdict; the disturbed ones are among the conditional.
+pub(crate) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
+    let with = |status| tests.iter().filter(|test| test.status() == status).count();
+    let disturbed = tests.iter().filter(|test| test.verdict().has_disturbance()).count();
+    let counted = [Status::Valid, Status::Conditional, Status::Invalid].map(|status| Count {
+        mark: status.into(),
+        count: with(status),
+        word: language.verdict(status),
+    });
+    let word = language.phrase("of these disturbed");
+    let disturbed = Count { mark: Mark::Disturbed, count: disturbed, word };
+    counted.into_iter().chain((disturbed.count > 0).then_some(disturbed)).collect()
+}
+
+/// The reasons that lowered verdicts, each once with the tests that it is about and the span of its
+/// numbers.
+pub(crate) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
+    let lowered: Vec<Lowered> = tests
+        .iter()
+        .flat_map(|test| {
+            let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));
+            lowered::of_verdict(&subject, test.verdict())
+        })
+        .collect();
+    let mut told = lowered::remarks(language, &lowered);
+    let more = told.len().saturating_sub(MAX_REASONS);
+    told.truncate(MAX_REASONS);
+    let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
+    let title = language.count(
+        "lowered",
+        tests.iter().filter(|test| test.status() > Status::Valid).count(),
+        &[],
+    );
+    (!told.is_empty()).then(|| Fold {
+        title,
+        is_open: false,
+        blocks: told.into_iter().map(Block::Paragraph).chain(more).collect(),
+    })
+}

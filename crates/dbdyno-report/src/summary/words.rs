@@ -1,0 +1,102 @@
+//! What the summaries of one run and of several say in the same words.
+
+use super::super::RunTests;
+use super::super::document::{Block, Digits, Section};
+use super::super::texts::Language;
+use dbdyno_core::model::{RunKind, Status, Test, params};
+
+/// Digits of a figure in a sentence.
+pub(super) const DIGITS: Digits = Digits::Significant(3);
+
+/// A section of paragraphs; empty ones are left out.
+pub(super) fn section(language: Language, heading: &str, paragraphs: Vec<String>) -> Section {
+    let blocks = paragraphs.into_iter().filter(|text| !text.is_empty()).map(Block::Paragraph);
+    Section { title: language.say(heading, &[]), blocks: blocks.collect() }
+}
+
+/// Sentence about what was measured or published.
+pub(super) fn what(language: Language, data: &RunTests, name: &str) -> String {
+    let unknown = language.phrase("unknown");
+    let database = data
+        .run
+        .disclosure
+        .get("database", "version")
+        .or(data.run.engine.as_deref())
+        .unwrap_or(&unknown);
+    let day = data.run.started_at.as_deref().and_then(|start| start.split('T').next());
+    let date = day.map_or(unknown.clone(), |day| language.date(day));
+    let key = if data.run.kind == RunKind::Published { "published" } else { "measured" };
+    let said = language.say(
+        key,
+        &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)],
+    );
+    let note = data.run.plan["note"].as_str().map(|note| language.phrase(note));
+    note.map_or(said.clone(), |note| {
+        format!("{said} {}", language.say("suite_note", &[("note", &note)]))
+    })
+}
+
+/// More subjects than these are counted.
+const MAX_NAMED: usize = 6;
+
+/// The sentences about the tests of a run.
+pub(super) fn trust(language: Language, tests: &[Test]) -> Vec<String> {
+    vec![
+        counts(language, tests),
+        named(language, tests, Status::Invalid),
+        named(language, tests, Status::Conditional),
+    ]
+}
+
+/// Number of tests by verdict.
+pub(super) fn counts(language: Language, tests: &[Test]) -> String {
+    let with = |status| tests.iter().filter(|test| test.status() == status).count();
+    let (valid, conditional, invalid) =
+        (with(Status::Valid), with(Status::Conditional), with(Status::Invalid));
+    if conditional + invalid == 0 {
+        return language.count("all_valid", tests.len(), &[]);
+    }
+    let [all, valid, conditional, invalid] =
+        [tests.len(), valid, conditional, invalid].map(|number| number.to_string());
+    let values = [
+        ("tests", all.as_str()),
+        ("valid", &valid),
+        ("conditional", &conditional),
+        ("invalid", &invalid),
+    ];
+    language.say("verdicts", &values)
+}
+
+fn named(language: Language, tests: &[Test], status: Status) -> String {
+    let found: Vec<&Test> = tests.iter().filter(|test| test.status() == status).collect();
+    let mut subjects: Vec<String> =
+        found.iter().take(MAX_NAMED).map(|test| subject(language, test, status)).collect();
+    if found.len() > MAX_NAMED {
+        subjects.push(language.count("others", found.len() - MAX_NAMED, &[]));
+    }
+    let key = if status == Status::Invalid { "invalid" } else { "conditional" };
+    match subjects.is_empty() {
+        true => String::new(),
+        false => language.say(key, &[("subjects", &language.list(&subjects))]),
+    }
+}
+
+/// `TP-LIGHT at 2 jobs (errors)`.
+fn subject(language: Language, test: &Test, status: Status) -> String {
+    let key = match test.jobs() {
+        None => "subject_unstated",
+        Some(1) => "subject_one",
+        Some(_) => "subject",
+    };
+    let label = format!("{} {}", test.workload(), params::assignments(test.chosen(), " "));
+    let jobs = test.jobs().unwrap_or_default().to_string();
+    let subject = language.say(key, &[("label", label.trim_end()), ("jobs", &jobs)]);
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in test.verdict().reasons.iter().filter(|reason| reason.status == status) {
+        let code = language.code(&reason.code);
+        if !reasons.contains(&code) {
+            reasons.push(code);
+        }
+    }
+    language.say("because", &[("subject", &subject), ("reasons", &reasons.join(", "))])
+}
