@@ -1,9 +1,9 @@
 //! One figure has one value, one verdict and one interval, whatever report shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use dbdyno::model::{Reason, ReasonCode, Status, TestResult, Verdict};
+use dbdyno::model::{Reason, ReasonCode, RunRecord, RunStatus, Status, TestResult, Verdict};
 use dbdyno::monitor::baseline::Measured;
 use dbdyno::monitor::rates::Rate;
 use dbdyno::report::RunTests;
@@ -754,4 +754,59 @@ fn a_history_has_the_figure_and_the_interval_that_the_run_tells() {
         told += 1;
     }
     assert_eq!(told, 12, "{run:#}");
+}
+
+/// Codes of reasons that lower a figure, and no test of it.
+const OF_FIGURES: [&str; 2] = ["wide", "passed-over"];
+
+#[test]
+fn what_lowers_figures_of_valid_tests_stands_on_every_head_and_in_the_summary() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let figures = run["figures"].as_array().unwrap();
+    let is_main =
+        |figure: &&Value| ["speed", "throughput"].contains(&figure["kind"].as_str().unwrap());
+    let is_lowered = |figure: &&Value| {
+        let reasons = figure["verdict"]["reasons"].as_array().unwrap();
+        figure["verdict"]["status"] == "conditional"
+            && reasons.iter().all(|reason| OF_FIGURES.contains(&reason["code"].as_str().unwrap()))
+    };
+    let names = |figures: &mut dyn Iterator<Item = &Value>| -> BTreeSet<String> {
+        figures.map(|figure| format!("{} {}", figure["workload"], figure["jobs"])).collect()
+    };
+    let all = names(&mut figures.iter().filter(is_main));
+    let lowered = names(&mut figures.iter().filter(is_main).filter(is_lowered));
+    assert!(lowered.len() > 1, "{figures:#?}");
+    let said =
+        format!("Not valid although their tests are: {} of {} figures", lowered.len(), all.len());
+    let page = |report: &str| {
+        let path = desk.path(&format!("{report}.html"));
+        desk.run(&format!("report {report} base --output {}", path.display())).ok();
+        std::fs::read_to_string(path).unwrap().replace("<strong>", "").replace("</strong>", "")
+    };
+    for report in ["html", "kpm", "ramp", "summary"] {
+        let page = page(report);
+        assert!(page.contains(&said), "{report}: {said}: {page}");
+        // The sheet for deciders has the answer only.
+        let tells_why = page.contains("a lower bound: the better figure");
+        assert!(tells_why || report == "summary", "{report}: {page}");
+    }
+}
+
+#[test]
+fn a_run_that_was_interrupted_says_so_wherever_it_is_shown() {
+    let desk = desk();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let cut =
+        RunRecord { name: Some("cut".into()), status: RunStatus::Interrupted, ..fixture::run() };
+    let id = store.begin_run(&cut).unwrap();
+    tests(1.0).iter().for_each(|test| store.save_test(id, test).unwrap());
+    let said = format!("interrupted after {} tests", tests(1.0).len());
+    for line in ["report html cut", "report kpm cut", "report summary cut", "report html base cut"]
+    {
+        let path = desk.path("cut.html");
+        desk.run(&format!("{line} --output {}", path.display())).ok();
+        let page = std::fs::read_to_string(path).unwrap();
+        assert!(page.contains(&said), "{line}: {page}");
+    }
 }

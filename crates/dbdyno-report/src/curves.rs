@@ -34,8 +34,8 @@ pub(super) struct Place<'a> {
 /// The curve of the figures, whose points are labelled with their service times.
 pub(super) fn measured_throughput(input: &Input, ramp: &Ramp<'_>) -> Series {
     let language = input.language;
-    let written = |test: &Test| {
-        let ms = service_ms(test).filter(|_| input.point_labels)?;
+    let written = |figure: &Figure<'_>| {
+        let ms = service_ms(figure).filter(|_| input.point_labels)?;
         let (value, unit) = if ms < 1.0 { (ms * 1000.0, "us") } else { (ms, "ms") };
         Some(format!("{} {unit}", language.number(value, Digits::Significant(3))))
     };
@@ -44,10 +44,10 @@ pub(super) fn measured_throughput(input: &Input, ramp: &Ramp<'_>) -> Series {
         y: figure.value,
         low: figure.ends().map(|ends| ends[0]),
         high: figure.ends().map(|ends| ends[1]),
-        label: service_ms(figure.test).map(|ms| {
+        label: service_ms(figure).map(|ms| {
             language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
         }),
-        written: written(figure.test),
+        written: written(figure),
         verdict: Some(figure.status()),
     };
     series(ramp, ramp.places.iter().map(point).collect())
@@ -58,9 +58,12 @@ pub(super) fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
     Series { name: ramp.name.clone(), platform, variant, role: Role::Measured, points }
 }
 
-/// Mean service time in ms.
-fn service_ms(test: &Test) -> Option<f64> {
-    derive(test).get("service_time_ms")
+/// Mean service time at a figure, in ms; of a publication as printed.
+fn service_ms(figure: &Figure<'_>) -> Option<f64> {
+    match figure.test.measured() {
+        Some(_) => Some(figure.mean_us()? / 1e3),
+        None => derive(figure.test).get("service_time_ms"),
+    }
 }
 
 /// A chart of the mean service times of the ramps that have at least `points` of them, with the
@@ -78,7 +81,7 @@ pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart)
 /// The unit in which service times are drawn, and what ms are multiplied by.
 fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
     let places = ramps.iter().flat_map(|ramp| &ramp.places);
-    let times = places.filter_map(|place| service_ms(place.figure.test));
+    let times = places.filter_map(|place| service_ms(&place.figure));
     if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
 }
 
@@ -88,7 +91,7 @@ fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series 
         let throughput = format!("{} {}", language.number(figure.value, DIGITS), figure.unit);
         Some(Point {
             x: *x,
-            y: service_ms(figure.test)? * factor,
+            y: service_ms(figure)? * factor,
             label: Some(throughput),
             verdict: Some(figure.status()),
             ..Point::default()

@@ -22,6 +22,7 @@ mod curves;
 pub mod datasheet;
 pub mod document;
 pub mod failover;
+mod figure_doubts;
 pub mod format;
 pub mod heatmap;
 pub mod interference;
@@ -68,7 +69,7 @@ use dbdyno_core::analysis::figure;
 use dbdyno_core::analysis::noise::Noise;
 use dbdyno_core::analysis::price::PriceList;
 use dbdyno_core::catalog::{Catalog, Form, Group};
-use dbdyno_core::model::{RunRecord, Test};
+use dbdyno_core::model::{RunRecord, RunStatus, Test};
 
 use document::Code;
 pub use document::Document;
@@ -90,6 +91,15 @@ impl RunTests {
     pub fn new(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
         figure::estimate(&mut tests);
         RunTests { run, tests }
+    }
+
+    /// `interrupted after 14 tests`; none of a run that ended as planned.
+    pub(crate) fn incomplete(&self, language: Language) -> Option<String> {
+        if self.run.status == RunStatus::Finished {
+            return None;
+        }
+        let status = language.phrase(self.run.status.name());
+        Some(language.count("incomplete", self.tests.len(), &[("status", &status)]))
     }
 
     /// The tests in the order of the plan, whose blocks ran them in an order of their own; without

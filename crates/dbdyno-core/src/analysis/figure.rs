@@ -134,7 +134,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.
-    fn own_reasons(&self) -> impl Iterator<Item = Reason> {
+    pub fn own_reasons(&self) -> impl Iterator<Item = Reason> + use<> {
         self.wide().into_iter().chain(self.passed_over.map(lower_bound))
     }
 

@@ -4,9 +4,9 @@
 pub(super) mod entries;
 pub(super) mod run;
 
-use super::Input;
 use super::picture::{Head, StyledText};
 use super::summary::several;
+use super::{Input, Language, RunTests};
 use dbdyno_core::model::Test;
 
 /// Runs whose names stand in a title; of more the others stand on the name plate.
@@ -24,7 +24,7 @@ pub(crate) fn head(input: &Input, kind: &str, answer: &str) -> Head {
             title: run::title(language, data),
             answer,
             counts: run::counts(language, &data.tests),
-            folds: run::reasons(language, &data.tests).into_iter().collect(),
+            folds: run::folds(language, data),
             ..Head::default()
         },
         _ => Head { answer, ..head_of_several(input, kind) },
@@ -41,6 +41,12 @@ pub(crate) fn answer(input: &Input) -> String {
     }
 }
 
+/// The platform of a run, and whether the run is complete.
+fn platform(language: Language, data: &RunTests) -> String {
+    let title = run::title(language, data);
+    data.incomplete(language).map_or(title.clone(), |how| format!("{title} · {how}"))
+}
+
 /// The head of a page about several runs: their names, platforms and verdicts, without an answer.
 pub(crate) fn head_of_several(input: &Input, kind: &str) -> Head {
     let language = input.language;
@@ -48,7 +54,7 @@ pub(crate) fn head_of_several(input: &Input, kind: &str) -> Head {
         input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
     let mut names = input.platforms();
     let plate =
-        input.runs.iter().zip(names.clone()).map(|(data, name)| (name, run::title(language, data)));
+        input.runs.iter().zip(names.clone()).map(|(data, name)| (name, platform(language, data)));
     if names.len() > MAX_NAMED {
         names.truncate(MAX_NAMED);
         names.push("…".into());

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::document::Block;
+use super::super::figure_doubts::FigureDoubts;
 use super::super::lowered::{self, Lowered};
 use super::super::picture::{Count, Fold, Mark, StyledText};
 use super::super::{Input, Language, RunTests};
@@ -30,7 +31,8 @@ pub(crate) fn stamp(language: Language, data: &RunTests) -> String {
         let day = language.date(start.split('T').next().unwrap_or(start));
         format!("{day} {}", minutes(start)).trim_end().to_string()
     });
-    [Some(format!("{run}{name}")), start].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let cut = data.incomplete(language);
+    [Some(format!("{run}{name}")), start, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// The hour and minute of a point in time; empty of a day.
@@ -90,6 +92,7 @@ pub(crate) fn answer(input: &Input, data: &RunTests) -> String {
         gains(language, &entries),
         limits(language, &entries),
         doubts(language, data),
+        doubts_of_figures(language, data),
     ])
 }
 
@@ -205,6 +208,37 @@ fn doubts(language: Language, data: &RunTests) -> String {
             &values,
         ),
     }
+}
+
+/// Sentence about figures that are not valid although their tests are; empty if there is none.
+fn doubts_of_figures(language: Language, data: &RunTests) -> String {
+    let doubts = FigureDoubts::new(&data.tests);
+    if doubts.count == 0 {
+        return String::new();
+    }
+    let count = StyledText::strong(&doubts.count.to_string());
+    let values = [("count", count.as_str()), ("all", &doubts.all.to_string())];
+    language.say(
+        "Not valid although their tests are: {count} of {all} figures, which are marked below, and \
+         no sentence here rests on them.",
+        &values,
+    )
+}
+
+/// Why tests of a run are not valid, and why figures are not.
+pub(crate) fn folds(language: Language, data: &RunTests) -> Vec<Fold> {
+    let of_tests = reasons(language, &data.tests);
+    of_tests.into_iter().chain(figure_reasons(language, data)).collect()
+}
+
+/// What lowers figures whose tests are valid: each reason once with the figures that it is about.
+fn figure_reasons(language: Language, data: &RunTests) -> Option<Fold> {
+    let told = lowered::remarks(language, &FigureDoubts::new(&data.tests).lowered(language));
+    (!told.is_empty()).then(|| Fold {
+        title: language.phrase("Why figures of valid tests are not valid"),
+        is_open: false,
+        blocks: told.into_iter().map(Block::Paragraph).collect(),
+    })
 }
 
 /// Number of tests by verdict; the disturbed ones are among the conditional.

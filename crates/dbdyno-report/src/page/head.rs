@@ -2,7 +2,7 @@
 //! publications beside it, a strip of its tests and the name plate of the platform.
 
 use super::super::masthead::entries::mark;
-use super::super::masthead::run::{answer, counts, reasons, sentences, stamp, title};
+use super::super::masthead::run::{answer, counts, folds, sentences, stamp, title};
 use super::super::picture::{Head, StyledText, Tick};
 use super::super::{Input, RunTests, beside, datasheet, summary};
 use dbdyno_core::analysis::beside::Beside;
@@ -25,7 +25,7 @@ pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str, published: &[Be
         ])),
         counts: counts(language, &data.tests),
         tests: strip(input, data),
-        folds: reasons(language, &data.tests).into_iter().collect(),
+        folds: folds(language, data),
         plate: plate(input, data),
         shares: Vec::new(),
     }

@@ -38,7 +38,7 @@ pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
         ),
         section(language, "heading_figures", stated),
         section(language, "heading_limits", limits(language, data, &all)),
-        section(language, "heading_trust", trust(language, &data.tests)),
+        section(language, "heading_trust", trust(language, data)),
     ];
     sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }

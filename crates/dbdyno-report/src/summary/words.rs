@@ -2,6 +2,8 @@
 
 use super::super::RunTests;
 use super::super::document::{Block, Digits, Section};
+use super::super::figure_doubts::FigureDoubts;
+use super::super::lowered;
 use super::super::texts::Language;
 use dbdyno_core::model::{RunKind, Status, Test, params};
 
@@ -31,21 +33,32 @@ pub(super) fn what(language: Language, data: &RunTests, name: &str) -> String {
         &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)],
     );
     let note = data.run.plan["note"].as_str().map(|note| language.phrase(note));
-    note.map_or(said.clone(), |note| {
-        format!("{said} {}", language.say("suite_note", &[("note", &note)]))
-    })
+    let note = note.map(|note| language.say("suite_note", &[("note", &note)]));
+    let cut = data.incomplete(language);
+    let cut = cut.map(|how| language.say("Not complete: {how}.", &[("how", &how)]));
+    [Some(said), cut, note].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// More subjects than these are counted.
 const MAX_NAMED: usize = 6;
 
-/// The sentences about the tests of a run.
-pub(super) fn trust(language: Language, tests: &[Test]) -> Vec<String> {
-    vec![
+/// The sentences about the tests of a run, and about its figures.
+pub(super) fn trust(language: Language, data: &RunTests) -> Vec<String> {
+    let tests = data.tests.as_slice();
+    let mut sentences = vec![
         counts(language, tests),
         named(language, tests, Status::Invalid),
         named(language, tests, Status::Conditional),
-    ]
+    ];
+    let doubts = FigureDoubts::new(tests);
+    if doubts.count > 0 {
+        let values = [("count", &*doubts.count.to_string()), ("all", &doubts.all.to_string())];
+        sentences.push(
+            language.say("Not valid although their tests are: {count} of {all} figures.", &values),
+        );
+        sentences.extend(lowered::remarks(language, &doubts.lowered(language)));
+    }
+    sentences
 }
 
 /// Number of tests by verdict.
