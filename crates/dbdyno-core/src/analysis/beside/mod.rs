@@ -303,17 +303,17 @@ impl<'a> Compared<'a> {
         };
         for quantity in printed {
             let Some(foreign) = self.their_best(&theirs, quantity, fixed, kind) else { continue };
-            match own_amount(&ours, kind, Counted { quantity, workload }) {
-                Own::Found(own) => {
-                    let is_again = is_one_job(foreign.test) && width(own.figure.test) == 1;
-                    if kind == Kind::Throughput && is_again {
-                        return None; // it is the speed
-                    }
-                    return Some(Ok(self.made(kind, quantity, foreign, own)));
-                }
-                Own::Invalid => return why(Why::NoFigure, no_figure(&ours)),
-                Own::None => {}
+            let Some(own) = own_amount(&ours, kind, Counted { quantity, workload }) else {
+                continue;
+            };
+            if own.status() == Status::Invalid {
+                return why(Why::NoFigure, no_figure(&ours));
             }
+            let is_again = is_one_job(foreign.test) && width(own.figure.test) == 1;
+            if kind == Kind::Throughput && is_again {
+                return None; // it is the speed
+            }
+            return Some(Ok(self.made(kind, quantity, foreign, own)));
         }
         let is_measured = |test: &&Test| {
             test.kpm_value().is_some() && (kind == Kind::Throughput || width(test) == 1)
@@ -441,7 +441,7 @@ impl<'a> Compared<'a> {
         kind: Kind,
     ) -> Option<Printed<'a>> {
         let amount = |test: &&'a PublishedTest| {
-            Some(Printed { rate: units::theirs(test, quantity, fixed)?, test: *test })
+            Some(Printed { rate: units::theirs(test, quantity, fixed)?, test })
         };
         let mut known: Vec<Printed<'a>> = tests.iter().filter_map(amount).collect();
         let is_point = |test: &PublishedTest| test.published.kind == PublishedKind::Point;
@@ -623,27 +623,15 @@ impl Candidate for Measured<'_> {
     }
 }
 
-/// The figure of ours of a kind.
-enum Own<'a> {
-    Found(Measured<'a>),
-    /// There are figures, and no verdict accepts one.
-    Invalid,
-    None,
-}
-
-/// The figure at one job, or the best at any number of jobs, by the rule of every other report.
-fn own_amount<'a>(tests: &[&'a Test], kind: Kind, counted: Counted<'a>) -> Own<'a> {
+/// The figure at one job, or the best at any number of jobs, by the rule of every other report: an
+/// invalid one only if all are. None if there are no figures.
+fn own_amount<'a>(tests: &[&'a Test], kind: Kind, counted: Counted<'a>) -> Option<Measured<'a>> {
     let ramps = ramp::groups(tests.iter().copied(), |test| *test);
     let figures = ramps.iter().flat_map(|ramp| counted.of_ramp(ramp));
     let is_of = |own: &Measured<'a>| kind == Kind::Throughput || width(own.figure.test) == 1;
     let known: Vec<Measured<'a>> = figures.filter(is_of).collect();
-    match select_best(known, Better::Higher) {
-        None => Own::None,
-        Some(best) if best.figure.status() == Status::Invalid => Own::Invalid,
-        Some(Best { figure: Measured { figure, rate }, favour, passed_over }) => {
-            Own::Found(Measured { figure: figure::Figure { favour, passed_over, ..figure }, rate })
-        }
-    }
+    let Best { figure: own, favour, passed_over } = select_best(known, Better::Higher)?;
+    Some(Measured { figure: figure::Figure { favour, passed_over, ..own.figure }, ..own })
 }
 
 /// The reason for which none of these tests has a figure.

@@ -215,7 +215,7 @@ fn a_figure_that_is_hardly_known_is_conditional_beside_a_publication_too() {
         Workload { per_op: [(Quantity::Operations, Expr("work".into()))].into(), ..workload() };
     let tests: Vec<&Test> = ours.iter().collect();
     let counted = Counted { quantity: Quantity::Operations, workload: &counted };
-    let Own::Found(own) = own_amount(&tests, Kind::Speed, counted) else { panic!("no figure") };
+    let own = own_amount(&tests, Kind::Speed, counted).unwrap();
     assert_eq!(own.status(), Status::Conditional, "{:?}", own.figure);
     assert_eq!(own.figure, ramp::speed(&tests).unwrap());
 }
