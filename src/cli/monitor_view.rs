@@ -12,7 +12,7 @@ use super::live_table::{number, shortened, time};
 use crate::analysis::cpu;
 use crate::error::visible;
 use crate::model::Status;
-use crate::monitor::baseline::Covered;
+use crate::monitor::baseline::{Covered, doubtful_limit};
 use crate::monitor::poller::{IntervalSample, Statement};
 use crate::monitor::rates::{CPU, Rate};
 
@@ -146,8 +146,12 @@ pub fn limit(look: &IntervalSample) -> Option<String> {
         return Some(format!("limit: {}, above all that was measured", limit.component));
     }
     let used = limit.used * 100.0;
+    // As the table marks it: by a conditional figure.
+    let doubtful = doubtful_limit(&look.rates).map_or_else(String::new, |doubtful| {
+        format!("; {} {:.0} % ?", doubtful.component, doubtful.used * 100.0)
+    });
     Some(format!(
-        "limit: {} at {:.1} x this load ({used:.0} % used)",
+        "limit: {} at {:.1} x this load ({used:.0} % used){doubtful}",
         limit.component, limit.at_times
     ))
 }
@@ -345,7 +349,10 @@ mod tests {
             interval_s: 1.0,
             rates: vec![
                 rate("Commits", 1020.0, covered(0.26, Status::Valid)),
-                rate("Reads", 5.0, covered(0.5, Status::Conditional)),
+                Rate {
+                    id: "device_reads",
+                    ..rate("Reads", 5.0, covered(0.5, Status::Conditional))
+                },
                 rate("Log syncs", 7.0, None),
             ],
             limit: Some(Limit { component: "log writer", used: 0.26, at_times: 1.0 / 0.26 }),
@@ -389,7 +396,7 @@ mod tests {
             "\u{2585}     \u{2588}",
             "50 % ?",
             "unknown",
-            "limit: log writer at 3.8 x this load (26 % used)",
+            "limit: log writer at 3.8 x this load (26 % used); device 50 % ?",
             "2.3 sessions at work: IO WALSync 60 %",
             "12.0/s",
             "this monitor: 0.2 % of one CPU here, 9 queries/s",

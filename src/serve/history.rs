@@ -2,6 +2,7 @@
 //! and platform): which one is asked for, and which runs belong to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use maud::{Markup, html};
 
@@ -13,21 +14,23 @@ use crate::analysis::changes;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::{Result, visible};
-use crate::model::{RunRecord, Status, Test, Verdict};
+use crate::model::{Counters, LatencySummary, RunRecord, Status, Test, TestResult, Verdict};
 use crate::report::RunTests;
 use crate::report::document::Digits;
 use crate::report::format::html::content;
 use crate::store::{Measured, Store};
 
-/// The newest runs that a history is made of.
+/// The newest runs that a history is made of, and those whose tests are read at once for the list
+/// of all histories.
 const MAX_RUNS: u32 = 200;
+const RUNS_AT_ONCE: usize = 20;
 /// Histories to choose from.
 const MAX_LISTED: usize = 2_000;
 
 /// A test that stands for its repetitions in a run.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    pub run: RunRecord,
+    pub run: Arc<RunRecord>,
     pub test: Test,
     /// Number of repetitions.
     pub times: usize,
@@ -36,6 +39,19 @@ pub struct Entry {
     /// The ends of its 95 % interval, where that is known.
     pub ends: Option<[f64; 2]>,
     pub verdict: Verdict,
+}
+
+impl Entry {
+    fn new(run: &Arc<RunRecord>, found: &ramp::Repeated<'_>, test: Test) -> Entry {
+        Entry {
+            run: Arc::clone(run),
+            test,
+            times: found.times,
+            value: found.figure.map(|figure| figure.value),
+            ends: found.figure.and_then(|figure| figure.ends()),
+            verdict: found.verdict(),
+        }
+    }
 }
 
 /// The figures of one series in the order of their runs.
@@ -153,22 +169,73 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     let mut entries = Vec::new();
     for run in store.outlines(&tests.keys().copied().collect::<Vec<_>>())? {
         let of_run = tests.remove(&run.id).unwrap_or_default();
-        let data = RunTests::new(run, of_run);
-        let run = &data.run;
+        let RunTests { run, tests } = RunTests::new(run, of_run);
         let is_asked = |test: &&Test| test.workload() == workload && test.jobs() == Some(jobs);
-        let of_run: Vec<&Test> = data.tests.iter().filter(is_asked).collect();
-        let entry = |found: ramp::Repeated<'_>| Entry {
-            run: run.clone(),
-            test: found.test.clone(),
-            times: found.times,
-            value: found.figure.map(|figure| figure.value),
-            ends: found.figure.and_then(|figure| figure.ends()),
-            verdict: found.verdict(),
-        };
-        entries.extend(ramp::repeated(&of_run).into_iter().map(entry));
+        let asked: Vec<&Test> = tests.iter().filter(is_asked).collect();
+        let (run, repeated) = (Arc::new(run), ramp::repeated(&asked));
+        entries.extend(repeated.iter().map(|found| Entry::new(&run, found, found.test.clone())));
     }
-    entries.sort_by(|a, b| (&a.run.started_at, a.run.id).cmp(&(&b.run.started_at, b.run.id)));
+    entries.sort_by(by_time);
     Ok(entries)
+}
+
+/// What all histories of a workload at a number of jobs are of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Work {
+    workload: String,
+    jobs: u32,
+}
+
+/// The entries of all histories, as their pages have them. All tests of the newest runs are read
+/// for it, as for the page of a workload that all of them have: a part of the runs at a time, and
+/// what no list shows is let go.
+fn all_entries(store: &Store) -> Result<BTreeMap<Work, Vec<Entry>>> {
+    let mut found: BTreeMap<Work, Vec<Entry>> = BTreeMap::new();
+    for ids in store.newest_measured(MAX_RUNS)?.chunks(RUNS_AT_ONCE) {
+        let mut tests: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
+        for (run, test) in store.tests_of(ids)? {
+            tests.entry(run).or_default().push(test);
+        }
+        for run in store.outlines(ids)? {
+            let of_run = tests.remove(&run.id).unwrap_or_default();
+            let RunTests { run, tests } = RunTests::new(run, of_run);
+            let run = Arc::new(run);
+            for repeated in ramp::repeated(&tests.iter().collect::<Vec<_>>()) {
+                let Some(test) = repeated.test.measured() else { continue };
+                let work = Work { workload: test.workload.clone(), jobs: test.jobs };
+                let entry = Entry::new(&run, &repeated, without_details(test));
+                found.entry(work).or_default().push(entry);
+            }
+        }
+    }
+    found.values_mut().for_each(|entries| entries.sort_by(by_time));
+    Ok(found)
+}
+
+/// A test without what is large in it and tells neither its work nor its figure.
+fn without_details(test: &TestResult) -> Test {
+    Test::from(TestResult {
+        latency: LatencySummary::default(),
+        counters: Counters::default(),
+        window_counters: Counters::default(),
+        job_figures: Vec::new(),
+        waits: None,
+        ..test.clone()
+    })
+}
+
+fn by_time(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    (&a.run.started_at, a.run.id).cmp(&(&b.run.started_at, b.run.id))
+}
+
+/// The figures of a listed history that its page looks through for changes; none if its runs are
+/// all too old for it.
+fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Vec<f64> {
+    let work = Work { workload: point.workload.clone(), jobs: point.jobs };
+    let entries = entries.get(&work).map_or(&[][..], Vec::as_slice);
+    let Some(newest) = newest(entries, &asked(point)) else { return Vec::new() };
+    let history = History::for_entry(entries, newest);
+    history.accepted().into_iter().map(|(.., value)| value).collect()
 }
 
 /// The newest test that is asked for: of those without parameters if none are given and there are
@@ -240,6 +307,7 @@ fn asking<'a>(
 /// The histories that there are.
 fn index(site: &Pages<'_>) -> Answer {
     let measured = site.store.measured(MAX_LISTED)?;
+    let entries = all_entries(site.store)?;
     let heads = [
         "Workload",
         "Engine",
@@ -266,7 +334,9 @@ fn index(site: &Pages<'_>) -> Answer {
                                 (site.phrase(head))
                             }
                         } } } "\n"
-                        tbody { @for point in &measured { (line(site, point)) "\n" } }
+                        tbody { @for point in &measured {
+                            (line(site, point, &course_of(point, &entries))) "\n"
+                        } }
                     }
                 }
             }
@@ -275,7 +345,7 @@ fn index(site: &Pages<'_>) -> Answer {
     Ok(site.html(&site.phrase("Histories"), &content))
 }
 
-fn line(site: &Pages<'_>, point: &Measured) -> Markup {
+fn line(site: &Pages<'_>, point: &Measured, values: &[f64]) -> Markup {
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
@@ -289,8 +359,8 @@ fn line(site: &Pages<'_>, point: &Measured) -> Markup {
             td.number { (point.jobs) }
             td { (visible(&point.unit)) }
             td.number { (site.language().number(point.runs as f64, Digits::Decimals(0))) }
-            td { (course(site, &point.course)) }
-            td { (last_change(site, &point.course)) }
+            td { (course(site, values)) }
+            td { (last_change(site, values)) }
         }
     }
 }
@@ -369,5 +439,36 @@ mod tests {
             store.reads().queries
         });
         assert_eq!(queries, [2, 2]);
+    }
+
+    #[test]
+    fn a_listed_course_is_what_the_page_of_the_history_looks_through() {
+        let mut store = Store::in_memory().unwrap();
+        for number in 0..12_u32 {
+            // The first six were of other data; of five repetitions one is wild in the newest runs.
+            let size_gb = Some(if number < 6 { 1.0 } else { 9.0 });
+            let id = store.begin_run(&RunRecord { size_gb, ..run("nightly") }).unwrap();
+            let wild = if number > 8 { 30.0 } else { 100.0 };
+            for (rate, seq) in [100.0, 101.0, 99.0, 100.5, wild].into_iter().zip(1..) {
+                let rate = if number < 6 { 2.0 * rate } else { rate };
+                let test = TestResult { seq, ci_fraction: None, ..at(4, rate) };
+                store.save_test(id, &test).unwrap();
+                let other = TestResult { seq: seq + 5, ..at(8, 150.0 + f64::from(seq)) };
+                store.save_test(id, &other).unwrap();
+            }
+        }
+        let listed = store.measured(MAX_LISTED).unwrap();
+        let all = all_entries(&store).unwrap();
+        assert_eq!(listed.iter().map(|point| point.jobs).collect::<Vec<_>>(), [4, 8]);
+        for point in &listed {
+            let entries = entries(&store, &point.workload, point.jobs)
+                .unwrap_or_else(|refused| panic!("{}", refused.why));
+            let newest = newest(&entries, &asked(point)).unwrap();
+            let page = History::for_entry(&entries, newest);
+            let values: Vec<f64> = page.accepted().into_iter().map(|(.., value)| value).collect();
+            assert_eq!(course_of(point, &all), values);
+            assert_eq!((values.len(), page.entries().count()), (6, 12), "of the same size");
+            assert!(values.iter().all(|value| *value > 95.0), "{values:?}");
+        }
     }
 }

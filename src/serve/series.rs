@@ -143,7 +143,9 @@ fn changed(
     if found.is_empty() {
         let text = match accepted.len() < FEWEST {
             true => "Too few valid figures to tell a change from chance.",
-            false => "No change found (p < 0.001).",
+            false => {
+                "No change found as clear as chance makes one in fewer than 5 % of such series."
+            }
         };
         return vec![Block::Paragraph(language.phrase(text))];
     }
@@ -305,6 +307,8 @@ fn method(language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture::at;
@@ -324,7 +328,7 @@ mod tests {
             };
             let ends = Some([value / 1.01, value * 1.01]);
             let verdict = test.verdict().clone();
-            Entry { run, test, times: 1, value: Some(value), ends, verdict }
+            Entry { run: Arc::new(run), test, times: 1, value: Some(value), ends, verdict }
         };
         (1..=10).map(entry).collect()
     }
@@ -367,8 +371,8 @@ mod tests {
     #[test]
     fn other_work_is_left_out_with_the_reason_and_another_platform_is_not_there() {
         let mut entries = entries();
-        entries[0].run.size_gb = Some(9.0);
-        entries[1].run.disclosure.set("hardware", "cpu_model", "CPU 4");
+        Arc::make_mut(&mut entries[0].run).size_gb = Some(9.0);
+        Arc::make_mut(&mut entries[1].run).disclosure.set("hardware", "cpu_model", "CPU 4");
         let history = History::for_entry(&entries, &entries[9]);
         assert_eq!(history.entries[0].1, Some("data of another size"));
         assert_eq!((history.entries().count(), history.accepted().len()), (9, 7));

@@ -155,7 +155,8 @@ fn known_cell(study: &Interference, cell: &Slowdown, ratio: MedianInterval) -> H
         jobs: Some(study.jobs),
         low: Some(ratio.low),
         high: Some(ratio.high),
-        share: Some(ratio.value.clamp(0.0, 1.0)),
+        // A colour is a statement.
+        share: supports(cell.verdict).then(|| ratio.value.clamp(0.0, 1.0)),
         rank: None,
         note: None,
     }
@@ -202,4 +203,24 @@ fn alone(language: Language, study: &Interference) -> Table {
         table.add_row(&columns, &row);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::model::Status;
+
+    #[test]
+    fn only_a_valid_ratio_has_a_colour() {
+        let study =
+            Interference { jobs: 2, alone: Vec::new(), slowdowns: Vec::new(), pairs: Vec::new() };
+        let ratio = MedianInterval { value: 0.8, low: 0.7, high: 0.9 };
+        let share = |verdict| {
+            let (ratio, median_ratio) = (Some(ratio), Some(ratio.value));
+            let cell = Slowdown { of: 0, beside: 0, ratio, median_ratio, blocks: 6, verdict };
+            known_cell(&study, &cell, cell.ratio.unwrap()).share
+        };
+        assert_eq!(share(Status::Valid), Some(0.8));
+        assert_eq!([Status::Conditional, Status::Invalid].map(share), [None, None]);
+    }
 }

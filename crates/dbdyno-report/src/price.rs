@@ -5,9 +5,9 @@ use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, 
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests, bars, masthead};
-use dbdyno_core::analysis::heatmap::METRICS;
-use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::price::{Per, PriceList, Value};
+use dbdyno_core::analysis::heatmap::{self, METRICS};
+use dbdyno_core::analysis::interval::FEWEST;
+use dbdyno_core::analysis::price::{Offer, Per, PriceList, UnitCosts, Value};
 use dbdyno_core::analysis::ramp::{self, Figure};
 use dbdyno_core::model::{Better, PublishedKind, Sentence, Status, Test};
 
@@ -39,7 +39,8 @@ impl Report for PriceReport {
 /// Above the figures per KPM.
 const HOW_TO_READ: &str = "Licenses are cores x core factor, rounded up. Cost per unit is the cost \
                            of the platform / its best valid throughput: the price of one unit of \
-                           the KPM. Verdicts are those of the throughput, and an invalid one has \
+                           the KPM. Two costs differ only if their throughputs differ beyond the \
+                           noise. Verdicts are those of the throughput, and an invalid one has \
                            no price; prices are as the files give them.";
 
 /// The sections; a paragraph that says what is missing if there is no price at all.
@@ -78,17 +79,21 @@ pub fn sections(input: &Input) -> Vec<Section> {
     ]
 }
 
-/// Cost of one unit of a workload's throughput on platforms whose costs are in one currency; none
-/// where the throughput is not valid or the cost only a lower bound.
-struct Costs {
+/// Costs of one unit of a workload's throughput on platforms whose prices are in one currency.
+struct CostsOfWorkload {
     label: String,
     unit: String,
-    per_unit: Vec<Option<f64>>,
+    costs: UnitCosts,
 }
 
-impl Costs {
+impl CostsOfWorkload {
+    /// Per platform; none where the throughput is not valid or the cost only a lower bound.
+    fn per_unit(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        self.costs.known.iter().map(|known| known.map(|known| known.value))
+    }
+
     fn known(&self) -> impl Iterator<Item = f64> + '_ {
-        self.per_unit.iter().copied().flatten()
+        self.per_unit().flatten()
     }
 
     fn least(&self) -> f64 {
@@ -97,26 +102,20 @@ impl Costs {
 }
 
 /// The workloads of which at least two platforms have a cost per unit.
-fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<Costs> {
+fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<CostsOfWorkload> {
     let mut currencies = platforms.iter().filter_map(|it| it.list).map(|list| &list.currency);
     let first = currencies.next();
     if currencies.any(|other| Some(other) != first) {
         return Vec::new();
     }
+    let offers: Vec<Option<Offer<'_>>> = platforms.iter().map(Priced::offer).collect();
     let groups = input.used_groups();
     let all = groups.iter().flat_map(|(group, _)| rows(input, group)).filter_map(|row| {
-        let best: Vec<Option<Figure<'_>>> =
-            row.runs.iter().map(|tests| throughput(tests)).collect();
-        let unit = best.iter().flatten().next()?.unit;
-        let of = |(platform, best): (&Priced<'_>, &Option<Figure<'_>>)| {
-            let list = platform.list.filter(|_| !platform.is_bound)?;
-            let best = best.filter(|best| supports(best.status()) && best.unit == unit)?;
-            Some(list.value_of(best.value)?.cost_per_unit)
-        };
-        let per_unit = platforms.iter().zip(&best).map(of).collect();
-        Some(Costs { label: row.label.clone(), unit: unit.into(), per_unit })
+        let found = heatmap::side_by_side(&row.runs, &METRICS[1])?;
+        let costs = (found.better == Better::Higher).then(|| UnitCosts::new(&found, &offers))?;
+        Some(CostsOfWorkload { label: row.label, unit: found.unit.into(), costs })
     });
-    all.filter(|costs| costs.known().count() > 1).collect()
+    all.filter(|costs| costs.known().count() >= FEWEST).collect()
 }
 
 fn priced(input: &Input) -> Vec<Priced<'_>> {
@@ -129,22 +128,57 @@ fn answer(input: &Input) -> String {
     let language = input.language;
     let platforms = priced(input);
     let costs = compared_costs(input, &platforms);
-    let wins = |at: usize| {
-        let is_least = |costs: &&Costs| costs.per_unit[at] == Some(costs.least());
-        costs.iter().filter(is_least).count()
-    };
+    let said = [least(language, &platforms, &costs), means(language, &platforms, &costs)];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// How often a unit costs least on a platform alone, and how often on none; nothing without costs
+/// that are compared.
+fn least(
+    language: Language,
+    platforms: &[Priced<'_>],
+    costs: &[CostsOfWorkload],
+) -> Option<String> {
+    if costs.is_empty() {
+        return None;
+    }
+    let cheapest: Vec<Option<usize>> = costs.iter().map(|row| row.costs.cheapest()).collect();
+    let count_of = |asked: Option<usize>| cheapest.iter().filter(|&&at| at == asked).count();
     let count = costs.len().to_string();
-    let told = (0..platforms.len()).filter(|at| wins(*at) > 0).map(|at| {
-        let wins = wins(at).to_string();
+    let told = (0..platforms.len()).filter(|at| count_of(Some(*at)) > 0).map(|at| {
+        let wins = count_of(Some(at)).to_string();
         let values =
             [("platform", platforms[at].name.as_str()), ("wins", &wins), ("count", &count)];
         language.say("{platform} in {wins} of {count}", &values)
     });
     let told = told.collect::<Vec<_>>().join(", ");
-    let whole: Vec<&Costs> =
+    let ties = count_of(None);
+    let text = match (told.is_empty(), ties) {
+        (true, _) => {
+            "Of {count} compared, on no platform does a unit of valid throughput cost least alone: \
+             no difference is known to go beyond the noise."
+        }
+        (false, 0) => "A unit of valid throughput costs least on {told}.",
+        (false, _) => {
+            "A unit of valid throughput costs least on {told}; in {ties} it costs least on none \
+             alone."
+        }
+    };
+    let ties = ties.to_string();
+    Some(language.say(text, &[("told", told.as_str()), ("ties", &ties), ("count", &count)]))
+}
+
+/// The geometric means of how much more a unit costs on each platform than on the cheapest.
+fn means(
+    language: Language,
+    platforms: &[Priced<'_>],
+    costs: &[CostsOfWorkload],
+) -> Option<String> {
+    let whole: Vec<&CostsOfWorkload> =
         costs.iter().filter(|costs| costs.known().count() == platforms.len()).collect();
     let mean = |at: usize| {
-        let logarithms = whole.iter().filter_map(|it| Some((it.per_unit[at]? / it.least()).ln()));
+        let logarithms =
+            whole.iter().filter_map(|it| Some((it.per_unit().nth(at)?? / it.least()).ln()));
         (logarithms.sum::<f64>() / whole.len() as f64).exp()
     };
     let means = (0..platforms.len()).map(|at| {
@@ -153,18 +187,10 @@ fn answer(input: &Input) -> String {
         language.say("{platform} x{factor}", &values)
     });
     let means = means.collect::<Vec<_>>().join(", ");
-    let said = [
-        (!costs.is_empty()).then(|| {
-            language.say("A unit of valid throughput costs least on {told}.", &[("told", &told)])
-        }),
-        (!whole.is_empty()).then(|| {
-            let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
-            let said = "Against the cheapest of each workload, {count} that all have, geometric \
-                        mean: {means}.";
-            language.say(said, &values)
-        }),
-    ];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
+    let said = "Against the cheapest of each workload, {count} that all have, geometric mean: \
+                {means}.";
+    (!whole.is_empty()).then(|| language.say(said, &values))
 }
 
 /// The cost per unit of each workload, platforms side by side; none if nothing can be compared.
@@ -179,9 +205,12 @@ fn side_by_side(input: &Input) -> Option<Table> {
     let mut table = Table::new(input.language, "cost per unit side by side", columns);
     for row in &costs {
         let most = row.known().fold(0.0, f64::max);
-        let why = || Sentence::new("no valid throughput, or a cost that is only a lower bound");
+        let why = || {
+            let text = "no valid throughput of the same work, or a cost that is only a lower bound";
+            Sentence::new(text)
+        };
         let figures =
-            row.per_unit.iter().map(|cost| table.figure(cost.ok_or_else(why), RATE, Status::Valid));
+            row.per_unit().map(|cost| table.figure(cost.ok_or_else(why), RATE, Status::Valid));
         let figures: Vec<Cell> = figures.collect();
         let ratio = Cell::Number {
             value: most / row.least(),
@@ -329,6 +358,10 @@ impl<'a> Priced<'a> {
         let is_bound = list.is_some_and(|list| !list.unpriced(&data.run).is_empty());
         Priced { name, list, is_bound }
     }
+
+    fn offer(&self) -> Option<Offer<'a>> {
+        Some(Offer { list: self.list?, is_bound: self.is_bound })
+    }
 }
 
 fn add(
@@ -448,17 +481,23 @@ mod tests {
             let list = PriceList::parse(list).unwrap();
             PriceList { platform: Some(platform.into()), ..list }
         };
-        let said = |status: Status| {
-            let runs = vec![data("a", 1, 100.0, Status::Valid), data("b", 2, 250.0, status)];
+        let said = |rate: f64, status: Status| {
+            let runs = vec![data("a", 1, 100.0, Status::Valid), data("b", 2, rate, status)];
             let prices = vec![price("a"), price("b")];
             answer(&Input { runs, prices, ..Input::default() })
         };
         assert_eq!(
-            said(Status::Valid),
+            said(250.0, Status::Valid),
             "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each \
              workload, 1 that all have, geometric mean: a x2.50, b x1.00."
         );
-        assert_eq!(said(Status::Conditional), "");
+        assert_eq!(said(250.0, Status::Conditional), "");
+        assert_eq!(
+            said(100.5, Status::Valid),
+            "Of 1 compared, on no platform does a unit of valid throughput cost least alone: no \
+             difference is known to go beyond the noise. Against the cheapest of each workload, 1 \
+             that all have, geometric mean: a x1.01, b x1.00."
+        );
     }
 
     #[test]

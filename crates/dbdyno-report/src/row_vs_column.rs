@@ -6,19 +6,22 @@ use std::collections::BTreeMap;
 use super::Input;
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
-use dbdyno_core::analysis::ramp;
-use dbdyno_core::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
+use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
+use dbdyno_core::model::{Better, KpmValue, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
 const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the \
                      ratio is above 1 the column store is better.";
 
-/// A test of a workload that rows or columns can be stored for; of repetitions the median one.
+/// A figure of a workload that rows or columns can be stored for.
 #[derive(Clone, Copy)]
 struct Stored<'a> {
     platform: &'a str,
     run: &'a RunRecord,
+    /// The test that stands for its repetitions.
     test: &'a Test,
+    /// The compared figure, as other tables of the run show it.
+    figure: Option<Figure<'a>>,
 }
 
 /// Work of a test, whatever stored its rows: tests of equal work are compared.
@@ -39,18 +42,7 @@ impl<'a> Stored<'a> {
     }
 
     fn is_accepted(&self) -> bool {
-        self.test.status() < Status::Invalid && self.figure().is_some()
-    }
-
-    /// The KPM and its value; the second metric where the KPM is what was read: a column store
-    /// reads less for the same rows.
-    fn figure(&self) -> Option<(&'a Kpm, f64)> {
-        match self.test.kpm().value {
-            KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
-                self.test.second().zip(self.test.second_value())
-            }
-            _ => Some(self.test.kpm()).zip(self.test.kpm_value()),
-        }
+        self.figure.is_some_and(|figure| figure.status() < Status::Invalid)
     }
 
     fn work(&self) -> Work<'a> {
@@ -63,7 +55,7 @@ impl<'a> Stored<'a> {
         Work {
             workload: self.test.workload(),
             jobs: self.test.jobs(),
-            unit: self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()),
+            unit: self.figure.map_or("", |figure| figure.unit),
             params,
             data_set_id: self.run.data_set_id.as_deref(),
         }
@@ -107,19 +99,33 @@ fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
         let tests: Vec<&Test> =
             data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
         for repeated in ramp::repeated(&tests) {
-            stored.push(Stored { platform, run: &data.run, test: repeated.test });
+            let (run, test) = (&data.run, repeated.test);
+            stored.push(Stored { platform, run, test, figure: figure(&repeated, &tests) });
         }
     }
     stored
+}
+
+/// The KPM of repetitions among these tests; the second metric where the KPM is what was read: a
+/// column store reads less for the same rows.
+fn figure<'a>(repeated: &Repeated<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
+    let test = repeated.test;
+    match test.kpm().value {
+        KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
+            let is_of = |other: &&&Test| other.jobs() == test.jobs() && ramp::same(other, test);
+            let point: Vec<&Test> = tests.iter().filter(is_of).copied().collect();
+            ramp::seconds(&point).into_iter().next()
+        }
+        _ => repeated.figure,
+    }
 }
 
 /// The same work on a row and on a column store.
 struct StorePair<'a> {
     by_rows: &'a Stored<'a>,
     by_columns: &'a Stored<'a>,
-    unit: &'a str,
-    row_value: f64,
-    column_value: f64,
+    of_rows: Figure<'a>,
+    of_columns: Figure<'a>,
     /// Above 1 the column store is better.
     ratio: f64,
 }
@@ -127,13 +133,12 @@ struct StorePair<'a> {
 impl<'a> StorePair<'a> {
     /// A pair of accepted tests; none of others.
     fn new(by_rows: &'a Stored<'a>, by_columns: &'a Stored<'a>) -> Option<StorePair<'a>> {
-        let ((kpm, row_value), (_, column_value)) = (by_rows.figure()?, by_columns.figure()?);
-        let ratio = match kpm.better {
-            Better::Higher => column_value / row_value,
-            Better::Lower => row_value / column_value,
+        let (of_rows, of_columns) = (by_rows.figure?, by_columns.figure?);
+        let ratio = match of_rows.better {
+            Better::Higher => of_columns.value / of_rows.value,
+            Better::Lower => of_rows.value / of_columns.value,
         };
-        let unit = kpm.unit.as_str();
-        Some(StorePair { by_rows, by_columns, unit, row_value, column_value, ratio })
+        Some(StorePair { by_rows, by_columns, of_rows, of_columns, ratio })
     }
 }
 
@@ -143,15 +148,15 @@ fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 8] {
         Declared::new("Jobs", "", 0, |pair, _| Cell::count_if_known(pair.by_rows.test.jobs())),
         Declared::new("Row store", "", 2, |pair, _| Cell::text(pair.by_rows.platform)),
         Declared::new("Rows", "", 0, |pair, table| {
-            table.figure(Ok(pair.row_value), RATE, pair.by_rows.test.status())
+            table.figure(Ok(pair.of_rows.value), RATE, pair.of_rows.status())
         }),
         Declared::new("Column store", "", 2, |pair, _| Cell::text(pair.by_columns.platform)),
         Declared::new("Columns", "", 0, |pair, table| {
-            table.figure(Ok(pair.column_value), RATE, pair.by_columns.test.status())
+            table.figure(Ok(pair.of_columns.value), RATE, pair.of_columns.status())
         }),
-        Declared::new("Unit", "", 1, |pair, _| Cell::text(pair.unit)),
+        Declared::new("Unit", "", 1, |pair, _| Cell::text(pair.of_rows.unit)),
         Declared::new("Ratio", "", 0, |pair, table| {
-            let status = pair.by_rows.test.status().max(pair.by_columns.test.status());
+            let status = pair.of_rows.status().max(pair.of_columns.status());
             table.figure(Ok(pair.ratio), RATE, status)
         }),
     ]
@@ -169,6 +174,7 @@ mod tests {
     use crate::RunTests;
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::TestResult;
 
     fn measured(name: &str, store: &str, value: f64, status: Status, better: Better) -> RunTests {
         let mut test = fixture::result();
@@ -210,6 +216,29 @@ mod tests {
             ratios(both(Better::Lower)).unwrap().iter().map(number).collect::<Vec<_>>(),
             [0.25]
         );
+    }
+
+    #[test]
+    fn repetitions_have_the_figure_and_the_verdict_of_their_run() {
+        let repeated = |store: &str, values: [f64; 3]| {
+            let one = measured(store, store, 1.0, Status::Valid, Better::Higher);
+            let test = |(seq, value)| {
+                let result = one.tests[0].measured().unwrap().clone();
+                Test::from(TestResult { seq, kpm_value: Some(value), ci_fraction: None, ..result })
+            };
+            RunTests::new(one.run.clone(), (1..).zip(values).map(test).collect())
+        };
+        let runs = vec![repeated("row", [100.0, 150.0, 60.0]), repeated("column", [50.0; 3])];
+        let tests: Vec<&Test> = runs[0].tests.iter().collect();
+        let figure = ramp::repeated(&tests)[0].figure.unwrap();
+        assert_eq!(figure.status(), Status::Conditional, "{figure:?}");
+        let of_run =
+            Cell::Number { value: figure.value, digits: RATE, verdict: Some(figure.status()) };
+        let section = section(&Input { runs, ..Input::default() }).unwrap();
+        let [Block::Paragraph(_), Block::Table(table)] = &section.blocks[..] else {
+            panic!("{:?}", section.blocks)
+        };
+        assert_eq!(table.rows[0][3], of_run);
     }
 
     #[test]

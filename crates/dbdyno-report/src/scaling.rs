@@ -328,11 +328,11 @@ fn step_limit(language: Language, test: &Test) -> Cell {
     }
 }
 
-/// Number of jobs from which the bottleneck of the most jobs applies; nothing if one of the steps
-/// that say so is not sound.
+/// Number of jobs from which the bottleneck of the most jobs applies, of the steps whose figures are
+/// valid; nothing without any.
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
-    let sound = scaling.steps.iter().filter(|step| step.figure.status() != Status::Invalid);
-    let steps: Vec<_> = sound
+    let accepted = scaling.steps.iter().filter(|step| supports(step.figure.status()));
+    let steps: Vec<_> = accepted
         .filter_map(|step| Some((step.jobs, bottlenecks(step.figure.test.measured()?))))
         .collect();
     let cause = steps.last()?.1.first()?.cause;
@@ -406,4 +406,33 @@ fn curve(fit: &Fit, scaling: &Scaling<'_>) -> Vec<Point> {
     let at = |step: u32| from * (to / from).powf(f64::from(step) / f64::from(CURVE_POINTS));
     let point = |jobs: f64| Point { x: jobs, y: fit.law.throughput(jobs), ..Point::default() };
     (0..=CURVE_POINTS).map(|step| point(at(step))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::fixture::{at, counters};
+    use dbdyno_core::analysis::published_checks::fixture::judged;
+    use dbdyno_core::analysis::scaling::ramps;
+    use dbdyno_core::model::TestResult;
+
+    #[test]
+    fn a_limit_is_named_from_valid_steps_alone() {
+        let step = |jobs: u32, status| {
+            // Every processor of two is busy.
+            let busy = [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", 0.0), ("server_cpu_s", 19.0)];
+            let result = at(jobs, 100.0 * f64::from(jobs));
+            let window_counters = counters(&busy);
+            judged(Test::from(TestResult { window_counters, ..result }), status)
+        };
+        let said = |of_two, of_four| {
+            let tests = [step(2, of_two), step(4, of_four)];
+            let ramps = ramps(&tests);
+            limit_remark(Language::English, "it", &ramps[0].scaling().unwrap())
+        };
+        let begins = |jobs| Some(format!("it: cpu: first from {jobs} jobs on"));
+        assert_eq!(said(Status::Valid, Status::Valid), begins(2));
+        assert_eq!(said(Status::Conditional, Status::Valid), begins(4));
+        assert_eq!(said(Status::Conditional, Status::Conditional), None);
+    }
 }

@@ -9,6 +9,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use rustix::event::{Timespec, poll};
 
+use crate::analysis::figure;
 use crate::catalog::Catalog;
 use crate::cli::args::{HostArgs, MonitorArgs, PlaceArgs, TargetArgs};
 use crate::cli::context::{Context, interrupt};
@@ -74,11 +75,12 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
     Ok(())
 }
 
-/// A run of the results file; its seconds if they are wanted.
+/// A run of the results file, its figures those of every report; its seconds if they are wanted.
 fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
     let store = context.store_to_read()?;
     let run = store.run(run)?;
-    let tests = if with_seconds { store.tests(run.id)? } else { store.figures(run.id)? };
+    let mut tests = if with_seconds { store.tests(run.id)? } else { store.figures(run.id)? };
+    figure::estimate(&mut tests);
     Ok((run, tests))
 }
 

@@ -221,18 +221,6 @@ impl Pace {
     }
 }
 
-/// The value of repetitions (two or more) of which nothing but their values is known; none of one
-/// alone, and if one of them has no logarithm.
-pub fn value_alone(values: &[f64]) -> Option<f64> {
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    if logs.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
-        return None;
-    }
-    let point = Repetitions { logs, within: None, resource: Resource::default() };
-    let estimate = moderated::estimates(&[point]).into_iter().next()?;
-    Some(estimate.location.at.exp())
-}
-
 /// Estimate from the repetitions: that of their run, else their own. None of publications, and of
 /// values without a logarithm.
 pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {

@@ -243,6 +243,14 @@ pub fn places(better: Better, row: &[Option<ValidValue>]) -> Vec<Option<Place>> 
     row.iter().map(|figure| figure.filter(is_usable).and_then(place)).collect()
 }
 
+/// The number of the figure that alone is ahead of all others of its row, beyond the noise where
+/// intervals are known.
+pub fn leader(places: &[Option<Place>]) -> Option<usize> {
+    let is_ahead = |place: &Option<Place>| place.is_some_and(|place| place.rank != Rank::Below);
+    let ahead: Vec<usize> = (0..places.len()).filter(|&at| is_ahead(&places[at])).collect();
+    if let [only] = ahead.as_slice() { Some(*only) } else { None }
+}
+
 fn is_usable(figure: &ValidValue) -> bool {
     figure.value.is_finite() && figure.value >= 0.0
 }

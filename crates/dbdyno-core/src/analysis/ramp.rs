@@ -123,6 +123,16 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
+/// The KPM: one figure per number of jobs, ascending.
+pub fn kpms<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
+    representatives(tests, primary)
+}
+
+/// The metric beside the KPM: one figure per number of jobs, ascending.
+pub fn seconds<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
+    representatives(tests, second)
+}
+
 /// The KPM at the least number of jobs.
 pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     representatives(tests, primary).into_iter().next()
@@ -204,11 +214,16 @@ fn primary(test: &Test) -> Option<Metric<'_>> {
     Some((test.kpm_value()?, test.kpm(), &test.kpm().value))
 }
 
+fn second(test: &Test) -> Option<Metric<'_>> {
+    let second = test.second()?;
+    Some((test.second_value()?, second, &second.value))
+}
+
 /// The metric that throughput is stated in.
 fn rate(test: &Test) -> Option<Metric<'_>> {
     match test.second() {
-        Some(second) if test.kpm().better == Better::Lower && second.better == Better::Higher => {
-            Some((test.second_value()?, second, &second.value))
+        Some(kpm) if test.kpm().better == Better::Lower && kpm.better == Better::Higher => {
+            second(test)
         }
         _ => primary(test),
     }

@@ -121,12 +121,24 @@ impl Measured {
 
 /// The component that comes first: of which most is used, by valid figures.
 pub fn limit(rates: &[Rate]) -> Option<Limit> {
+    most_used(rates, Status::Valid)
+}
+
+/// The component of which more is used than of [`limit`], by conditional figures: it may come
+/// first.
+pub fn doubtful_limit(rates: &[Rate]) -> Option<Limit> {
+    let known = limit(rates).map_or(0.0, |limit| limit.used);
+    most_used(rates, Status::Conditional).filter(|doubtful| doubtful.used > known)
+}
+
+/// The component of which most is used, by figures of this verdict.
+fn most_used(rates: &[Rate], status: Status) -> Option<Limit> {
     let component = |rate: &Rate| match rate.id {
         CPU => Some("processors"),
         id => RATES.iter().find(|known| known.id == id)?.component,
     };
     let used = |rate: &Rate| {
-        let covered = rate.against.as_ref().filter(|covered| covered.status == Status::Valid)?;
+        let covered = rate.against.as_ref().filter(|covered| covered.status == status)?;
         Some((component(rate)?, covered.used))
     };
     let (component, used) = rates.iter().filter_map(used).max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -327,6 +339,12 @@ mod tests {
         Measured::from_tests(&tests).cover(&mut rates);
         let first = limit(&rates).unwrap();
         assert_eq!((first.component, first.used, first.at_times), ("transactions", 0.4, 2.5));
+        assert_eq!(doubtful_limit(&rates), None);
+        let against = rates[0].against.clone();
+        let against = against.map(|of| Covered { status: Status::Conditional, used: 0.7, ..of });
+        let above = [rates[0].clone(), Rate { against, ..rate("physical_reads", 1.0) }];
+        assert_eq!(limit(&above), Some(first));
+        assert_eq!(doubtful_limit(&above).map(|limit| limit.used), Some(0.7));
         tests.remove(0);
         Measured::from_tests(&tests).cover(&mut rates);
         let covered = rates[0].against.as_ref().unwrap();

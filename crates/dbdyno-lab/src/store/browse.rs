@@ -47,8 +47,6 @@ pub struct Measured {
     pub chosen: BTreeMap<String, String>,
     /// Number of runs that have it.
     pub runs: u64,
-    /// Its KPM in each run that has a valid one, oldest first: the geometric mean of repetitions.
-    pub course: Vec<f64>,
 }
 
 /// The platform of a run, of its disclosure; of a publication its target.
@@ -144,44 +142,36 @@ impl Store {
              count(DISTINCT run_id) AS runs, platform, engine FROM test JOIN place ON place_id = \
              run_id GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs \
              DESC, test_id LIMIT {most}) SELECT engine, platform, workload, workload_group, drive, \
-             jobs, kpm_unit, {chosen}, runs, test_id FROM point JOIN test ON id = test_id ORDER BY \
-             runs DESC, test_id"
+             jobs, kpm_unit, {chosen}, runs FROM point JOIN test ON id = test_id ORDER BY runs \
+             DESC, test_id"
         );
         let rows = self.rows(&sql, Row::new())?;
-        let mut courses = self.courses(most, &platform)?;
-        let point = |row: &Row| {
-            let course = row.get(9).and_then(|id| courses.remove(&id.integer()?));
-            Some(Measured { course: course.unwrap_or_default(), ..measured(row)? })
-        };
-        Ok(rows.iter().filter_map(point).collect())
+        Ok(rows.iter().filter_map(measured).collect())
     }
 
-    /// The course of each point of [`Store::measured`], by the id of its first test.
-    fn courses(&self, most: usize, platform: &str) -> Result<BTreeMap<i64, Vec<f64>>> {
-        let sql = format!(
-            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform \
-             FROM run WHERE kind = 'measured'), point AS (SELECT min(id) AS first_id, \
-             count(DISTINCT run_id) AS runs, platform AS of_platform, engine AS of_engine, \
-             workload AS of_workload, hash AS of_hash, params AS of_params, drive AS of_drive, \
-             jobs AS of_jobs FROM test JOIN place ON place_id = run_id GROUP BY engine, platform, \
-             workload, hash, params, drive, jobs ORDER BY runs DESC, first_id LIMIT {most}) SELECT \
-             first_id, run_id, kpm_value FROM point JOIN test ON workload = of_workload AND hash = \
-             of_hash AND params = of_params AND drive = of_drive AND jobs = of_jobs JOIN place ON \
-             place_id = run_id AND engine = of_engine AND coalesce(platform, '') = \
-             coalesce(of_platform, '') WHERE verdict = 'valid' AND kpm_value > 0 ORDER BY \
-             first_id, run_id"
-        );
-        let rows = self.rows(&sql, Row::new())?;
-        let value = |row: &Row| {
-            Some((row.first()?.integer()?, row.get(1)?.integer()?, row.get(2)?.real()?))
-        };
-        let values: Vec<(i64, i64, f64)> = rows.iter().filter_map(value).collect();
-        let mut courses: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-        for of_run in values.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let logs: f64 = of_run.iter().map(|(.., value)| value.ln()).sum();
-            courses.entry(of_run[0].0).or_default().push((logs / of_run.len() as f64).exp());
+    /// The newest measured runs, at most so many, oldest first, by their ids.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn newest_measured(&self, most: u32) -> Result<Vec<i64>> {
+        let sql = "SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?1";
+        let rows = self.rows(sql, vec![most.into()])?;
+        Ok(rows.iter().rev().filter_map(|row| row.first()?.integer()).collect())
+    }
+
+    /// All tests of these runs, with the ids of their runs, oldest run first; without series and
+    /// snapshots. In one query.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn tests_of(&self, runs: &[i64]) -> Result<Vec<(i64, Test)>> {
+        if runs.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(courses)
+        let ids: Vec<String> = runs.iter().map(i64::to_string).collect();
+        let tail = format!("WHERE run_id IN ({}) ORDER BY run_id, seq", ids.join(", "));
+        let rows = self.rows(&TEST.select_with_sql("run_id", &tail), Row::new())?;
+        self.of_runs(rows)
     }
 
     /// All tests of those of the newest measured runs, at most so many, that have the workload at
@@ -198,6 +188,11 @@ impl Store {
     ) -> Result<Vec<(i64, Test)>> {
         let rows =
             self.rows(&of_workload(), vec![workload.into(), jobs.into(), most_runs.into()])?;
+        self.of_runs(rows)
+    }
+
+    /// Tests from rows that begin with the id of their run.
+    fn of_runs(&self, rows: Vec<Row>) -> Result<Vec<(i64, Test)>> {
         let read = |mut row: Row| {
             let run = row.remove(0).integer().unwrap_or_default();
             Ok((run, TEST.read(row).map_err(|what| self.damaged(what))?))
@@ -241,6 +236,5 @@ fn measured(row: &Row) -> Option<Measured> {
         unit: text(6)?,
         chosen: text(7).and_then(|chosen| serde_json::from_str(&chosen).ok()).unwrap_or_default(),
         runs: row.get(8)?.integer()?.unsigned_abs(),
-        course: Vec::new(),
     })
 }

@@ -13,7 +13,7 @@ use super::super::{Input, Language};
 use super::timeline::split;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::figure::Figure;
-use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::interval::{FEWEST, supports};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Better, Status, Test};
 
@@ -74,15 +74,20 @@ fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
     (status.into(), language.verdict(status))
 }
 
+/// True if a figure can be called the best: an only number of jobs has no best. What a publication
+/// states as its throughput is the best of what it measured.
+fn is_one_of_several(entry: &Entry<'_>, main: &Figure<'_>) -> bool {
+    main.test.measured().is_none() || ramp::curve(entry.tests()).len() >= FEWEST
+}
+
 /// `best, at 2 jobs · one job 996 k · 1.52 x`.
 fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledText> {
     let is_time = main.better == Better::Lower;
     let jobs = |figure: &Figure<'_>| language.jobs(figure.jobs);
     let strong = |figure: &Figure<'_>| StyledText::strong(&compact(language, figure.value));
-    let mut parts = vec![match is_time {
-        true => language.say("at {jobs}", &[("jobs", &jobs(main))]),
-        false => language.say("best, at {jobs}", &[("jobs", &jobs(main))]),
-    }];
+    let is_best = is_one_of_several(entry, main);
+    let at = if is_time || !is_best { "at {jobs}" } else { "best, at {jobs}" };
+    let mut parts = vec![language.say(at, &[("jobs", &jobs(main))])];
     if is_time {
         let best =
             entry.best.filter(|best| best.better == Better::Higher && supports(best.status()));
@@ -90,7 +95,7 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
             let values =
                 [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
             language.say(
-                "best {figure} {unit} at {jobs}",
+                if is_best { "best {figure} {unit} at {jobs}" } else { "{figure} {unit}" },
                 &values.each_ref().map(|(name, value)| (*name, value.as_str())),
             )
         }));

@@ -8,7 +8,7 @@ use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::words::{DIGITS, counts, section, what};
 use dbdyno_core::analysis::heatmap::{
-    Compared, METRICS, Metric, Place, Rank, ValidValue, side_by_side,
+    Compared, METRICS, Metric, Place, ValidValue, leader, side_by_side,
 };
 use dbdyno_core::analysis::interval::FEWEST;
 use dbdyno_core::model::{ReasonCode, RunKind};
@@ -91,10 +91,7 @@ fn about(input: &Input, platforms: &[String]) -> Vec<String> {
 impl Line {
     /// The platform that alone is ahead of all others, beyond the noise where intervals are known.
     fn leader(&self) -> Option<usize> {
-        let is_ahead = |place: &Option<Place>| place.is_some_and(|place| place.rank != Rank::Below);
-        let ahead: Vec<usize> =
-            (0..self.places.len()).filter(|&run| is_ahead(&self.places[run])).collect();
-        if let [only] = ahead.as_slice() { Some(*only) } else { None }
+        leader(&self.places)
     }
 
     /// Between the best and the worst; none if they are equal, or inside the noise.

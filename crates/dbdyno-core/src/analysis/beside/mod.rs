@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::best::{Candidate, select_best};
+use super::best::{Best, Candidate, select_best};
 use super::compare::{Kind, Side};
-use super::figure;
-use super::interval::{IntervalOrReason, Unknown, most_trusted};
-use super::kpm::mean_service_s;
+use super::interval::IntervalOrReason;
 use super::published::doubts;
+use super::{figure, ramp};
 use crate::model::params::{ORG, OWN_ORG, THREADS};
 use crate::model::{
     Better, Drive, PublishedKind, PublishedTest, Quantity, ReasonCode, Sentence, Status, Test,
-    TestResult, Workload,
+    Workload,
 };
 
 pub use notes::Note;
 pub use units::{Code, Conversion, Fixed, Rate, amount};
+use units::{Metric, OwnRate};
 
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
@@ -197,7 +197,8 @@ pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside 
     let mut found =
         Beside { theirs: theirs.name.into(), yours: yours.name.into(), ..Beside::default() };
     let (own, foreign) = (yours.run.engine.as_deref().unwrap_or_default(), codes(theirs.tests));
-    let ours: Vec<&TestResult> = yours.tests.iter().filter_map(Test::measured).collect();
+    let is_measured = |test: &&Test| test.measured().is_some();
+    let ours: Vec<&Test> = yours.tests.iter().filter(is_measured).collect();
     for tests in &foreign {
         let code = Compared { words, engine: own, yours, theirs, ours: &ours, tests };
         for kind in [Kind::Speed, Kind::Throughput] {
@@ -208,10 +209,9 @@ pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside 
             }
         }
     }
-    let is_known =
-        |test: &TestResult| foreign.iter().any(|tests| tests[0].workload == test.workload);
+    let is_known = |test: &Test| foreign.iter().any(|tests| tests[0].workload == test.workload());
     let mut alone: Vec<&str> =
-        ours.iter().filter(|test| !is_known(test)).map(|test| test.workload.as_str()).collect();
+        ours.iter().filter(|test| !is_known(test)).map(|test| test.workload()).collect();
     alone.dedup();
     found.unpaired.extend(alone.into_iter().map(|workload| Unpaired {
         code: workload.into(),
@@ -265,7 +265,7 @@ struct Compared<'a> {
     engine: &'a str,
     yours: &'a Side<'a>,
     theirs: &'a Side<'a>,
-    ours: &'a [&'a TestResult],
+    ours: &'a [&'a Test],
     /// The published tests of the code.
     tests: &'a [&'a PublishedTest],
 }
@@ -303,20 +303,20 @@ impl<'a> Compared<'a> {
         };
         for quantity in printed {
             let Some(foreign) = self.their_best(&theirs, quantity, fixed, kind) else { continue };
-            match own_amount(&ours, kind, |test| units::yours(test, quantity, workload)) {
-                Own::Found(own) => {
-                    let is_again = is_one_job(foreign.test) && width(own.test) == 1;
-                    if kind == Kind::Throughput && is_again {
-                        return None; // it is the speed
-                    }
-                    return Some(Ok(self.made(kind, quantity, foreign, own)));
-                }
-                Own::Invalid => return why(Why::NoFigure, no_figure(&ours)),
-                Own::None => {}
+            let Some(own) = own_amount(&ours, kind, Counted { quantity, workload }) else {
+                continue;
+            };
+            if own.status() == Status::Invalid {
+                return why(Why::NoFigure, no_figure(&ours));
             }
+            let is_again = is_one_job(foreign.test) && width(own.figure.test) == 1;
+            if kind == Kind::Throughput && is_again {
+                return None; // it is the speed
+            }
+            return Some(Ok(self.made(kind, quantity, foreign, own)));
         }
-        let is_measured = |test: &&TestResult| {
-            test.kpm_value.is_some() && (kind == Kind::Throughput || width(test) == 1)
+        let is_measured = |test: &&Test| {
+            test.kpm_value().is_some() && (kind == Kind::Throughput || width(test) == 1)
         };
         match ours.iter().any(is_measured) {
             true => why(Why::OtherWork, "no unit is common to the two figures".into()),
@@ -336,11 +336,11 @@ impl<'a> Compared<'a> {
         &self,
         workload: &Workload,
         params: &BTreeMap<String, String>,
-    ) -> Result<Vec<&'a TestResult>, (Why, Sentence)> {
-        let of_workload: Vec<&TestResult> =
-            self.ours.iter().copied().filter(|test| test.workload == workload.id).collect();
-        let own = |test: &TestResult| self.words.resolved(self.engine, &test.params);
-        let differs = |test: &TestResult| -> Option<(String, String)> {
+    ) -> Result<Vec<&'a Test>, (Why, Sentence)> {
+        let of_workload: Vec<&Test> =
+            self.ours.iter().copied().filter(|test| test.workload() == workload.id).collect();
+        let own = |test: &Test| self.words.resolved(self.engine, test.params());
+        let differs = |test: &Test| -> Option<(String, String)> {
             let own = own(test);
             let other = params.iter().find(|(name, value)| {
                 let is_scaled = workload.scaled_by.contains(name);
@@ -348,17 +348,17 @@ impl<'a> Compared<'a> {
             });
             other.map(|(name, value)| (format!("{name}={value}"), format!("{name}={}", own[name])))
         };
-        let mut fitting: Vec<&TestResult> =
+        let mut fitting: Vec<&Test> =
             of_workload.iter().copied().filter(|test| differs(test).is_none()).collect();
         let code = &self.tests[0].published.code;
         fitting.sort_by_key(|test| {
-            let is_asked = test.asked_as.as_ref() == Some(code);
-            (!is_asked, test.drive != Drive::Database, test.chosen.len())
+            let is_asked = test.asked_as() == Some(code.as_str());
+            (!is_asked, test.drive() != Drive::Database, test.chosen().len())
         });
         if let Some(first) = fitting.first().copied() {
-            let is_same = |test: &&TestResult| {
-                test.drive == first.drive
-                    && without_threads(&test.chosen) == without_threads(&first.chosen)
+            let is_same = |test: &&Test| {
+                test.drive() == first.drive()
+                    && without_threads(test.chosen()) == without_threads(first.chosen())
             };
             return Ok(fitting.into_iter().filter(is_same).collect());
         }
@@ -420,7 +420,7 @@ impl<'a> Compared<'a> {
     }
 
     fn suite_has(&self, workload: &Workload, params: &BTreeMap<String, String>) -> bool {
-        self.ours.iter().any(|test| test.workload == workload.id)
+        self.ours.iter().any(|test| test.workload() == workload.id)
             && self.suites(workload, params).contains(&self.yours.run.suite.as_str())
     }
 
@@ -439,17 +439,17 @@ impl<'a> Compared<'a> {
         quantity: Quantity,
         fixed: &Fixed,
         kind: Kind,
-    ) -> Option<Amount<'a, PublishedTest>> {
+    ) -> Option<Printed<'a>> {
         let amount = |test: &&'a PublishedTest| {
-            Some(Amount { rate: units::theirs(test, quantity, fixed)?, test: *test })
+            Some(Printed { rate: units::theirs(test, quantity, fixed)?, test })
         };
-        let mut known: Vec<Amount<'a, PublishedTest>> = tests.iter().filter_map(amount).collect();
+        let mut known: Vec<Printed<'a>> = tests.iter().filter_map(amount).collect();
         let is_point = |test: &PublishedTest| test.published.kind == PublishedKind::Point;
         if known.iter().any(|amount| is_point(amount.test)) {
             known.retain(|amount| is_point(amount.test));
         }
         known.retain(|amount| amount.test.verdict.status < Status::Invalid);
-        let is_bound = |amount: &Amount<'a, PublishedTest>| {
+        let is_bound = |amount: &Printed<'a>| {
             let mut reasons = amount.test.verdict.reasons.iter();
             reasons.any(|reason| reason.code == ReasonCode::Approximate)
         };
@@ -468,10 +468,10 @@ impl<'a> Compared<'a> {
         &self,
         kind: Kind,
         quantity: Quantity,
-        foreign: Amount<'a, PublishedTest>,
-        own: Amount<'a, TestResult>,
+        foreign: Printed<'a>,
+        own: Measured<'a>,
     ) -> Pair {
-        let (published, measured) = (foreign.test, own.test);
+        let (published, measured) = (foreign.test, own.figure);
         let (foreign, own) = (foreign.rate, own.rate);
         let said = doubts_of(published, foreign.metric);
         let is_bound = said.contains(&ReasonCode::LowerBound);
@@ -490,16 +490,16 @@ impl<'a> Compared<'a> {
             value: own.per_s,
             printed: own.printed,
             printed_unit: own.unit.into(),
-            jobs: Some(width(measured)),
-            service_time_ms: mean_service_s(&measured.window).map(|s| s * 1e3),
-            status: measured.verdict.status,
+            jobs: Some(width(measured.test)),
+            service_time_ms: measured.mean_us().map(|us| us / 1e3),
+            status: measured.status(),
             conversion: own.conversion,
         };
         let mut pair = Pair {
             code: published.published.code.clone(),
             description: published.published.description.clone(),
             workload: published.workload.clone(),
-            params: measured.chosen.clone(),
+            params: measured.test.chosen().clone(),
             kind,
             quantity,
             unit: quantity.unit(),
@@ -518,9 +518,9 @@ impl<'a> Compared<'a> {
 }
 
 /// Jobs times the processes that each of them asks for.
-fn width(test: &TestResult) -> u32 {
-    let threads = test.params.get(THREADS).and_then(|threads| threads.parse::<u32>().ok());
-    test.jobs * threads.unwrap_or(1)
+fn width(test: &Test) -> u32 {
+    let threads = test.params().get(THREADS).and_then(|threads| threads.parse::<u32>().ok());
+    test.jobs().unwrap_or(1) * threads.unwrap_or(1)
 }
 
 fn is_one_job(test: &PublishedTest) -> bool {
@@ -552,83 +552,91 @@ fn doubts_of(test: &PublishedTest, metric: &str) -> Vec<ReasonCode> {
     figure.map(doubts).unwrap_or_default().into_iter().map(|reason| reason.code).collect()
 }
 
-/// An amount of a quantity and the test that it is of.
-#[derive(Clone)]
-struct Amount<'a, T> {
+/// A publication's amount of a quantity and the test that it is of.
+struct Printed<'a> {
     rate: Rate<'a>,
-    test: &'a T,
+    test: &'a PublishedTest,
 }
 
-impl<'a> Amount<'a, TestResult> {
-    /// Number of jobs with their processes, by which tests repeat each other.
-    fn place(&self) -> (u32, u32) {
-        (self.test.jobs, width(self.test))
+/// The common quantity of a pair, and the workload that says how much of it an op is.
+#[derive(Clone, Copy)]
+struct Counted<'a> {
+    quantity: Quantity,
+    workload: &'a Workload,
+}
+
+/// A figure of our run as every other report shows it, and the same in the unit of the pair.
+#[derive(Clone)]
+struct Measured<'a> {
+    figure: figure::Figure<'a>,
+    rate: Rate<'a>,
+}
+
+impl<'a> Counted<'a> {
+    /// The figures of a ramp in the metric that the amount is printed in, converted.
+    fn of_ramp(self, ramp: &[&'a Test]) -> Vec<Measured<'a>> {
+        let seconds = ramp::seconds(ramp);
+        let kpms = ramp::kpms(ramp).into_iter();
+        kpms.filter_map(|kpm| self.converted(kpm, &seconds)).collect()
     }
 
-    /// Amount of repetitions (one or more) in ascending order: those of the best verdict among them
-    /// give their figure, as everywhere, and the middle one is the test that stands for them.
-    fn of_repetitions(repeats: &[Amount<'a, TestResult>]) -> Amount<'a, TestResult> {
-        let trusted = most_trusted(repeats.to_vec(), Amount::status);
-        let middle = trusted[(trusted.len() - 1) / 2].clone();
-        let per_s: Vec<f64> = trusted.iter().map(|amount| amount.rate.per_s).collect();
-        let printed: Vec<f64> = trusted.iter().map(|amount| amount.rate.printed).collect();
-        let rate = Rate {
-            per_s: figure::value_alone(&per_s).unwrap_or(middle.rate.per_s),
-            printed: figure::value_alone(&printed).unwrap_or(middle.rate.printed),
-            ..middle.rate
+    /// The KPM, or the metric beside it where the amount is printed in that, with the amount of the
+    /// test that stands for it in proportion to it.
+    fn converted(
+        self,
+        kpm: figure::Figure<'a>,
+        seconds: &[figure::Figure<'a>],
+    ) -> Option<Measured<'a>> {
+        let figure = match self.of_test(kpm.test)?.metric {
+            Metric::Kpm => kpm,
+            Metric::Second => *seconds.iter().find(|second| second.jobs == kpm.jobs)?,
         };
-        Amount { rate, ..middle }
+        let of_test = self.of_test(figure.test)?.rate;
+        let per_s = match of_test.conversion.code {
+            Code::AsPrinted => figure.value,
+            _ => figure.pace().apply(of_test.per_s, Better::Higher),
+        };
+        Some(Measured { figure, rate: Rate { per_s, printed: figure.value, ..of_test } })
+    }
+
+    /// Amount of a test of ours per second.
+    fn of_test(self, test: &'a Test) -> Option<OwnRate<'a>> {
+        units::yours(test.measured()?, self.quantity, self.workload)
     }
 }
 
-impl Candidate for Amount<'_, TestResult> {
+impl Candidate for Measured<'_> {
     fn value(&self) -> f64 {
         self.rate.per_s
     }
 
     fn jobs(&self) -> Option<u32> {
-        Some(self.test.jobs)
+        self.figure.jobs
     }
 
     fn status(&self) -> Status {
-        self.test.verdict.status
+        self.figure.status()
     }
 
     fn interval(&self) -> IntervalOrReason {
-        Err(Unknown::Published) // what it is compared with has none
+        self.figure.interval
     }
 }
 
-/// The figure of ours of a kind.
-enum Own<'a> {
-    Found(Amount<'a, TestResult>),
-    /// There are figures, and no verdict accepts one.
-    Invalid,
-    None,
-}
-
-/// The amount at one job, or the best at any number of jobs; valid figures before conditional ones.
-fn own_amount<'a>(
-    tests: &[&'a TestResult],
-    kind: Kind,
-    rate: impl Fn(&'a TestResult) -> Option<Rate<'a>>,
-) -> Own<'a> {
-    let amount = |test: &&'a TestResult| Some(Amount { rate: rate(test)?, test: *test });
-    let mut known: Vec<Amount<'a, TestResult>> = tests.iter().filter_map(amount).collect();
-    known.retain(|amount| kind == Kind::Throughput || width(amount.test) == 1);
-    if known.is_empty() {
-        return Own::None;
-    }
-    known.retain(|amount| amount.status() < Status::Invalid);
-    known.sort_by(|a, b| a.place().cmp(&b.place()).then(a.value().total_cmp(&b.value())));
-    let repeated = known.chunk_by(|a, b| a.place() == b.place());
-    let figures = repeated.map(Amount::of_repetitions).collect();
-    select_best(figures, Better::Higher).map_or(Own::Invalid, |best| Own::Found(best.figure))
+/// The figure at one job, or the best at any number of jobs, by the rule of every other report: an
+/// invalid one only if all are. None if there are no figures.
+fn own_amount<'a>(tests: &[&'a Test], kind: Kind, counted: Counted<'a>) -> Option<Measured<'a>> {
+    let ramps = ramp::groups(tests.iter().copied(), |test| *test);
+    let figures = ramps.iter().flat_map(|ramp| counted.of_ramp(ramp));
+    let is_of = |own: &Measured<'a>| kind == Kind::Throughput || width(own.figure.test) == 1;
+    let known: Vec<Measured<'a>> = figures.filter(is_of).collect();
+    let Best { figure: own, favour, passed_over } = select_best(known, Better::Higher)?;
+    Some(Measured { figure: figure::Figure { favour, passed_over, ..own.figure }, ..own })
 }
 
 /// The reason for which none of these tests has a figure.
-fn no_figure(tests: &[&TestResult]) -> Sentence {
-    let reasons = tests.iter().flat_map(|test| &test.verdict.reasons);
+fn no_figure(tests: &[&Test]) -> Sentence {
+    let reasons = tests.iter().flat_map(|test| &test.verdict().reasons);
     let invalid =
         reasons.filter(|reason| reason.status == Status::Invalid).map(|one| one.to_sentence());
     invalid.into_iter().next().map_or_else(

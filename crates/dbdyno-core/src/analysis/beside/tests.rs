@@ -2,7 +2,9 @@ use super::*;
 use crate::analysis::compare::fixture::{run, side};
 use crate::analysis::fixture;
 use crate::analysis::published;
-use crate::model::{Expr, KpmValue, Published, PublishedFigure, Reason, RunRecord, Verdict};
+use crate::model::{
+    Expr, Kpm, KpmValue, Published, PublishedFigure, Reason, RunRecord, TestResult, Verdict,
+};
 
 fn printed(code: &str, kind: PublishedKind, jobs: Option<u32>, metric: &str, value: f64) -> Test {
     let unit = if metric == "elapsed_s" { "s" } else { "rows/s" };
@@ -146,4 +148,74 @@ fn the_figure_of_repetitions_is_the_one_of_every_other_report() {
     let yours = &pairs[0].yours;
     assert!((yours.value / figure.value - 1.0).abs() < 1e-12, "{yours:?} {figure:?}");
     assert_eq!(yours.value, yours.printed);
+}
+
+/// A test of ours in a million operations per second; an op is thousand of them.
+fn in_mops(seq: u32, jobs: u32, ops_per_s: f64, status: Status) -> Test {
+    let mut test =
+        TestResult { seq, ..measured(jobs, ops_per_s, "heap").measured().unwrap().clone() };
+    test.kpm = Kpm { scale: 1e-6, ..fixture::kpm(KpmValue::Units, "Mops", Better::Higher) };
+    (test.units, test.units_per_s) = (1000.0 * test.window.ops as f64, 1000.0 * ops_per_s);
+    test.latency.mean_us = Some(1e6 / ops_per_s);
+    (test.ci_fraction, test.ci_freedom) = (None, None);
+    crate::analysis::fill(&mut test);
+    let reason = Reason::new(status, ReasonCode::Steal, "stolen");
+    test.verdict = Verdict::from_reasons(vec![reason]);
+    test.into()
+}
+
+#[test]
+fn yours_has_the_value_the_verdict_and_the_time_of_the_run() {
+    use Status::{Conditional, Valid};
+    // Three at one job, of which one is wild; a wide one at two; one at four that is passed over.
+    let points = [
+        (1, [100.0, 101.0, 70.0], Valid),
+        (2, [150.0, 190.0, 260.0], Valid),
+        (4, [300.0, 301.0, 299.0], Conditional),
+        (8, [240.0, 241.0, 242.0], Valid),
+    ];
+    let each = points
+        .iter()
+        .flat_map(|(jobs, rates, status)| rates.iter().map(move |rate| (*jobs, *rate, *status)));
+    let each = (1..).zip(each);
+    let mut ours: Vec<Test> =
+        each.map(|(seq, (jobs, rate, status))| in_mops(seq, jobs, rate, status)).collect();
+    figure::estimate(&mut ours);
+    let theirs = [
+        printed("T1", PublishedKind::Speed, Some(1), "ops_per_s", 50.0),
+        printed("T1", PublishedKind::Throughput, None, "ops_per_s", 70.0),
+    ];
+    let per_op = [(Quantity::Operations, Expr("work".into()))].into();
+    let workload = Workload { per_op, ..workload() };
+    let words = Words { workloads: vec![&workload], ..Words::default() };
+    let (own, foreign) = (own_run(), run("theirs"));
+    let found = beside(&side("mine", &own, &ours), &side("theirs", &foreign, &theirs), &words);
+    let tests: Vec<&Test> = ours.iter().collect();
+    let of_run = [ramp::speed(&tests).unwrap(), ramp::throughput(&tests).unwrap()];
+    assert_eq!(of_run.map(|figure| figure.jobs), [Some(1), Some(8)]);
+    assert_eq!(of_run[1].status(), Conditional, "a lower bound: {:?}", of_run[1]);
+    assert_eq!(found.pairs.len(), 2, "{found:?}");
+    for (pair, figure) in found.pairs.iter().zip(of_run) {
+        let yours = &pair.yours;
+        assert_eq!((yours.printed, &*yours.printed_unit), (figure.value, "Mops"));
+        assert!((yours.value / (1e6 * figure.value) - 1.0).abs() < 1e-9, "{yours:?} {figure:?}");
+        assert_eq!((yours.jobs, yours.status), (figure.jobs, figure.status()));
+        assert_eq!(yours.service_time_ms, figure.mean_us().map(|us| us / 1e3));
+    }
+}
+
+#[test]
+fn a_figure_that_is_hardly_known_is_conditional_beside_a_publication_too() {
+    let mut ours: Vec<Test> = (1..)
+        .zip([100.0, 150.0, 60.0])
+        .map(|(seq, rate)| in_mops(seq, 1, rate, Status::Valid))
+        .collect();
+    figure::estimate(&mut ours);
+    let counted =
+        Workload { per_op: [(Quantity::Operations, Expr("work".into()))].into(), ..workload() };
+    let tests: Vec<&Test> = ours.iter().collect();
+    let counted = Counted { quantity: Quantity::Operations, workload: &counted };
+    let own = own_amount(&tests, Kind::Speed, counted).unwrap();
+    assert_eq!(own.status(), Status::Conditional, "{:?}", own.figure);
+    assert_eq!(own.figure, ramp::speed(&tests).unwrap());
 }

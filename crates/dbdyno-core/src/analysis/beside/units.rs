@@ -122,25 +122,41 @@ pub fn theirs<'a>(test: &'a PublishedTest, quantity: Quantity, fixed: &Fixed) ->
     })
 }
 
+/// A metric of a measured test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// The key performance metric of its workload.
+    Kpm,
+    /// The one beside it.
+    Second,
+}
+
+/// An amount of ours per second, and the metric that it is printed in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnRate<'a> {
+    /// The amount, with the value of that metric.
+    pub rate: Rate<'a>,
+    /// The metric itself.
+    pub metric: Metric,
+}
+
 /// A measured test's amount of a quantity per second: what the catalogue says of an op times ops
 /// per second, else a metric of the test in the same unit.
 pub fn yours<'a>(
     test: &'a TestResult,
     quantity: Quantity,
     workload: &Workload,
-) -> Option<Rate<'a>> {
+) -> Option<OwnRate<'a>> {
     test.kpm_value?; // a rate that was not kept up with, or a test without an op, has no figure
-    let metrics: Vec<(&Kpm, f64)> = metrics(test);
-    let (kpm, value) = *metrics.first()?;
-    let named = |(kpm, value): (&'a Kpm, f64), per_s, conversion| Rate {
-        per_s,
-        printed: value,
-        unit: kpm.unit.as_str(),
-        metric: kpm.unit.as_str(),
-        conversion,
+    let metrics = metrics(test);
+    let first = *metrics.first()?;
+    let named = |own: Own<'a>, per_s, conversion| {
+        let (unit, metric) = (own.kpm.unit.as_str(), own.kpm.unit.as_str());
+        let rate = Rate { per_s, printed: own.value, unit, metric, conversion };
+        OwnRate { rate, metric: own.metric }
     };
-    let same_unit = |(kpm, _): &&(&'a Kpm, f64)| {
-        kpm.better == Better::Higher && kpm.unit.eq_ignore_ascii_case(quantity.unit())
+    let same_unit = |own: &&Own<'a>| {
+        own.kpm.better == Better::Higher && own.kpm.unit.eq_ignore_ascii_case(quantity.unit())
     };
     let Some(per_op) = workload.per_op.get(&quantity) else {
         let is_counted = matches!(
@@ -152,17 +168,15 @@ pub fn yours<'a>(
                 | Quantity::MbWritten
         );
         let own = metrics.iter().filter(|_| is_counted).find(same_unit)?;
-        return (own.1 > 0.0).then(|| named(*own, own.1, Conversion::NONE));
+        return (own.value > 0.0).then(|| named(*own, own.value, Conversion::NONE));
     };
     let factor = amount(test, per_op)?;
     let per_s = Some(test.ops_per_s * factor).filter(|rate| rate.is_finite() && *rate > 0.0)?;
-    let equals = |(_, value): &&(&'a Kpm, f64)| (value / per_s - 1.0).abs() < EQUAL;
+    let equals = |own: &&Own<'a>| (own.value / per_s - 1.0).abs() < EQUAL;
     let rate = match metrics.iter().filter(same_unit).find(equals) {
         Some(own) => named(*own, per_s, Conversion::NONE),
-        None if factor == 1.0 => {
-            named((kpm, value), per_s, Conversion { code: Code::OneAnOp, factor })
-        }
-        None => named((kpm, value), per_s, Conversion { code: Code::PerOp, factor }),
+        None if factor == 1.0 => named(first, per_s, Conversion { code: Code::OneAnOp, factor }),
+        None => named(first, per_s, Conversion { code: Code::PerOp, factor }),
     };
     Some(rate)
 }
@@ -172,10 +186,20 @@ pub fn amount(test: &TestResult, per_op: &Expr) -> Option<f64> {
     per_op.eval(&facts(test)).ok().filter(|amount| amount.is_finite() && *amount > 0.0)
 }
 
-/// The metrics of a test with their values, the KPM first.
-fn metrics(test: &TestResult) -> Vec<(&Kpm, f64)> {
-    let kpm = test.kpm_value.map(|value| (&test.kpm, value));
-    kpm.into_iter().chain(test.second.as_ref().zip(test.second_value)).collect()
+/// The value of a metric of a measured test.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    metric: Metric,
+    kpm: &'a Kpm,
+    value: f64,
+}
+
+/// The metrics of a test that have a value, the KPM first.
+fn metrics(test: &TestResult) -> Vec<Own<'_>> {
+    let own = |metric, kpm, value: Option<f64>| Some(Own { metric, kpm, value: value? });
+    let second = test.second.as_ref();
+    let second = second.and_then(|second| own(Metric::Second, second, test.second_value));
+    own(Metric::Kpm, &test.kpm, test.kpm_value).into_iter().chain(second).collect()
 }
 
 /// Numeric parameters, the facts of the data, and the units of one op.
@@ -237,7 +261,7 @@ mod tests {
     fn operations_per_second_are_mops_times_a_million() {
         let test = measured(KpmValue::Units, "Mops", 1e-6);
         let own = workload(&[(Quantity::Operations, "work")]);
-        let rate = yours(&test, Quantity::Operations, &own).unwrap();
+        let rate = yours(&test, Quantity::Operations, &own).unwrap().rate;
         assert_eq!((rate.per_s, rate.printed, rate.unit), (380_000.0, 0.38, "Mops"));
         assert_eq!(rate.conversion, Conversion { code: Code::PerOp, factor: 3800.0 });
     }
@@ -246,9 +270,9 @@ mod tests {
     fn one_row_or_transaction_an_op_is_the_same_rate_under_another_name() {
         let test = measured(KpmValue::Ops, "qps", 1.0);
         let own = workload(&[(Quantity::Rows, "25"), (Quantity::Transactions, "1")]);
-        let tps = yours(&test, Quantity::Transactions, &own).unwrap();
+        let tps = yours(&test, Quantity::Transactions, &own).unwrap().rate;
         assert_eq!((tps.per_s, tps.conversion.code), (100.0, Code::OneAnOp));
-        let rows = yours(&test, Quantity::Rows, &own).unwrap();
+        let rows = yours(&test, Quantity::Rows, &own).unwrap().rate;
         assert_eq!((rows.per_s, rows.conversion.factor), (2500.0, 25.0));
         assert_eq!(yours(&test, Quantity::Calls, &own), None, "nothing says what a call is");
     }
@@ -257,7 +281,7 @@ mod tests {
     fn a_figure_in_the_same_unit_needs_no_conversion() {
         let test = measured(KpmValue::Rows, "rows/s", 1.0);
         let own = workload(&[(Quantity::Rows, "25")]);
-        let rate = yours(&test, Quantity::Rows, &own).unwrap();
+        let rate = yours(&test, Quantity::Rows, &own).unwrap().rate;
         assert_eq!((rate.per_s, rate.conversion), (2500.0, Conversion::NONE));
     }
 
@@ -289,7 +313,7 @@ mod tests {
         let own = workload(&[]);
         assert_eq!(yours(&test, Quantity::LogicalReads, &own), None);
         test.kpm.unit = "dbps".into();
-        assert_eq!(yours(&test, Quantity::LogicalReads, &own).unwrap().per_s, 100.0);
+        assert_eq!(yours(&test, Quantity::LogicalReads, &own).unwrap().rate.per_s, 100.0);
         test.kpm_value = Some(0.0);
         assert_eq!(yours(&test, Quantity::LogicalReads, &own), None);
     }
