@@ -149,6 +149,31 @@ fn a_throughput_with_a_better_figure_that_is_not_valid_is_a_lower_bound() {
     );
 }
 
+/// The comparison of two platforms, whose throughputs are at the best jobs of each.
+fn compared_platforms(base: &[TestResult], other: &[TestResult]) -> Comparison {
+    let mut runs = [run("a"), run("b")];
+    runs[1].disclosure.set("hardware", "cpu_model", "another");
+    let [base, other] =
+        [base, other].map(|tests| tests.iter().cloned().map(Test::from).collect::<Vec<_>>());
+    compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::new(&[]))
+}
+
+#[test]
+fn the_best_of_a_plateau_has_the_verdict_that_its_run_tells() {
+    // +-20 % is useful; as the best of three that touch one another it is known to +-25 %.
+    let known = |test: TestResult| TestResult { ci_fraction: Some(0.2), ..test };
+    let plateau: Vec<TestResult> =
+        measured(&[(1, 100.0), (2, 105.0), (4, 103.0)]).into_iter().map(known).collect();
+    let found = compared_platforms(&plateau, &plateau);
+    let row = found.kpms.iter().find(|row| row.kind == Kind::Throughput).unwrap();
+    assert_eq!((row.base_jobs, row.base_status), (Some(2), Status::Valid));
+    assert_eq!((row.other_status, row.status), (Status::Valid, Status::Valid));
+    let wide = |test: TestResult| TestResult { ci_fraction: Some(0.3), ..test };
+    let wide: Vec<TestResult> = plateau.into_iter().map(wide).collect();
+    let found = compared_platforms(&wide, &wide);
+    assert!(found.kpms.iter().all(|row| row.base_status == Status::Conditional), "{found:#?}");
+}
+
 #[test]
 fn published_figures_have_no_interval_and_statements_are_speed_and_throughput() {
     let stated = |speed, throughput| {
