@@ -149,6 +149,30 @@ fn a_throughput_with_a_better_figure_that_is_not_valid_is_a_lower_bound() {
     );
 }
 
+#[test]
+fn throughput_and_its_service_time_are_of_one_number_of_jobs_where_the_base_is_valid() {
+    let stolen = || {
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")])
+    };
+    let (mut base, mut other) =
+        (measured(&[(2, 382.0), (4, 350.0)]), measured(&[(2, 170.0), (4, 286.0)]));
+    base[1].verdict = stolen();
+    other.iter_mut().for_each(|test| test.verdict = stolen());
+    // 4 jobs are better by the mean of both, but there the base is conditional, too.
+    let found = compared(&base, &other);
+    let row = &found.kpms[0];
+    assert_eq!((row.base_jobs, row.other_jobs), (Some(2), Some(2)));
+    assert_eq!((row.base_status, row.status), (Status::Valid, Status::Conditional));
+    let times = found.further.iter().find(|row| row.metric == metric::SERVICE_TIME).unwrap();
+    assert_eq!((times.base_jobs, times.other_jobs), (Some(2), Some(2)));
+    // Of two valid ramps, too, both rows are of one number of jobs, whose best is not that of each.
+    let found =
+        compared(&measured(&[(2, 382.0), (4, 350.0)]), &measured(&[(2, 170.0), (4, 286.0)]));
+    for row in [&found.kpms[0], found.further.last().unwrap()] {
+        assert_eq!((row.base_jobs, row.other_jobs), (Some(4), Some(4)), "{row:#?}");
+    }
+}
+
 /// The comparison of two platforms, whose throughputs are at the best jobs of each.
 fn compared_platforms(base: &[TestResult], other: &[TestResult]) -> Comparison {
     let mut runs = [run("a"), run("b")];
