@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::interval::Unknown;
+use super::interval::{Unknown, supports};
 use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Size};
@@ -275,9 +275,10 @@ impl Row {
             _ => self.is_loss && self.loss() > below,
         }
     }
-    /// True if both figures are sound and one of them has no interval.
+    /// True if both figures are valid and one of them has no interval. One that is not valid
+    /// decides nothing anyway, and is counted as that.
     pub fn is_undecided(&self) -> bool {
-        self.status < Status::Invalid && self.change() == Change::Undecided
+        supports(self.status) && self.change() == Change::Undecided
     }
     /// Other / base service time.
     pub fn service_ratio(&self) -> Option<f64> {

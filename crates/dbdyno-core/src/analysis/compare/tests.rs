@@ -317,6 +317,14 @@ fn a_short_window_decides_nothing_whatever_it_says() {
     let texts: Vec<String> =
         found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert_eq!(texts, ["1 of 1 figure is undecided (no interval: one short window)"]);
+    // A figure that is not valid is counted as that alone.
+    let mut disturbed = short(100.0);
+    disturbed[0].verdict =
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let found = compared(&short(100.0), &disturbed);
+    assert!(!found.kpms[0].is_undecided() && found.undecided().is_empty());
+    let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["left-out"]);
 }
 
 #[test]
