@@ -109,7 +109,8 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledTex
     let nothing = || compare::nothing_found(comparison, language);
     let of_gate = comparison::answer(comparison);
     if !of_gate.is_empty() {
-        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
+        let said = of_gate.iter().chain(of("undecided").map(|finding| &finding.text));
+        let said = said.map(|said| format!("{}.", language.sentence(said)));
         return StyledText::sentence(&said.collect::<Vec<_>>().join(" "));
     }
     let text = if found.is_empty() { nothing() } else { found.join(" ") };

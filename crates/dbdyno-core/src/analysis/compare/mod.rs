@@ -23,7 +23,7 @@ use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Size};
 
-pub use answer::{ability, answer};
+pub use answer::{ability, answer, unjudged};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
 pub use findings::Finding;
@@ -384,6 +384,12 @@ impl Comparison {
         }
         reasons.retain(|(why, _)| *why != Unknown::Published);
         reasons
+    }
+    /// Figures of which the gate says nothing, as one of the two is not valid; without those that
+    /// became invalid, which fail.
+    pub fn unjudged(&self) -> impl Iterator<Item = &Row> {
+        let limit = self.limit.unwrap_or_default();
+        self.kpms.iter().filter(move |row| !supports(row.status) && !row.is_failure(limit))
     }
     /// Figures that differ by their own interval, but no more of them, or no further, than chance
     /// makes of so many.

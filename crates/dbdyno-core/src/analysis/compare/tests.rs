@@ -173,6 +173,46 @@ fn throughput_and_its_service_time_are_of_one_number_of_jobs_where_the_base_is_v
     }
 }
 
+/// What a gate of 5 % says.
+fn said_by_gate(base: &[TestResult], other: &[TestResult]) -> Vec<String> {
+    let runs = [run("a"), run("b")];
+    let [base, other] =
+        [base, other].map(|tests| tests.iter().cloned().map(Test::from).collect::<Vec<_>>());
+    let terms = Terms { limit: Some(0.05), ..Terms::new(&[]) };
+    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &terms);
+    answer(&found).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_gate_says_which_figures_it_did_not_judge_and_which_of_them_are_worse() {
+    let calm = [100.0, 99.9, 100.1];
+    let slow = [60.0, 60.1, 59.9];
+    let base = repeated(&[calm; 4]);
+    let mut other = repeated(&[calm, slow, calm, calm]);
+    assert!(said_by_gate(&base, &base).iter().all(|said| !said.contains("not judged")));
+    for test in other.iter_mut().filter(|test| ["W1", "W2"].contains(&test.workload.as_str())) {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+        test.verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let said = said_by_gate(&base, &other);
+    let passes = "Pass: no judged figure, no group and not the whole is worse by more than 5 % \
+                  beyond the noise";
+    assert_eq!(said[0], passes);
+    let unjudged = "2 of 4 figures are not valid and not judged, of which 1 is worse by its own \
+                    interval: W1 throughput -40.0 %";
+    assert_eq!(said[1], unjudged);
+    // What became invalid fails, and is judged so.
+    for test in other.iter_mut().filter(|test| test.workload == "W1") {
+        let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "errors");
+        test.verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let said = said_by_gate(&base, &other);
+    assert_eq!(
+        said[..2],
+        ["Fail: W1 throughput became invalid", "1 of 4 figures is not valid and not judged"]
+    );
+}
+
 /// The comparison of two platforms, whose throughputs are at the best jobs of each.
 fn compared_platforms(base: &[TestResult], other: &[TestResult]) -> Comparison {
     let mut runs = [run("a"), run("b")];
