@@ -26,7 +26,7 @@ use crate::stats::moderated::{self, Size};
 pub use answer::{ability, answer, unjudged};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
-pub use findings::Finding;
+pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{Earlier, earlier};
 pub use ratio::{Ratio, Span};

@@ -3,8 +3,8 @@
 use super::fixture::{run, side};
 use super::*;
 use crate::analysis::fixture::at;
-use crate::analysis::published_checks::fixture::test;
-use crate::model::{PublishedKind, Reason, ReasonCode, TestResult, Verdict};
+use crate::analysis::published_checks::fixture::{judged, published, test};
+use crate::model::{PublishedKind, PublishedTest, Reason, ReasonCode, TestResult, Verdict};
 
 fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {
     let runs = [run("a"), run("b")];
@@ -171,6 +171,45 @@ fn throughput_and_its_service_time_are_of_one_number_of_jobs_where_the_base_is_v
     for row in [&found.kpms[0], found.further.last().unwrap()] {
         assert_eq!((row.base_jobs, row.other_jobs), (Some(4), Some(4)), "{row:#?}");
     }
+}
+
+/// Printed figures of many workloads, each of a group of its own.
+fn printed(kind: PublishedKind, letter: char, values: &[f64]) -> Vec<Test> {
+    let one = |(at, value): (usize, &f64)| -> Test {
+        let (workload, group) = (format!("{letter}{at}"), format!("G-{letter}{at}"));
+        PublishedTest { workload, group, ..published("T1", kind, 1, &[("rows_per_s", *value)]) }
+            .into()
+    };
+    values.iter().enumerate().map(one).collect()
+}
+
+/// The codes of the findings that head a page, and the last of them in words.
+fn head_of(base: &[Test], other: &[Test]) -> (Vec<String>, String) {
+    let found = compared(base, other);
+    let codes = leading(&found).iter().map(|finding| finding.code.clone()).collect();
+    (codes, leading(&found).last().map(|finding| finding.text.to_string()).unwrap_or_default())
+}
+
+#[test]
+fn the_head_of_a_page_tells_both_directions_and_always_what_is_left_out() {
+    use PublishedKind::{Speed, Throughput};
+    let both_ways = printed(Throughput, 'T', &[200.0, 190.0, 180.0, 170.0, 160.0, 50.0]);
+    let base = printed(Throughput, 'T', &[100.0; 6]);
+    let (codes, _) = head_of(&base, &both_ways);
+    assert_eq!(codes, ["tally", "throughput", "throughput", "throughput"]);
+    // Throughput of all ahead and speed of all behind: no kind went both ways.
+    let mut other = printed(Throughput, 'T', &[200.0, 190.0, 180.0, 170.0, 160.0]);
+    let mut base = printed(Throughput, 'T', &[100.0; 5]);
+    other.extend(printed(Speed, 'S', &[50.0]));
+    base.extend(printed(Speed, 'S', &[100.0]));
+    let (codes, last) = head_of(&base, &other);
+    assert_eq!(codes, ["throughput", "throughput", "throughput", "speed"]);
+    assert!(last.contains("speed behind as printed, x0.500"), "{last}");
+    // What is left out is told, however much there is to tell.
+    base[0] = judged(base[0].clone(), Status::Conditional);
+    let (codes, last) = head_of(&base, &other);
+    assert_eq!(codes.len(), 5, "{codes:?}");
+    assert_eq!(last, "1 figure is conditional or invalid and supports no finding");
 }
 
 /// What a gate of 5 % says.
