@@ -437,7 +437,9 @@ fn a_gate_of_equal_runs_passes_and_says_what_it_would_have_found() {
     let desk = repeated(6, 1.0);
     let done = desk.run("compare r5 r6 --fail-below 10%").ok();
     let text = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in ["Pass: no figure", "would have been found in", "that of 4 earlier runs", "Over "] {
+    for said in
+        ["Pass: no judged figure", "would have been found in", "that of 4 earlier runs", "Over "]
+    {
         assert!(text.contains(said), "{said}: {text}");
     }
     let json = desk.run("compare r5 r6 --fail-below 10% --format json").ok().json();

@@ -85,10 +85,21 @@ fn desk() -> Desk {
 }
 
 fn add_run(desk: &Desk, name: &str, slower: f64, labels: &[(&str, &str)]) {
-    let mut store = Store::open(&desk.path("results.db")).unwrap();
-    let mut run = dbdyno::model::RunRecord { name: Some(name.into()), ..fixture::run() };
+    let mut run = RunRecord { name: Some(name.into()), ..fixture::run() };
     run.labels.extend(labels.iter().map(|(key, value)| (key.to_string(), value.to_string())));
-    let id = store.begin_run(&run).unwrap();
+    store_run(desk, &run, slower);
+}
+
+/// The run `elsewhere`: of another processor.
+fn add_run_of_another_platform(desk: &Desk) {
+    let mut run = RunRecord { name: Some("elsewhere".into()), ..fixture::run() };
+    run.disclosure.set("hardware", "cpu_model", "another processor");
+    store_run(desk, &run, 0.8);
+}
+
+fn store_run(desk: &Desk, run: &RunRecord, slower: f64) {
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let id = store.begin_run(run).unwrap();
     tests(slower).iter().for_each(|test| store.save_test(id, test).unwrap());
 }
 
@@ -281,6 +292,9 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
     }
     let run = desk.run("results show base --format json").ok().json();
     listen_to_run(&run, &mut sayings);
+    // Of one platform at common numbers of jobs; of two at the best of each.
+    add_run_of_another_platform(&desk);
+    let of_platforms = desk.run("compare base elsewhere --format json").ok().json();
     let compared = desk.run("compare base other --format json").ok().json();
     let value_of = |row: &Value| Said {
         by: "compare".into(),
@@ -292,7 +306,8 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
         let name = row["workload"].as_str().unwrap();
         sayings.add(format!("{name} at {}", row["jobs"].as_f64().unwrap()), value_of(row));
     }
-    for row in compared["kpms"].as_array().unwrap() {
+    let pairs = [&compared, &of_platforms];
+    for row in pairs.iter().flat_map(|pair| pair["kpms"].as_array().unwrap()) {
         if row["kind"] == "throughput" {
             let name = row["workload"].as_str().unwrap();
             let said = Said { jobs: row["base_jobs"].as_f64(), ..value_of(row) };

@@ -194,7 +194,7 @@ fn counts(comparison: &Comparison, language: Language) -> String {
     let mut said =
         [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).to_vec();
     if !others.is_empty() {
-        said.push(describe_others(&others, language));
+        said.push(format!("{} {}", others.len(), language.phrase("not valid")));
     }
     let said = said.join(", ");
     let decided = judged.len() - of(Change::Undecided);
@@ -214,18 +214,6 @@ fn counts(comparison: &Comparison, language: Language) -> String {
         }
     };
     language.say("Figures: {counts}.", &[("counts", &said)]) + &chance
-}
-
-/// `2 not valid`, and how many of these have no interval, which the findings count as undecided.
-fn describe_others(others: &[&Row], language: Language) -> String {
-    let count = others.len().to_string();
-    match others.iter().filter(|row| row.is_undecided()).count() {
-        0 => format!("{count} {}", language.phrase("not valid")),
-        open => {
-            let values = [("count", count.as_str()), ("open", &open.to_string())];
-            language.say("{count} not valid (of these {open} undecided)", &values)
-        }
-    }
 }
 
 fn title(comparisons: &[Comparison], language: Language) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{confirm, ending, report};
-use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer};
+use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer, unjudged};
 use crate::catalog::nearest;
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
@@ -173,19 +173,20 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
         .chain(lost(comparisons))
         .chain(empty)
         .collect();
-    let undecided = undecided(comparisons);
+    let unjudged =
+        comparisons.iter().filter_map(|comparison| Some(unjudged(comparison)?.to_string()));
+    let open: Vec<String> = unjudged.chain(undecided(comparisons)).collect();
     if found.is_empty() {
         unseen(comparisons).iter().for_each(|text| out::report(&format!("--fail-below: {text}")));
-        undecided
-            .iter()
+        open.iter()
             .for_each(|text| out::report(&format!("--fail-below: {text}; that fails nothing")));
         return Ok(());
     }
-    let found: Vec<String> = found.into_iter().chain(undecided).collect();
+    let found: Vec<String> = found.into_iter().chain(open).collect();
     Err(Error::new(Kind::Check, "--fail-below", found.join(", ")).advise("see the comparison"))
 }
 
-/// The figures that a gate passes without having judged or seen them.
+/// The figures in which a gate that passes would not have seen a loss, or why it has no answer.
 fn unseen(comparisons: &[Comparison]) -> Vec<String> {
     let gates = comparisons.iter().filter_map(|one| Some((one, one.gate.as_ref()?)));
     let said = |(comparison, gate): (&Comparison, &Judgement)| match gate.outcome {

@@ -13,7 +13,7 @@ use super::sheet::standings;
 use dbdyno_core::analysis::beside::Beside;
 use dbdyno_core::analysis::compare::{self as comparison, Change, Comparison};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::model::RunKind;
+use dbdyno_core::model::{RunKind, Sentence};
 
 /// The page of comparisons with one base.
 pub(crate) fn compared(
@@ -96,25 +96,18 @@ fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
     comparisons.iter().map(of).collect()
 }
 
-/// The findings with figures first, then what is left out and doubted, in words.
+/// The answer of the gate; without one the findings that lead, in words.
 fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledText> {
-    const MOST: usize = 4;
-    let of =
-        |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
-    let ordered =
-        ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
-    let found: Vec<String> = ordered
-        .take(MOST)
-        .map(|finding| format!("{}.", language.sentence(&finding.text)))
-        .collect();
-    let nothing = || compare::nothing_found(comparison, language);
     let of_gate = comparison::answer(comparison);
-    if !of_gate.is_empty() {
-        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
-        return StyledText::sentence(&said.collect::<Vec<_>>().join(" "));
-    }
-    let text = if found.is_empty() { nothing() } else { found.join(" ") };
-    StyledText::sentence(&text)
+    let undecided = comparison.findings.iter().filter(|finding| finding.code == "undecided");
+    let said: Vec<&Sentence> = match of_gate.is_empty() {
+        true => comparison::leading(comparison).iter().map(|finding| &finding.text).collect(),
+        false => of_gate.iter().chain(undecided.map(|finding| &finding.text)).collect(),
+    };
+    let said: Vec<String> =
+        said.into_iter().map(|said| format!("{}.", language.sentence(said))).collect();
+    let nothing = || compare::nothing_found(comparison, language);
+    StyledText::sentence(&if said.is_empty() { nothing() } else { said.join(" ") })
 }
 
 /// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of

@@ -2,18 +2,19 @@
 
 use super::findings::figures;
 use super::gate::{Judgement, Level, Missing, Outcome};
-use super::{Comparison, Row};
+use super::{Change, Comparison, Row};
 use crate::model::{Sentence, Status};
 use crate::stats::moderated::Size;
 
 /// Names that a sentence lists.
 const MAX_NAMED: usize = 3;
 
-/// The answer of the gate: whether it passes, the whole, what was found and what was not seen;
-/// empty without a limit.
+/// The answer of the gate: whether it passes, what it did not judge, the whole, what was found and
+/// what was not seen; empty without a limit.
 pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     let mut sentences = vec![outcome(comparison, gate)];
+    sentences.extend(unjudged(comparison));
     sentences.extend(gate.whole.as_ref().map(|whole| of_whole(comparison, gate, whole)));
     sentences.extend(sizes(gate));
     sentences.extend(blind(gate));
@@ -52,8 +53,8 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
 fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
     match gate.outcome {
         Outcome::Pass => Sentence::new(
-            "Pass: no figure, no group and not the whole is worse by more than {limit%} beyond the \
-             noise",
+            "Pass: no judged figure, no group and not the whole is worse by more than {limit%} \
+             beyond the noise",
         )
         .with("limit", gate.limit),
         Outcome::NoAnswer => Sentence::new(
@@ -71,6 +72,32 @@ fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
             }
         }
     }
+}
+
+/// Figures of which a gate says nothing since they are not valid, and which of them are worse by
+/// what was measured.
+pub fn unjudged(comparison: &Comparison) -> Option<Sentence> {
+    let rows: Vec<&Row> = comparison.unjudged().collect();
+    let text = match rows.len() {
+        0 => return None,
+        1 => "{count} of {figures} is not valid and not judged",
+        _ => "{count} of {figures} are not valid and not judged",
+    };
+    let text = Sentence::new(text)
+        .with("count", rows.len())
+        .with("figures", figures(comparison.kpms.len()));
+    // Of an invalid figure nothing can be said.
+    let is_worse = |row: &&&Row| row.status == Status::Conditional && row.change() == Change::Worse;
+    let worse: Vec<&Row> = rows.iter().filter(is_worse).copied().collect();
+    let Some(most) = worse.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else {
+        return Some(text);
+    };
+    let with_worse = match worse.len() {
+        1 => "{unjudged}, of which {worse} is worse by its own interval: {most}",
+        _ => "{unjudged}, of which {worse} are worse by their own intervals, most {most}",
+    };
+    let with_worse = Sentence::new(with_worse).with("unjudged", text).with("worse", worse.len());
+    Some(with_worse.with("most", figure(most)))
 }
 
 /// The failures: the whole, groups, figures, the largest losses first, and lost figures.

@@ -20,6 +20,9 @@ pub struct Finding {
     /// The sentence, with its figures.
     #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
+    /// Of a group or a figure whether it went the wrong way.
+    #[serde(skip)]
+    is_behind: Option<bool>,
 }
 
 /// Smaller changes of printed figures stand in the table only.
@@ -41,7 +44,49 @@ pub fn findings(comparison: &Comparison, base: &Side<'_>, other: &Side<'_>) -> V
 }
 
 fn finding(code: &str, text: Sentence) -> Finding {
-    Finding { code: code.into(), text }
+    Finding { code: code.into(), text, is_behind: None }
+}
+
+/// A finding on a group or a figure that went one way.
+fn directed(code: &str, text: Sentence, is_behind: bool) -> Finding {
+    Finding { code: code.into(), text, is_behind: Some(is_behind) }
+}
+
+/// Figures, groups and slips that head a page.
+const MAX_LEADING: usize = 4;
+
+/// The findings that head a page: how many figures went which way, where they went both ways; then
+/// groups and figures, of both directions if there are both; then always what is undecided and what
+/// is left out; slips, where there is room for them.
+pub fn leading(comparison: &Comparison) -> Vec<&Finding> {
+    let mut leading = of_code(comparison, "tally");
+    let went = ["group", "throughput", "speed"].map(|code| of_code(comparison, code)).concat();
+    let is_told = !leading.is_empty();
+    leading.extend(first_of(&went, MAX_LEADING.saturating_sub(leading.len()), is_told));
+    let room = MAX_LEADING.saturating_sub(leading.len());
+    leading.extend(["undecided", "left-out"].map(|code| of_code(comparison, code)).concat());
+    leading.extend(of_code(comparison, "slip").into_iter().take(room));
+    leading
+}
+
+fn of_code<'a>(comparison: &'a Comparison, code: &str) -> Vec<&'a Finding> {
+    comparison.findings.iter().filter(|finding| finding.code == code).collect()
+}
+
+/// The first findings, so many of them. Unless it is told already that some went the other way, the
+/// last gives way to the first of those where none of them would be shown.
+fn first_of<'a>(went: &[&'a Finding], most: usize, is_told: bool) -> Vec<&'a Finding> {
+    let (shown, rest) = went.split_at(most.min(went.len()));
+    let mut shown = shown.to_vec();
+    let Some(first) = shown.first().copied() else { return shown };
+    if is_told || shown.iter().any(|finding| finding.is_behind != first.is_behind) {
+        return shown;
+    }
+    if let Some(other) = rest.iter().find(|finding| finding.is_behind != first.is_behind) {
+        shown.pop();
+        shown.push(other);
+    }
+    shown
 }
 
 fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
@@ -179,7 +224,7 @@ fn groups(comparison: &Comparison) -> Vec<Finding> {
             .with("way", Sentence::new(way))
             .with("kind", Sentence::new(mean.kind.name()))
             .with("ratio", mean.ratio);
-        Some(finding("group", without_left_out(text, mean.left_out)))
+        Some(directed("group", without_left_out(text, mean.left_out), mean.ratio < 1.0))
     };
     comparison.groups.iter().filter_map(sentence).collect()
 }
@@ -192,7 +237,9 @@ fn rows(comparison: &Comparison) -> Vec<Finding> {
     rows.sort_by(|(a, _), (b, _)| {
         (b.kind, size(b)).partial_cmp(&(a.kind, size(a))).unwrap_or(std::cmp::Ordering::Equal)
     });
-    rows.into_iter().map(|(row, way)| finding(row.kind.name(), sentence(row, way))).collect()
+    let said =
+        |(row, way): (&Row, &str)| directed(row.kind.name(), sentence(row, way), row.loss() > 0.0);
+    rows.into_iter().map(said).collect()
 }
 
 /// A sentence about a group, and how many of it say nothing.

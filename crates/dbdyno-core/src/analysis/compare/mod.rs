@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::interval::Unknown;
+use super::interval::{Unknown, supports};
 use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Size};
 
-pub use answer::{ability, answer};
+pub use answer::{ability, answer, unjudged};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
-pub use findings::Finding;
+pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{Earlier, earlier};
 pub use ratio::{Ratio, Span};
@@ -275,9 +275,10 @@ impl Row {
             _ => self.is_loss && self.loss() > below,
         }
     }
-    /// True if both figures are sound and one of them has no interval.
+    /// True if both figures are valid and one of them has no interval. One that is not valid
+    /// decides nothing anyway, and is counted as that.
     pub fn is_undecided(&self) -> bool {
-        self.status < Status::Invalid && self.change() == Change::Undecided
+        supports(self.status) && self.change() == Change::Undecided
     }
     /// Other / base service time.
     pub fn service_ratio(&self) -> Option<f64> {
@@ -383,6 +384,12 @@ impl Comparison {
         }
         reasons.retain(|(why, _)| *why != Unknown::Published);
         reasons
+    }
+    /// Figures of which the gate says nothing, as one of the two is not valid; without those that
+    /// became invalid, which fail.
+    pub fn unjudged(&self) -> impl Iterator<Item = &Row> {
+        let limit = self.limit.unwrap_or_default();
+        self.kpms.iter().filter(move |row| !supports(row.status) && !row.is_failure(limit))
     }
     /// Figures that differ by their own interval, but no more of them, or no further, than chance
     /// makes of so many.

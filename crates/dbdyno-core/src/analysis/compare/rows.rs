@@ -152,8 +152,9 @@ fn both<'a>(
 }
 
 /// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
-/// so that the ratio is not that of the luckier tests of each. Absent for speed, and where they
-/// have no number of jobs in common.
+/// so that the ratio is not that of the luckier tests of each. Of numbers of jobs where one of the
+/// two is not valid, those go first where the other is. Absent for speed, and where they have no
+/// number of jobs in common.
 fn equally_best<'a>(
     context: &Context<'_>,
     pair: &Pair<'a>,
@@ -170,7 +171,6 @@ fn equally_best<'a>(
         Some((base.clone(), other.clone()))
     };
     let common: Vec<(Reading<'a>, Reading<'a>)> = ours.iter().filter_map(of_jobs).collect();
-    let status = |(base, other): &(Reading<'_>, Reading<'_>)| base.status().max(other.status());
     let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
     let is_common = |best: &Option<Reading<'_>>| {
         best.as_ref().is_some_and(|best| common.iter().any(|(base, _)| base.jobs == best.jobs))
@@ -183,7 +183,8 @@ fn equally_best<'a>(
     let is_ahead = |one: &(Reading<'_>, Reading<'_>), other: &(Reading<'_>, Reading<'_>)| {
         metric.better.beats(product(one), product(other))
     };
-    let trusted = most_trusted(common.clone(), status);
+    let trusted = most_trusted(common.clone(), |(base, other)| base.status().max(other.status()));
+    let trusted = most_trusted(trusted, |(base, other)| base.status().min(other.status()));
     let best = trusted.into_iter().reduce(
         |best, next| {
             if is_ahead(&next, &best) { next } else { best }
@@ -219,11 +220,13 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
         tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test))
     };
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
-    let full = |tests, metric: &Metric| {
-        best(readings(tests, metric, PublishedKind::Throughput), metric.better)
+    let at_equal_jobs =
+        if own.is_same(&foreign) { equally_best(context, pair, kind, &own) } else { None };
+    let (base, other) = match at_equal_jobs {
+        Some(both) => both,
+        None => (reading(&pair.base, kind, &own)?, reading(&pair.other, kind, &foreign)?),
     };
-    let base = full(&pair.base, &own).and_then(at_service_time)?;
-    let other = full(&pair.other, &foreign).and_then(at_service_time)?;
+    let (base, other) = (at_service_time(base)?, at_service_time(other)?);
     Some(make(context, pair, kind, &metric, [&base, &other]))
 }
 

@@ -3,8 +3,8 @@
 use super::fixture::{run, side};
 use super::*;
 use crate::analysis::fixture::at;
-use crate::analysis::published_checks::fixture::test;
-use crate::model::{PublishedKind, Reason, ReasonCode, TestResult, Verdict};
+use crate::analysis::published_checks::fixture::{judged, published, test};
+use crate::model::{PublishedKind, PublishedTest, Reason, ReasonCode, TestResult, Verdict};
 
 fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {
     let runs = [run("a"), run("b")];
@@ -150,6 +150,134 @@ fn a_throughput_with_a_better_figure_that_is_not_valid_is_a_lower_bound() {
 }
 
 #[test]
+fn throughput_and_its_service_time_are_of_one_number_of_jobs_where_the_base_is_valid() {
+    let stolen = || {
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")])
+    };
+    let (mut base, mut other) =
+        (measured(&[(2, 382.0), (4, 350.0)]), measured(&[(2, 170.0), (4, 286.0)]));
+    base[1].verdict = stolen();
+    other.iter_mut().for_each(|test| test.verdict = stolen());
+    // 4 jobs are better by the mean of both, but there the base is conditional, too.
+    let found = compared(&base, &other);
+    let row = &found.kpms[0];
+    assert_eq!((row.base_jobs, row.other_jobs), (Some(2), Some(2)));
+    assert_eq!((row.base_status, row.status), (Status::Valid, Status::Conditional));
+    let times = found.further.iter().find(|row| row.metric == metric::SERVICE_TIME).unwrap();
+    assert_eq!((times.base_jobs, times.other_jobs), (Some(2), Some(2)));
+    // Of two valid ramps, too, both rows are of one number of jobs, whose best is not that of each.
+    let found =
+        compared(&measured(&[(2, 382.0), (4, 350.0)]), &measured(&[(2, 170.0), (4, 286.0)]));
+    for row in [&found.kpms[0], found.further.last().unwrap()] {
+        assert_eq!((row.base_jobs, row.other_jobs), (Some(4), Some(4)), "{row:#?}");
+    }
+}
+
+/// Printed figures of many workloads, each of a group of its own.
+fn printed(kind: PublishedKind, letter: char, values: &[f64]) -> Vec<Test> {
+    let one = |(at, value): (usize, &f64)| -> Test {
+        let (workload, group) = (format!("{letter}{at}"), format!("G-{letter}{at}"));
+        PublishedTest { workload, group, ..published("T1", kind, 1, &[("rows_per_s", *value)]) }
+            .into()
+    };
+    values.iter().enumerate().map(one).collect()
+}
+
+/// The codes of the findings that head a page, and the last of them in words.
+fn head_of(base: &[Test], other: &[Test]) -> (Vec<String>, String) {
+    let found = compared(base, other);
+    let codes = leading(&found).iter().map(|finding| finding.code.clone()).collect();
+    (codes, leading(&found).last().map(|finding| finding.text.to_string()).unwrap_or_default())
+}
+
+#[test]
+fn the_head_of_a_page_tells_both_directions_and_always_what_is_left_out() {
+    use PublishedKind::{Speed, Throughput};
+    let both_ways = printed(Throughput, 'T', &[200.0, 190.0, 180.0, 170.0, 160.0, 50.0]);
+    let base = printed(Throughput, 'T', &[100.0; 6]);
+    let (codes, _) = head_of(&base, &both_ways);
+    assert_eq!(codes, ["tally", "throughput", "throughput", "throughput"]);
+    // Throughput of all ahead and speed of all behind: no kind went both ways.
+    let mut other = printed(Throughput, 'T', &[200.0, 190.0, 180.0, 170.0, 160.0]);
+    let mut base = printed(Throughput, 'T', &[100.0; 5]);
+    other.extend(printed(Speed, 'S', &[50.0]));
+    base.extend(printed(Speed, 'S', &[100.0]));
+    let (codes, last) = head_of(&base, &other);
+    assert_eq!(codes, ["throughput", "throughput", "throughput", "speed"]);
+    assert!(last.contains("speed behind as printed, x0.500"), "{last}");
+    // What is left out is told, however much there is to tell.
+    base[0] = judged(base[0].clone(), Status::Conditional);
+    let (codes, last) = head_of(&base, &other);
+    assert_eq!(codes.len(), 5, "{codes:?}");
+    assert_eq!(last, "1 figure is conditional or invalid and supports no finding");
+}
+
+/// What a gate of 5 % says.
+fn said_by_gate(base: &[TestResult], other: &[TestResult]) -> Vec<String> {
+    let runs = [run("a"), run("b")];
+    let [base, other] =
+        [base, other].map(|tests| tests.iter().cloned().map(Test::from).collect::<Vec<_>>());
+    let terms = Terms { limit: Some(0.05), ..Terms::new(&[]) };
+    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &terms);
+    answer(&found).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_gate_says_which_figures_it_did_not_judge_and_which_of_them_are_worse() {
+    let calm = [100.0, 99.9, 100.1];
+    let slow = [60.0, 60.1, 59.9];
+    let base = repeated(&[calm; 4]);
+    let mut other = repeated(&[calm, slow, calm, calm]);
+    assert!(said_by_gate(&base, &base).iter().all(|said| !said.contains("not judged")));
+    for test in other.iter_mut().filter(|test| ["W1", "W2"].contains(&test.workload.as_str())) {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+        test.verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let said = said_by_gate(&base, &other);
+    let passes = "Pass: no judged figure, no group and not the whole is worse by more than 5 % \
+                  beyond the noise";
+    assert_eq!(said[0], passes);
+    let unjudged = "2 of 4 figures are not valid and not judged, of which 1 is worse by its own \
+                    interval: W1 throughput -40.0 %";
+    assert_eq!(said[1], unjudged);
+    // What became invalid fails, and is judged so.
+    for test in other.iter_mut().filter(|test| test.workload == "W1") {
+        let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "errors");
+        test.verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let said = said_by_gate(&base, &other);
+    assert_eq!(
+        said[..2],
+        ["Fail: W1 throughput became invalid", "1 of 4 figures is not valid and not judged"]
+    );
+}
+
+/// The comparison of two platforms, whose throughputs are at the best jobs of each.
+fn compared_platforms(base: &[TestResult], other: &[TestResult]) -> Comparison {
+    let mut runs = [run("a"), run("b")];
+    runs[1].disclosure.set("hardware", "cpu_model", "another");
+    let [base, other] =
+        [base, other].map(|tests| tests.iter().cloned().map(Test::from).collect::<Vec<_>>());
+    compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &Terms::new(&[]))
+}
+
+#[test]
+fn the_best_of_a_plateau_has_the_verdict_that_its_run_tells() {
+    // +-20 % is useful; as the best of three that touch one another it is known to +-25 %.
+    let known = |test: TestResult| TestResult { ci_fraction: Some(0.2), ..test };
+    let plateau: Vec<TestResult> =
+        measured(&[(1, 100.0), (2, 105.0), (4, 103.0)]).into_iter().map(known).collect();
+    let found = compared_platforms(&plateau, &plateau);
+    let row = found.kpms.iter().find(|row| row.kind == Kind::Throughput).unwrap();
+    assert_eq!((row.base_jobs, row.base_status), (Some(2), Status::Valid));
+    assert_eq!((row.other_status, row.status), (Status::Valid, Status::Valid));
+    let wide = |test: TestResult| TestResult { ci_fraction: Some(0.3), ..test };
+    let wide: Vec<TestResult> = plateau.into_iter().map(wide).collect();
+    let found = compared_platforms(&wide, &wide);
+    assert!(found.kpms.iter().all(|row| row.base_status == Status::Conditional), "{found:#?}");
+}
+
+#[test]
 fn published_figures_have_no_interval_and_statements_are_speed_and_throughput() {
     let stated = |speed, throughput| {
         vec![
@@ -268,6 +396,14 @@ fn a_short_window_decides_nothing_whatever_it_says() {
     let texts: Vec<String> =
         found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert_eq!(texts, ["1 of 1 figure is undecided (no interval: one short window)"]);
+    // A figure that is not valid is counted as that alone.
+    let mut disturbed = short(100.0);
+    disturbed[0].verdict =
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let found = compared(&short(100.0), &disturbed);
+    assert!(!found.kpms[0].is_undecided() && found.undecided().is_empty());
+    let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["left-out"]);
 }
 
 #[test]
