@@ -87,12 +87,12 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
 }
 
 /// Runs before the newest of those compared among which earlier runs of their platform are looked
-/// for, and how many of them tell enough of what differs between runs.
+/// for.
 const LOOKED_AT: usize = 60;
-const ENOUGH: usize = 10;
 
 /// The last earlier runs of the platforms of these runs, oldest first, calibrations among them:
-/// what comparisons learn from how much fresh runs differ.
+/// those among which a comparison finds the runs of the same settings, from which it learns how
+/// much fresh runs differ.
 ///
 /// # Errors
 /// If the results cannot be read.
@@ -107,7 +107,6 @@ pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let mut found: Vec<RunTests> = found
         .into_iter()
         .filter(is_of)
-        .take(ENOUGH)
         .map(|run| store.figures(run.id).map(|tests| RunTests::new(run, tests)))
         .collect::<Result<_>>()?;
     found.reverse();

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{confirm, ending, report};
-use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer, unjudged};
+use crate::analysis::compare::{
+    Comparison, Judgement, Level, Outcome, Row, answer, base_of_many, unjudged,
+};
 use crate::catalog::nearest;
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Kind, Result, quote};
-use crate::model::Test;
-use crate::report::Input;
+use crate::model::{Status, Test};
 use crate::report::compare::{CompareReport, comparisons};
 use crate::report::format::junit::Junit;
+use crate::report::{Input, RunTests};
 use crate::serve::stored;
 
 /// Compares, prints or writes; a loss beyond `--fail-below` is an error of kind check.
@@ -97,11 +99,15 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
         return Err(Error::usage("--baseline", "is compared with one run")
             .advise("name one run: compare --baseline last:10 RUN"));
     };
-    let (label, most) = base_of_many(baseline)?;
+    let (label, most) = base_named(baseline)?;
     let history = stored::base_of(&store, &run.run, label, most)?;
     match history.last() {
         Some(newest) if history.len() >= MIN_OF_BASE => {
-            let runs = vec![newest.clone(), run.clone()];
+            let tests: Vec<&[Test]> = history.iter().map(|data| data.tests.as_slice()).collect();
+            let base = base_of_many(&tests);
+            let runs = vec![of_base(newest, base.tests), run.clone()];
+            let counted = history.iter().zip(base.runs).map(|(data, tests)| of_base(data, tests));
+            let history = counted.collect();
             Ok(Input { runs, history, is_base_of_many: true, ..input })
         }
         _ => Err(Error::usage(
@@ -118,6 +124,11 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
     }
 }
 
+/// A run with those tests that say something of the base; their figures are those of their runs.
+fn of_base(data: &RunTests, tests: Vec<Test>) -> RunTests {
+    RunTests { tests, ..data.clone() }
+}
+
 /// Runs without which a base shows no spread.
 const MIN_OF_BASE: usize = 2;
 /// Runs of a base: more gain nothing, and hold what has changed since.
@@ -127,7 +138,7 @@ const RUNS_OF_BASE: usize = 10;
 ///
 /// # Errors
 /// Anything else.
-fn base_of_many(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
+fn base_named(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
     if let Some(count) = text.strip_prefix("last:") {
         let count = count.parse().ok().filter(|count| *count >= MIN_OF_BASE);
         return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
@@ -235,10 +246,16 @@ fn undecided(comparisons: &[Comparison]) -> Option<String> {
 fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
     let rows = comparisons.iter().flat_map(|comparison| &comparison.kpms);
     let failed: Vec<_> = rows.filter(|row| row.is_failure(below)).collect();
-    let worst = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss()))?;
-    let label = format!("{} {}", worst.subject.label(), worst.kind.name());
+    let first = failed.first()?;
+    let label = |row: &Row| format!("{} {}", row.subject.label(), row.kind.name());
     let how = "worse than allowed or became invalid";
-    Some(ending::describe_worse(failed.len(), how, &label, worst.loss()))
+    // The loss of a figure that became invalid tells nothing.
+    let known = failed.iter().filter(|row| row.other_status < Status::Invalid);
+    let worst = known.max_by(|a, b| a.loss().total_cmp(&b.loss()));
+    Some(match worst {
+        Some(worst) => ending::describe_worse(failed.len(), how, &label(worst), worst.loss()),
+        None => format!("{} {how}, first {}", ending::figures_are(failed.len()), label(first)),
+    })
 }
 
 /// The sound figures of the base that are gone.

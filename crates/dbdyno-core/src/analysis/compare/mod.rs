@@ -3,6 +3,7 @@
 //! from stored figures only.
 
 mod answer;
+mod base_of_many;
 mod disclosure;
 mod estimate;
 mod findings;
@@ -24,6 +25,7 @@ use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Size};
 
 pub use answer::{ability, answer, unjudged};
+pub use base_of_many::{BaseOfMany, base_of_many};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
 pub use findings::{Finding, leading};

@@ -7,6 +7,8 @@ use crate::model::{Effect, RunRecord, Test};
 
 /// Runs that tell something.
 const FEWEST: usize = 2;
+/// Runs that tell enough: older ones hold what has changed since.
+const ENOUGH: usize = 10;
 
 /// The earlier runs that are known to a comparison of two.
 #[derive(Debug, Clone, Default)]
@@ -17,9 +19,9 @@ pub struct Earlier<'a> {
     pub calibrations: Vec<String>,
 }
 
-/// The runs of `history` that were measured on the platform of both, without a difference that
-/// touches a figure: to the base, or, with fewer than two of those, to the other. A calibration is
-/// as many fresh runs as it has loads.
+/// The last ten runs of `history` (oldest first) that were measured on the platform of both,
+/// without a difference that touches a figure: to the base, or, with fewer than two of those, to
+/// the other. A calibration is as many fresh runs as it has loads.
 pub fn earlier<'a>(
     base: &Side<'_>,
     other: &Side<'_>,
@@ -34,12 +36,17 @@ pub fn earlier<'a>(
         history.iter().filter(|(run, _)| is_other(run) && is_same_platform(run, base.run)).copied();
     let known: Vec<(&RunRecord, &[Test])> = known.collect();
     let like = |side: &Side<'_>| -> Earlier<'a> {
+        let tells = |(run, tests): &&(&RunRecord, &[Test])| {
+            is_calibration(run) || is_alike(side, run, tests, effects)
+        };
+        let mut last: Vec<_> = known.iter().rev().filter(tells).take(ENOUGH).collect();
+        last.reverse();
         let mut found = Earlier::default();
-        for (run, tests) in &known {
+        for (run, tests) in last {
             if is_calibration(run) {
                 found.runs.extend(by_load(tests));
                 found.calibrations.push(run.name.clone().unwrap_or_else(|| run.id.to_string()));
-            } else if is_alike(side, run, tests, effects) {
+            } else {
                 found.runs.push(tests.iter().collect());
             }
         }
@@ -89,6 +96,15 @@ mod tests {
             .map(|run| (run, if run.id == 6 { loads.as_slice() } else { tests.as_slice() }))
             .collect();
         let (base, other) = (side("a", &runs[0], &tests), side("b", &runs[1], &tests));
+        // Behind many runs of other settings they are found as well; of many the last ten.
+        let elsewise: Vec<RunRecord> = (7..30)
+            .map(|id| RunRecord { id, disclosure: runs[3].disclosure.clone(), ..run("other") })
+            .collect();
+        let crowd = elsewise.iter().map(|run| (run, tests.as_slice()));
+        let behind: Vec<(&RunRecord, &[Test])> = history.iter().copied().chain(crowd).collect();
+        assert_eq!(earlier(&base, &other, &behind, &[]).runs.len(), 3);
+        let of_side = side("c", &elsewise[0], &tests);
+        assert_eq!(earlier(&of_side, &of_side, &behind, &[]).runs.len(), ENOUGH);
         let found = earlier(&base, &other, &history, &[]);
         assert_eq!(found.runs.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2, 1]);
         assert_eq!(found.calibrations, ["r6"]);
