@@ -448,7 +448,7 @@ mod tests {
             "{line}"
         );
         assert!(
-            line.ends_with("limit: log writer at 3.8 x this load (26 % used)")
+            line.ends_with("limit: log writer at 3.8 x this load (26 % used); device 50 % ?")
                 && !line.contains('\n')
         );
     }
