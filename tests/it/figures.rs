@@ -497,6 +497,9 @@ fn capacity_answers_by_the_bests_that_the_run_tells() {
         let told: Value = serde_json::from_str(&done.stdout).unwrap();
         let need = &told["platforms"][0]["needs"][0];
         let known = |key: &str| need["most"][key].as_f64();
+        if !need["most_verdict"].is_null() {
+            assert_eq!(need["most_verdict"], best["verdict"]["status"], "{name}: {need:#}");
+        }
         if best["verdict"]["status"] == "valid" {
             assert_eq!(known("value"), best["value"].as_f64(), "{name}: {need:#} but {best:#}");
             assert_eq!(need["most_jobs"], best["jobs"], "{name}");

@@ -139,15 +139,16 @@ fn headroom(language: Language, platform: &Platform<'_>) -> Option<String> {
     let [used, times] = [100.0 * platform.used?.value, headroom.value]
         .map(|value| language.number(value, Digits::Significant(3)));
     let values = [("used", used.as_str()), ("times", &times)];
+    let [known, printed] = match platform.is_headroom_bound() {
+        true => ["capacity_headroom_at_least", "capacity_headroom_printed_at_least"],
+        false => ["capacity_headroom", "capacity_headroom_printed"],
+    };
     Some(match headroom.low.zip(headroom.high) {
         Some((low, high)) => {
             let [low, high] = [low, high].map(|end| language.number(end, Digits::Significant(3)));
-            language.say(
-                "capacity_headroom",
-                &[&values[..], &[("low", &low), ("high", &high)]].concat(),
-            )
+            language.say(known, &[&values[..], &[("low", &low), ("high", &high)]].concat())
         }
-        None => language.say("capacity_headroom_printed", &values),
+        None => language.say(printed, &values),
     })
 }
 
@@ -260,9 +261,12 @@ fn size_columns<'a>() -> [Declared<Platform<'a>>; 8] {
         Declared::new("Answer", "", 0, |platform, table| {
             Cell::text(answer_of(table.language, platform))
         }),
-        Declared::new("Used", "%", 0, |platform, table| used_cell(table, platform.used)),
+        Declared::new("Used", "%", 0, |platform, table| {
+            used_cell(table, platform.used, platform.is_headroom_bound())
+        }),
         Declared::new("Headroom", "x", 1, |platform, _| {
-            platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE))
+            let is_bound = platform.is_headroom_bound();
+            platform.headroom().map_or(Cell::Empty, |span| share_cell(span.value, is_bound))
         }),
         Declared::new("Cores", "", 1, |platform, _| whole(platform.cores)),
         Declared::new("Licences", "", 3, |platform, _| {
@@ -298,9 +302,19 @@ fn number(value: f64, digits: Digits) -> Cell {
     Cell::Number { value, digits, verdict: None }
 }
 
-fn used_cell(table: &mut Table, used: Option<Span>) -> Cell {
+/// A figure of a test, marked by the verdict on it.
+fn judged(value: f64, verdict: Status) -> Cell {
+    Cell::Number { value, digits: RATE, verdict: Some(verdict) }
+}
+
+/// What follows from a maximum, marked if that is a lower bound.
+fn share_cell(value: f64, is_bound: bool) -> Cell {
+    Cell::Number { value, digits: SHARE, verdict: is_bound.then_some(Status::Conditional) }
+}
+
+fn used_cell(table: &mut Table, used: Option<Span>, is_bound: bool) -> Cell {
     match used {
-        Some(used) => number(100.0 * used.value, SHARE),
+        Some(used) => share_cell(100.0 * used.value, is_bound),
         None => table.unknown("no valid figure with an interval"),
     }
 }
@@ -339,16 +353,22 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
             Cell::text(answer_to_need(table.language, row.answer))
         }),
         Declared::new("Jobs", "", 0, |row, _| jobs_cell(row.answer.at)),
-        Declared::new("Time", "ms", 1, |row, _| time_ms(row.answer).map_or(Cell::Empty, rate_cell)),
+        Declared::new("Time", "ms", 1, |row, _| {
+            time_ms(row.answer).map_or(Cell::Empty, |time| judged(time, Status::Valid))
+        }),
         Declared::new("Most", "", 0, |row, _| {
-            row.answer.most.map_or(Cell::Empty, |most| rate_cell(most.figure.value))
+            row.answer
+                .most
+                .map_or(Cell::Empty, |most| judged(most.figure.value, most.figure.status()))
         }),
         Declared::new("low", "", 3, |row, _| end_cell(row.most().and_then(|span| span.low), RATE)),
         Declared::new("high", "", 3, |row, _| {
             end_cell(row.most().and_then(|span| span.high), RATE)
         }),
         Declared::new("Jobs at most", "", 2, |row, _| jobs_cell(row.answer.most)),
-        Declared::new("Used", "%", 0, |row, table| used_cell(table, row.answer.used)),
+        Declared::new("Used", "%", 0, |row, table| {
+            used_cell(table, row.answer.used, row.answer.is_bound())
+        }),
         Declared::new("low", "%", 4, |row, _| {
             let low = row.answer.used.and_then(|used| used.low);
             end_cell(low.map(|low| 100.0 * low), SHARE)
@@ -371,10 +391,6 @@ fn jobs_cell(point: Option<Point<'_>>) -> Cell {
     Cell::count_if_known(point.and_then(|point| point.figure.jobs))
 }
 
-fn rate_cell(value: f64) -> Cell {
-    Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) }
-}
-
 /// An end of an interval, if it is known.
 fn end_cell(value: Option<f64>, digits: Digits) -> Cell {
     value.map_or(Cell::Empty, |value| number(value, digits))
@@ -389,8 +405,8 @@ fn time_ms(answer: &Answer<'_>) -> Option<f64> {
     Some(answer.at?.time_us(answer.need.promise?)? / 1000.0)
 }
 
-/// Remarks on an answer: why a requirement does not fit, how its times were taken, and what was
-/// left out.
+/// Remarks on an answer: why a requirement does not fit, that its maximum is a lower bound, how its
+/// times were taken, and what was left out.
 fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<String> {
     let label = format!("{platform}, {}", answer.need.label());
     let named = |text: String| format!("{label}: {text}");
@@ -399,10 +415,11 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
         true => language.phrase("response times of an open loop"),
         false => language.phrase("service times of a closed loop"),
     });
+    let bound = answer.lower_bound().map(|bound| language.sentence_grouped(&bound));
     let drive = answer.most.map(|most| language.phrase(drive(&most)));
     let left_out =
         (answer.left_out > 0).then(|| language.count("capacity_left_out", answer.left_out, &[]));
-    [why, timed, drive, left_out].into_iter().flatten().map(named).collect()
+    [why, bound, timed, drive, left_out].into_iter().flatten().map(named).collect()
 }
 
 fn drive(most: &Point<'_>) -> &'static str {
@@ -507,6 +524,7 @@ fn platform_data(platform: &Platform<'_>) -> Value {
         "needs": platform.answers.iter().map(answer_data).collect::<Vec<_>>(),
         "used": span_data(platform.used),
         "headroom": span_data(platform.headroom()),
+        "is_headroom_lower_bound": platform.is_headroom_bound(),
         "components": platform.uses.iter().map(use_data).collect::<Vec<_>>(),
         "first_component": component,
         "first_cause": cause,
@@ -542,6 +560,7 @@ fn answer_data(answer: &Answer<'_>) -> Value {
             most.span().unwrap_or(Span { value: most.figure.value, ..Span::default() })
         })),
         "most_jobs": jobs(answer.most),
+        "most_verdict": answer.most.map(|most| most.figure.status().to_string()),
         "drive": drive,
         "used": span_data(answer.used),
         "left_out": answer.left_out,

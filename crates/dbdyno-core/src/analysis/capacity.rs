@@ -245,6 +245,12 @@ impl Platform<'_> {
         self.used.map(|used| used.share(1.0))
     }
 
+    /// True if the requirements may fit more often than [`Platform::headroom`] says: a maximum is a
+    /// lower bound.
+    pub fn is_headroom_bound(&self) -> bool {
+        self.answers.iter().any(Answer::is_bound)
+    }
+
     /// The figures that answer with a doubt; none where the answer is known, or a need has no
     /// figure at all.
     pub fn doubts(&self) -> Vec<&Answer<'_>> {
@@ -274,10 +280,17 @@ impl Platform<'_> {
         Some(doubtful_answer(self.doubtful_times()?, &self.doubts()))
     }
 
-    /// The command that measures the figures with a doubt again; none of a publication.
+    /// The command that measures again the figures that leave the answer open; none of a
+    /// publication.
     pub fn settling_command(&self) -> Option<String> {
-        let doubts = self.doubts();
-        let points: Vec<Point<'_>> = doubts.iter().filter_map(|answer| answer.doubt).collect();
+        let is_settled =
+            |answer: &Answer<'_>| answer.outcome == Outcome::Fits || answer.again.is_some();
+        let is_open = self.outcome == Outcome::NotCovered && self.why.is_none();
+        if !is_open || !self.answers.iter().all(is_settled) {
+            return None;
+        }
+        let points: Vec<Point<'_>> =
+            self.answers.iter().filter_map(|answer| answer.again).collect();
         if points.is_empty() || points.iter().any(|point| point.figure.test.measured().is_none()) {
             return None;
         }

@@ -6,7 +6,7 @@ use crate::analysis::bottleneck::{Cause, bottlenecks};
 use crate::analysis::interval::supports;
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::model::{
-    Better, Drive, LatencySummary, Sentence, Slo, Status, Test, params, without_offer,
+    Better, Drive, LatencySummary, ReasonCode, Sentence, Slo, Status, Test, params, without_offer,
 };
 
 /// A rate that was measured, and the times of its ops.
@@ -38,6 +38,9 @@ pub struct Answer<'a> {
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
+    /// The figure that settles an open answer, measured again: the one with the doubt, or one at
+    /// more jobs than the best that is not valid.
+    pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
 }
@@ -46,6 +49,19 @@ impl Answer<'_> {
     /// Number of times that the need fits by the figure that answers with a doubt.
     pub fn doubtful_times(&self) -> Option<f64> {
         Some(self.doubt?.figure.value / self.need.rate)
+    }
+
+    /// True if the best figure is a lower bound of the maximum.
+    pub fn is_bound(&self) -> bool {
+        self.lower_bound().is_some()
+    }
+
+    /// Statement that the best figure is a lower bound, with the reason of its verdict.
+    pub fn lower_bound(&self) -> Option<Sentence> {
+        let verdict = self.most?.figure.verdict();
+        let mut reasons = verdict.reasons.iter();
+        let bound = reasons.find(|reason| reason.code == ReasonCode::PassedOver)?;
+        Some(Sentence::new("the maximum is {bound}").with("bound", bound.to_sentence()))
     }
 }
 
@@ -107,24 +123,46 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let most = keeping.clone().max_by(|a, b| a.figure.value.total_cmp(&b.figure.value)).copied();
     let does = keeping.filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX)).copied();
+    let case = Case { need, valid: &valid, others: &others, most };
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
             let doubtful = doubtful(need, &others);
             Some(not_covered(doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found))))
         }
-        None => Some(Case { need, valid: &valid, others: &others, most }.refusal()),
+        None => Some(case.refusal()),
     };
     let used = most.and_then(|most| most.span()).map(|span| span.share(need.rate));
     let (outcome, why) =
         refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
-    let doubt = (outcome == Outcome::NotCovered).then(|| doubted(need, &others, most)).flatten();
-    Answer { need, outcome, why, at, most, used, doubt, left_out: others.len() }
+    let is_open = outcome == Outcome::NotCovered;
+    let doubt = if is_open { doubted(need, &others, most) } else { None };
+    let again = if is_open { doubt.or_else(|| case.unsettled().copied()) } else { None };
+    let most = most.map(|most| bounded(need, most, &others));
+    Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
+}
+
+/// The best valid figure; a lower bound beside a conditional one that is better and may meet the
+/// SLO.
+fn bounded<'a>(need: &Need, most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
+    let better = best_conditional(need, others)
+        .filter(|better| better.figure.value > most.figure.value)
+        .and_then(|better| better.figure.jobs);
+    Point { figure: Figure { passed_over: better, ..most.figure }, ..most }
+}
+
+/// The best conditional figure that is not known to miss the SLO.
+fn best_conditional<'p, 'a>(need: &Need, others: &'p [Point<'a>]) -> Option<&'p Point<'a>> {
+    others
+        .iter()
+        .filter(|point| point.figure.status() == Status::Conditional)
+        .filter(|point| point.keeps(need.promise) != Some(false))
+        .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
 }
 
 /// The figure that answers with a doubt: a valid one without an interval that would do, before a
 /// conditional one that would; with neither, what was measured. Beside a valid one with an interval
-/// only a figure that would do says more.
+/// only a figure that would do, or one of worthwhile more, says more.
 fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Option<Point<'a>> {
     let would_do = |point: &Point<'_>| point.figure.value >= need.rate;
     let is_conditional = |point: &&Point<'_>| {
@@ -134,10 +172,17 @@ fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Op
     let conditional = conditional.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value));
     match most {
         None => conditional,
-        Some(most) if most.span().is_some() => conditional.filter(would_do),
+        Some(most) if most.span().is_some() => {
+            conditional.filter(|point| would_do(point) || is_worthwhile(point, &most))
+        }
         Some(most) if would_do(&most) => Some(most),
         Some(most) => conditional.filter(would_do).or(Some(most)),
     }
+}
+
+/// True if a figure is a step up from the best valid one that is worth its jobs.
+fn is_worthwhile(point: &Point<'_>, most: &Point<'_>) -> bool {
+    point.figure.value > most.figure.value * (1.0 + WORTHWHILE_GAIN)
 }
 
 /// Of tests with both drives those of the client: applications are clients.
@@ -204,12 +249,20 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
         let text = "the verdict accepts none of its figures: {count} are left out";
         return (!others.is_empty()).then(|| Sentence::new(text).with("count", others.len()));
     };
-    let verdict = most.figure.verdict();
-    let because = verdict.reasons.first()?.to_sentence();
-    let next = match most.figure.is_disturbed() {
+    conditional(need, most)
+}
+
+/// How a figure that is not valid is settled.
+fn next(point: &Point<'_>) -> Sentence {
+    Sentence::new(match point.figure.is_disturbed() {
         true => "measure it again with --retry-disturbed",
         false => "measure it again, with --repeat 5",
-    };
+    })
+}
+
+/// Statement about a conditional figure, its doubt, and what would settle it.
+fn conditional(need: &Need, most: &Point<'_>) -> Option<Sentence> {
+    let because = most.figure.verdict().reasons.first()?.to_sentence();
     let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but that \
                 is conditional ({because}): {next}";
     Some(
@@ -219,7 +272,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
             .with("jobs", Sentence::jobs(most.jobs()))
             .with("times", most.figure.value / need.rate)
             .with("because", because)
-            .with("next", Sentence::new(next)),
+            .with("next", next(most)),
     )
 }
 
@@ -247,14 +300,14 @@ fn nothing_valid(need: &Need, tests: &[Test], found: &[&Test]) -> Sentence {
 }
 
 /// Figures of which none is known to do what is needed.
-struct Case<'a> {
+struct Case<'p, 'a> {
     need: &'a Need,
-    valid: &'a [Point<'a>],
-    others: &'a [Point<'a>],
+    valid: &'p [Point<'a>],
+    others: &'p [Point<'a>],
     most: Option<Point<'a>>,
 }
 
-impl Case<'_> {
+impl<'p, 'a> Case<'p, 'a> {
     /// Outcome if no figure fits: it does not fit, or that is unknown, with the reason.
     fn refusal(&self) -> (Outcome, Sentence) {
         if let Some(broken) = self.broken() {
@@ -271,10 +324,26 @@ impl Case<'_> {
             Some(_) => "the maximum is {most} {unit}, with {jobs}",
             None => "the maximum is {most} {unit}",
         };
-        Sentence::new(template)
+        let maximum = Sentence::new(template)
             .with("most", most.figure.value)
             .with("unit", self.need.unit.as_str())
-            .with("jobs", Sentence::jobs(most.jobs()))
+            .with("jobs", Sentence::jobs(most.jobs()));
+        let better = best_conditional(self.need, self.others);
+        if let Some(better) = better.filter(|point| point.figure.value > most.figure.value) {
+            let text = "{maximum}; {value} {unit} with {more} is hardly more, and conditional";
+            return Sentence::new(text)
+                .with("maximum", maximum)
+                .with("value", better.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("more", Sentence::jobs(better.jobs()));
+        }
+        match self.next_at_more_jobs(most).filter(|_| self.is_gaining(most)) {
+            Some(_) => Sentence::new(
+                "{maximum}, which take all CPUs; what was measured with more jobs is not valid",
+            )
+            .with("maximum", maximum),
+            None => maximum,
+        }
     }
 
     /// The SLO is missed at no more load than is needed, and no figure above meets it: load
@@ -361,6 +430,48 @@ impl Case<'_> {
         )
     }
 
+    /// A figure that is not valid where more than the best valid one may be: a conditional one that
+    /// is worth its jobs, or the next at more jobs, if throughput still rose with those of the best.
+    /// Its own value tells nothing of an invalid one.
+    fn unsettled(&self) -> Option<&'p Point<'a>> {
+        let most = self.most.as_ref()?;
+        let better = best_conditional(self.need, self.others);
+        let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
+        better.filter(|point| is_worthwhile(point, most)).or_else(next)
+    }
+
+    /// The figure at more jobs than those of the best, which no valid one exceeds.
+    fn next_at_more_jobs(&self, most: &Point<'_>) -> Option<&'p Point<'a>> {
+        let is_exceeded = self.valid.iter().any(|point| point.figure.value > most.figure.value);
+        if is_exceeded || most.is_open || most.figure.jobs.is_none() {
+            return None;
+        }
+        let closed = self.others.iter().filter(|point| !point.is_open);
+        let beyond = closed.filter(|point| point.figure.jobs > most.figure.jobs);
+        beyond.min_by_key(|point| point.figure.jobs)
+    }
+
+    /// Statement that a figure which is not valid leaves the maximum open.
+    fn not_settled(&self, most: &Point<'_>) -> Option<Sentence> {
+        let point = self.unsettled()?;
+        if point.figure.status() == Status::Conditional && is_worthwhile(point, most) {
+            return match (point.keeps(self.need.promise), self.need.promise) {
+                (None, Some(promise)) => Some(unknown_slo(self.need, point, promise)),
+                _ => conditional(self.need, point),
+            };
+        }
+        let text = "throughput still rose with {jobs}: {most} {unit}, and the figure with {more} \
+                    is not valid: {next}";
+        Some(
+            Sentence::new(text)
+                .with("jobs", Sentence::jobs(most.jobs()))
+                .with("most", most.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("more", Sentence::jobs(point.jobs()))
+                .with("next", next(point)),
+        )
+    }
+
     /// More than the best valid figure is possible: a conditional one would do, or more jobs might.
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
         if let Some(better) = self.conditional_that_would_do() {
@@ -369,6 +480,9 @@ impl Case<'_> {
                 .with("value", better.figure.value)
                 .with("unit", self.need.unit.as_str());
             return Some(sentence.with("jobs", Sentence::jobs(better.jobs())));
+        }
+        if let Some(not_settled) = self.not_settled(most) {
+            return Some(not_settled);
         }
         let most_jobs =
             self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
@@ -399,12 +513,15 @@ impl Case<'_> {
 
     /// The last step was worth its jobs, or there is none, and processors are left.
     fn is_rising(&self, most: &Point<'_>) -> bool {
-        let fewer = self.valid.iter().filter(|point| point.figure.jobs < most.figure.jobs);
-        let before = fewer.map(|point| point.figure.value).reduce(f64::max);
-        let gained =
-            before.is_none_or(|before| most.figure.value > before * (1.0 + WORTHWHILE_GAIN));
         let first =
             most.figure.test.measured().and_then(|test| bottlenecks(test).into_iter().next());
-        gained && first.is_none_or(|first| first.cause != Cause::Cpu)
+        self.is_gaining(most) && first.is_none_or(|first| first.cause != Cause::Cpu)
+    }
+
+    /// The last step was worth its jobs, or there is none.
+    fn is_gaining(&self, most: &Point<'_>) -> bool {
+        let fewer = self.valid.iter().filter(|point| point.figure.jobs < most.figure.jobs);
+        let before = fewer.map(|point| point.figure.value).reduce(f64::max);
+        before.is_none_or(|before| most.figure.value > before * (1.0 + WORTHWHILE_GAIN))
     }
 }

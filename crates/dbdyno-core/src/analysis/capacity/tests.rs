@@ -98,7 +98,9 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
     results.push(judged(Status::Invalid, point(32, 2_000.0)));
     let why = "900 qps with 16 jobs would do, but that figure is conditional";
     assert_eq!(answered("500 qps", results.clone()), (Outcome::NotCovered, None, why.into()));
-    assert_eq!(answered("1000 qps", results.clone()).0, Outcome::DoesNotFit);
+    let less = "900 qps with 16 jobs were measured, 0.900 times what is needed, but that is \
+                conditional (): measure it again with --retry-disturbed";
+    assert_eq!(answered("1000 qps", results.clone()), (Outcome::NotCovered, None, less.into()));
     let (need, tests) = (Need::parse("SRV-QUERY1 100 qps").unwrap(), tests(results));
     assert_eq!(answer(&need, &tests).left_out, 2);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
@@ -110,6 +112,68 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
         answered("10 qps", all).2,
         "the verdict accepts none of its figures: 4 are left out"
     );
+}
+
+#[test]
+fn a_maximum_beside_a_figure_that_is_not_valid_is_not_known() {
+    let rising = || ramp().into_iter().take(2);
+    let with = |last: TestResult| rising().chain([last]).collect::<Vec<_>>();
+    let outcome = |results: &[TestResult]| answered("400 qps", results.to_vec());
+    // Throughput rose up to 2 jobs, and the step to 4 is not valid.
+    let unknown = "throughput still rose with 2 jobs: 190 qps, and the figure with 4 jobs is not \
+                   valid: measure it again with --retry-disturbed";
+    let not_covered = |why: &str| (Outcome::NotCovered, None, why.to_string());
+    let settle = "dbdyno run engine --workload SRV-QUERY1 --jobs 4 --drive client --repeat 5 \
+                  --retry-disturbed";
+    for (status, qps) in [(Status::Invalid, 390.0), (Status::Invalid, 20.0)] {
+        let results = with(judged(status, point(4, qps)));
+        assert_eq!(outcome(&results), not_covered(unknown));
+        assert_eq!(doubtful(&["400 qps"], results), (None, Some(settle.into())));
+    }
+    let lower = with(judged(Status::Conditional, point(4, 180.0)));
+    assert_eq!(outcome(&lower), not_covered(unknown));
+    let higher = with(judged(Status::Conditional, point(4, 390.0)));
+    let why = "390 qps with 4 jobs were measured, 0.975 times what is needed, but that is \
+               conditional (): measure it again with --retry-disturbed";
+    assert_eq!(outcome(&higher), not_covered(why));
+    let said = "reaches 0.975 times what is needed by a conditional figure";
+    assert_eq!(doubtful(&["400 qps"], higher), (Some(said.into()), Some(settle.into())));
+    // A step that was not worth its jobs ends a ramp, and so do processors that are all in use.
+    let flat = |last: TestResult| ramp().into_iter().chain([last]).collect::<Vec<_>>();
+    let invalid = flat(judged(Status::Invalid, point(16, 900.0)));
+    let most = "the maximum is 306 qps, with 8 jobs";
+    assert_eq!(outcome(&invalid), (Outcome::DoesNotFit, None, most.into()));
+    let hardly = flat(judged(Status::Conditional, point(16, 310.0)));
+    let most = "the maximum is 306 qps, with 8 jobs; 310 qps with 16 jobs is hardly more, and \
+                conditional";
+    assert_eq!(outcome(&hardly), (Outcome::DoesNotFit, None, most.into()));
+    let mut full = with(judged(Status::Invalid, point(4, 390.0)));
+    full[1].window_counters = counters(&[
+        ("os_cpu_total_s", 20.0),
+        ("os_cpu_idle_s", 0.0),
+        ("server_cpu_s", 19.0),
+        ("self_cpu_s", 0.5),
+        ("os_cpu_steal_s", 0.0),
+    ]);
+    let most = "the maximum is 190 qps, with 2 jobs, which take all CPUs; what was measured with \
+                more jobs is not valid";
+    assert_eq!(outcome(&full), (Outcome::DoesNotFit, None, most.into()));
+}
+
+#[test]
+fn a_maximum_below_a_conditional_figure_is_a_lower_bound() {
+    let run = run();
+    let needs = [Need::parse("SRV-QUERY1 153 qps").unwrap()];
+    let bounds = |status: Status| {
+        let all = ramp().into_iter().chain([judged(status, point(16, 900.0))]);
+        let tests = tests(all.collect());
+        let found = platform(&run, &tests, &needs);
+        let most = found.answers[0].most.unwrap();
+        assert_eq!((found.outcome, most.figure.value), (Outcome::Fits, 306.0));
+        (found.is_headroom_bound(), most.figure.passed_over, most.figure.status())
+    };
+    assert_eq!(bounds(Status::Conditional), (true, Some(16), Status::Conditional));
+    assert_eq!(bounds(Status::Invalid), (false, None, Status::Valid));
 }
 
 /// The third answer for needs, and the command that settles it.
