@@ -194,6 +194,26 @@ fn shipped_code() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
+/// The places that may make a reason: the layer that judges, and the type itself. The copy of a
+/// result that is given away makes each reason anew in our own words.
+const MAKERS_OF_REASONS: [&str; 3] = [
+    "crates/dbdyno-core/src/analysis/",
+    "crates/dbdyno-core/src/model/",
+    "crates/dbdyno-report/src/anonymized/",
+];
+
+#[test]
+fn reasons_of_verdicts_are_made_by_the_analysis_only() {
+    let code = shipped_code();
+    let makers = code.iter().filter(|(_, code)| code.contains("Reason::new("));
+    let (own, others): (Vec<&Path>, Vec<&Path>) =
+        makers.map(|(file, _)| file.as_path()).partition(|file| {
+            MAKERS_OF_REASONS.iter().any(|place| file.to_str().unwrap().starts_with(place))
+        });
+    assert!(own.len() > 10, "{own:?}");
+    assert!(others.is_empty(), "a reason is made outside of the analysis: {others:?}");
+}
+
 /// Literals that are spelled like an engine without choosing by it.
 const HARMLESS_NAMES: &[(&str, &str)] = &[
     // SQL's own null.

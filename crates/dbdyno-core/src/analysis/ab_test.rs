@@ -54,14 +54,6 @@ impl Method {
     }
 }
 
-/// Reason given to each trial of a duet: its figure is half of a comparison, not that of the
-/// platform.
-pub fn of_duet() -> Reason {
-    let text = "the other side of the duet ran at the same time, each on half of the CPUs: only \
-                their ratio counts, and the host's counters are those of both";
-    Reason::new(Status::Conditional, ReasonCode::Beside, text)
-}
-
 /// Rule by which a figure is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {

@@ -8,6 +8,7 @@ mod best;
 pub mod bottleneck;
 pub mod capacity;
 pub mod changes;
+pub mod circumstances;
 pub mod claims;
 mod command;
 pub mod compare;

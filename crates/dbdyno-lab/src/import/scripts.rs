@@ -9,14 +9,14 @@ use super::{ImportedRun, Text};
 use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
 use crate::test_runner::raw::Raw;
-use dbdyno_core::analysis::{self, JudgeContext};
+use dbdyno_core::analysis::{self, JudgeContext, circumstances};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
-    Selection, Sentence, Snapshot, SnapshotPoint, Status, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, RunStatus, Snapshot,
+    SnapshotPoint, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -115,25 +115,16 @@ fn result(
     let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
     reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));
     let version = Version::parse(&spool.server);
-    reasons.extend(catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0));
-    reasons.extend(of_scripts(test, selection));
+    if !catalog.is_confirmed(engine.name(), &version.0) {
+        let product = engine.capabilities().product;
+        reasons.push(circumstances::unconfirmed(product, &version.to_string()));
+    }
+    reasons.push(circumstances::of_scripts());
+    if test.hash != selection.hash {
+        reasons.push(circumstances::of_other_sql(&test.hash, &selection.hash));
+    }
     result.verdict = dbdyno_core::model::Verdict::from_reasons(reasons);
     Ok(result)
-}
-
-/// Reasons of every test of scripts, and of SQL that is not this version's.
-fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
-    let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
-    let unwatched = "run by plain scripts: the host, other processes and caches were not observed";
-    let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
-                 be about another work";
-    let differs = test.hash != selection.hash;
-    let other = Sentence::new(other)
-        .with("theirs", test.hash.as_str())
-        .with("ours", selection.hash.as_str());
-    std::iter::once(reason(Sentence::new(unwatched)))
-        .chain(differs.then(|| reason(other)))
-        .collect()
 }
 
 /// Facts of the data: those that follow from the size, and those that the scripts asked for.

@@ -19,12 +19,12 @@ use super::{Event, Sink};
 use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, durability, sustained};
+use dbdyno_core::analysis::{self, JudgeContext, circumstances, durability, sustained};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
-    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
-    Status, TestResult, TestSpec, Verdict, Window,
+    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection,
+    TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
 use dbdyno_engines::host::processors;
@@ -415,7 +415,7 @@ impl MeasureContext<'_> {
             }
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
-        reasons.extend(self.is_duet.then(analysis::ab_test::of_duet));
+        reasons.extend(self.is_duet.then(circumstances::of_duet));
         reasons.extend(self.unconfirmed.clone());
         reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
         let device_per_s = self.device_per_s(&result);
@@ -461,10 +461,8 @@ impl MeasureContext<'_> {
         store: &mut Store,
     ) -> Result<()> {
         let mut result = self.judged(result, selection, step_s);
-        let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
-        let sentence = sentence.with("after", result.window_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence));
+        reasons.push(circumstances::interrupted(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -558,10 +556,10 @@ fn until_undisturbed(
 /// The record of a test that failed.
 fn failed_test(spec: &TestSpec<'_>, failure: Failure<'_>) -> TestResult {
     let Failure { started_at, error, code } = failure;
-    let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
+    let error = error.to_string();
     TestResult {
-        verdict: Verdict::from_reasons(vec![reason]),
-        first_error: Some(error.to_string()),
+        verdict: Verdict::from_reasons(vec![circumstances::failed(code, &error)]),
+        first_error: Some(error),
         ..TestResult::unmeasured(spec, started_at)
     }
 }

@@ -63,7 +63,8 @@ fn row(
         return None;
     }
     let steps = ramp::repeated(chosen.tests());
-    let times: Vec<Times> = steps.iter().filter_map(|step| accepted_times(language, step)).collect();
+    let times: Vec<Times> =
+        steps.iter().filter_map(|step| accepted_times(language, step)).collect();
     let cpu: Vec<CpuBar> = steps.iter().filter_map(|step| bar(step.test)).collect();
     let spoken = [
         spoken_multiples(language, &curves),
@@ -108,9 +109,7 @@ fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
 fn accepted_times(language: Language, step: &Repeated<'_>) -> Option<Times> {
     let verdict =
         step.figure.map_or_else(|| step.test.verdict().clone(), |figure| figure.verdict());
-    (verdict.status < Status::Invalid)
-        .then(|| times_of(language, step.test, &verdict))
-        .flatten()
+    (verdict.status < Status::Invalid).then(|| times_of(language, step.test, &verdict)).flatten()
 }
 
 fn bar(test: &Test) -> Option<CpuBar> {

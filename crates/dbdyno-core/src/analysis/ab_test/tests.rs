@@ -2,6 +2,7 @@
 //! under every kind of noise.
 
 use super::*;
+use crate::analysis::circumstances;
 use crate::analysis::fixture::at;
 use crate::stats::keys::{KeyStream, MODULUS};
 use crate::stats::summary::{mean, two_sided_p, variance};
@@ -136,7 +137,7 @@ fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
     let mut sides: [Vec<Test>; 2] = [Vec::new(), Vec::new()];
     for slow in [1.0, 0.5, 1.0] {
         for halves in [[1.5, 1.0], [1.0, 1.5]] {
-            let beside = Verdict::from_reasons(vec![of_duet()]);
+            let beside = Verdict::from_reasons(vec![circumstances::of_duet()]);
             for (side, effect) in [1.0, 1.1].into_iter().enumerate() {
                 let result = TestResult {
                     verdict: beside.clone(),

@@ -1,6 +1,7 @@
 //! Tests that are measured again.
 
 use super::*;
+use dbdyno_core::model::Status;
 
 fn trial(ops_per_s: f64) -> Trial {
     Trial { offer: None, ops_per_s, kept: None, is_excused: false }
