@@ -16,7 +16,7 @@ pub fn failed(code: ReasonCode, error: &str) -> Reason {
 }
 
 /// The reason of a test of a duet: the other platform had its jobs at the same time.
-pub fn of_duet() -> Reason {
+pub(super) fn of_duet() -> Reason {
     let text = "the other side of the duet ran at the same time, each on half of the CPUs: only \
                 their ratio counts, and the host's counters are those of both";
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
@@ -31,13 +31,13 @@ pub fn unconfirmed(product: &str, version: &str) -> Reason {
 }
 
 /// The reason of every test of scripts that ran without this program.
-pub fn of_scripts() -> Reason {
+pub(super) fn of_scripts() -> Reason {
     let text = "run by plain scripts: the host, other processes and caches were not observed";
     Reason::new(Status::Conditional, ReasonCode::Scripts, text)
 }
 
 /// The reason of a test of scripts whose SQL has another hash than that of this version.
-pub fn of_other_sql(theirs: &str, ours: &str) -> Reason {
+pub(super) fn of_other_sql(theirs: &str, ours: &str) -> Reason {
     let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
                  be about another work";
     let sentence = Sentence::new(other).with("theirs", theirs).with("ours", ours);

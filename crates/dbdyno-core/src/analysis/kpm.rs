@@ -111,7 +111,7 @@ pub const THREADS_USED: &str = "threads_used";
 /// it as a fact of the result; where the engine counts the processor time of its threads instead,
 /// how many processors were at work for each job. Without a definition, or where a counter is
 /// missing, nothing is known.
-pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
+pub(super) fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
     let Some(definition) = definition else { return };
     let at_work = result
         .counters
@@ -127,7 +127,7 @@ pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
 pub const OP_MB: &str = "op_mb";
 
 /// Keeps as a fact how many MB an op goes through, where the workload says so (`per_op.mb`).
-pub fn keep_volume(result: &mut TestResult, workload: &Workload) {
+pub(super) fn keep_volume(result: &mut TestResult, workload: &Workload) {
     let amount = workload.per_op.get(&Quantity::Mb).and_then(|per_op| amount(result, per_op));
     result.facts.extend(amount.map(|mb| (OP_MB.to_string(), mb)));
 }

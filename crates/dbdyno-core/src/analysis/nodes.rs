@@ -15,7 +15,7 @@ use crate::model::{
 const MAX_PAUSED: f64 = 0.05;
 
 /// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
-pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
+pub(super) fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     let nodes = &result.node_figures;
     let asked = result.params.get(NODES).and_then(|nodes| nodes.parse::<usize>().ok());
     let there = nodes.iter().filter(|node| !node.missing).count();

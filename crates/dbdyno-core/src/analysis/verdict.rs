@@ -46,6 +46,20 @@ pub struct JudgeContext<'a> {
     pub round_trip_s: Option<f64>,
 }
 
+impl<'a> JudgeContext<'a> {
+    /// The context of a test that ran elsewhere without this program: nobody watched its host, its
+    /// clocks and its network.
+    pub(super) fn unwatched(engine: &'a str) -> Self {
+        JudgeContext {
+            engine,
+            in_process: false,
+            host_cpus: 1,
+            clock_step_s: 0.0,
+            round_trip_s: None,
+        }
+    }
+}
+
 /// Judges a test from everything known about it. `result.verdict` is not read.
 pub fn judge(
     result: &TestResult,

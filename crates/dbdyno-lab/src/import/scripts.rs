@@ -9,7 +9,7 @@ use super::{ImportedRun, Text};
 use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
 use crate::test_runner::raw::Raw;
-use dbdyno_core::analysis::{self, JudgeContext, circumstances};
+use dbdyno_core::analysis::{ScriptFacts, circumstances, judge_scripts};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
@@ -101,29 +101,15 @@ fn result(
     let mut result = assemble(&spec, raw(test, facts)).map_err(cannot)?;
     result.window_s = test.window.values().map(|done| done.elapsed_us / 1e6).fold(0.0, f64::max);
     result.hash.clone_from(&test.hash);
-    analysis::fill(&mut result);
-    analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-    analysis::keep_volume(&mut result, &selection.workload);
-    let context = JudgeContext {
-        engine: engine.name(),
-        in_process: false,
-        host_cpus: 1,
-        clock_step_s: 0.0,
-        round_trip_s: None,
-    };
-    let (contract, crosscheck) = (&selection.workload.contract, &selection.workload.crosscheck);
-    let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
-    reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));
     let version = Version::parse(&spool.server);
-    if !catalog.is_confirmed(engine.name(), &version.0) {
-        let product = engine.capabilities().product;
-        reasons.push(circumstances::unconfirmed(product, &version.to_string()));
-    }
-    reasons.push(circumstances::of_scripts());
-    if test.hash != selection.hash {
-        reasons.push(circumstances::of_other_sql(&test.hash, &selection.hash));
-    }
-    result.verdict = dbdyno_core::model::Verdict::from_reasons(reasons);
+    let is_confirmed = catalog.is_confirmed(engine.name(), &version.0);
+    let product = engine.capabilities().product;
+    let facts = ScriptFacts {
+        engine: engine.name(),
+        unconfirmed: (!is_confirmed)
+            .then(|| circumstances::unconfirmed(product, &version.to_string())),
+    };
+    judge_scripts(&mut result, selection, &facts);
     Ok(result)
 }
 

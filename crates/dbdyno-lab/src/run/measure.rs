@@ -19,7 +19,7 @@ use super::{Event, Sink};
 use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, circumstances, durability, sustained};
+use dbdyno_core::analysis::{self, JudgeContext, TestFacts, circumstances, durability};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
@@ -394,38 +394,21 @@ impl MeasureContext<'_> {
     ) -> TestResult {
         (result.server_start, result.load) =
             (self.server_start.server_start, self.server_start.load);
-        analysis::fill(&mut result);
-        analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-        analysis::keep_volume(&mut result, &selection.workload);
         result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
-        let context = JudgeContext {
-            engine: &self.plan.engine,
-            in_process: self.in_process,
-            host_cpus: processors(),
-            clock_step_s,
-            round_trip_s: self.round_trip_s,
+        let facts = TestFacts {
+            context: JudgeContext {
+                engine: &self.plan.engine,
+                in_process: self.in_process,
+                host_cpus: processors(),
+                clock_step_s,
+                round_trip_s: self.round_trip_s,
+            },
+            is_duet: self.is_duet,
+            unconfirmed: self.unconfirmed.clone(),
+            is_one_host: !self.database.server_pids().is_empty(),
+            device_per_s: self.device_per_s(&result),
         };
-        let mut reasons = match &selection.background {
-            None => {
-                let workload = &selection.workload;
-                analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons
-            }
-            Some(background) => {
-                analysis::parts::judge_beside(&result, selection, background, &context)
-            }
-        };
-        reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
-        reasons.extend(self.is_duet.then(circumstances::of_duet));
-        reasons.extend(self.unconfirmed.clone());
-        reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
-        let device_per_s = self.device_per_s(&result);
-        reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
-        result.verdict = Verdict::from_reasons(reasons);
-        // What committed beside it counts in the same counters.
-        let is_alone = result.beside.is_none();
-        result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
-        let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-        result.lasting = commits.then(|| sustained::lasting(&result)).flatten();
+        analysis::judge_test(&mut result, selection, &facts);
         result
     }
 
