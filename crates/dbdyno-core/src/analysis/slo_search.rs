@@ -10,7 +10,7 @@ mod conditional;
 
 use std::collections::BTreeMap;
 
-use super::ab_test::{Counted, count};
+use super::reason_count::{ReasonCount, count};
 use crate::model::{
     Loop, OfferedLoad, OpenLoop, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict,
     without_offer,
@@ -309,7 +309,7 @@ pub struct Answer<'a> {
     /// Trials that are no evidence, and why.
     pub unknown: usize,
     /// Reasons for which trials are no evidence, each with their number.
-    pub unknown_because: Vec<Counted>,
+    pub unknown_because: Vec<ReasonCount>,
     /// The bracket that was measured, disturbed trials included, where they keep the others from
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
@@ -321,7 +321,7 @@ pub struct Answer<'a> {
     /// a measured bracket conditional.
     pub status: Status,
     /// Reasons that lower the status, each with their number.
-    pub conditions: Vec<Counted>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// The answers of a run, in the order of its tests.
@@ -645,7 +645,7 @@ mod tests {
         assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
         let all = &answers(&tests)[0];
         assert_eq!((all.kept, all.unknown), (Some((500.0, 5)), 5));
-        let counted = |code: &ReasonCode| vec![Counted { code: code.clone(), trials: 5 }];
+        let counted = |code: &ReasonCode| vec![ReasonCount { code: code.clone(), trials: 5 }];
         assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
         assert_eq!(
             (all.status, &all.conditions),

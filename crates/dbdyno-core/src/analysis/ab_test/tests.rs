@@ -64,7 +64,7 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
     blocks.add(&[[trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]]);
     assert_eq!((blocks.count(), blocks.left_out, blocks.status()), (1, 3, Status::Conditional));
     assert_eq!(blocks.ratio(), Some(1.1));
-    let counted = |counted: &[Counted]| {
+    let counted = |counted: &[ReasonCount]| {
         counted.iter().map(|one| (one.code.to_string(), one.trials)).collect::<Vec<_>>()
     };
     assert_eq!(counted(&blocks.conditions), [("foreign-load".into(), 1)]);
