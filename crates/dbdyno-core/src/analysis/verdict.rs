@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, slo_search, tiers};
+use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -240,8 +240,7 @@ fn precision(result: &TestResult) -> Option<Reason> {
 
 /// An open loop whose ops were not all done: the rate is not one that the platform can have.
 fn overload(result: &TestResult) -> Option<Reason> {
-    let open =
-        result.open.as_ref().filter(|open| slo_search::is_overloaded(open, result.window.ops))?;
+    let open = result.open.as_ref().filter(|open| open.is_overloaded(result.window.ops))?;
     let sentence = "{share%} of the scheduled ops were done: the platform does not keep up with \
                     {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);

@@ -11,10 +11,10 @@ use serde::{Serialize, Serializer};
 
 use super::best::{Candidate, select_best};
 use super::compare::{Kind, Side};
-use super::figure;
 use super::interval::{IntervalOrReason, Unknown, most_trusted};
 use super::kpm::mean_service_s;
 use super::published::doubts;
+use super::repeats;
 use crate::model::params::{ORG, OWN_ORG, THREADS};
 use crate::model::{
     Better, Drive, PublishedKind, PublishedTest, Quantity, ReasonCode, Sentence, Status, Test,
@@ -22,7 +22,7 @@ use crate::model::{
 };
 
 pub use notes::Note;
-pub use units::{Code, Conversion, Fixed, Rate, amount};
+pub use units::{Code, Conversion, Fixed, Rate};
 
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
@@ -573,8 +573,8 @@ impl<'a> Amount<'a, TestResult> {
         let per_s: Vec<f64> = trusted.iter().map(|amount| amount.rate.per_s).collect();
         let printed: Vec<f64> = trusted.iter().map(|amount| amount.rate.printed).collect();
         let rate = Rate {
-            per_s: figure::value_alone(&per_s).unwrap_or(middle.rate.per_s),
-            printed: figure::value_alone(&printed).unwrap_or(middle.rate.printed),
+            per_s: repeats::value_alone(&per_s).unwrap_or(middle.rate.per_s),
+            printed: repeats::value_alone(&printed).unwrap_or(middle.rate.printed),
             ..middle.rate
         };
         Amount { rate, ..middle }
