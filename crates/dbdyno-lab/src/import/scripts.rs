@@ -15,8 +15,8 @@ use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, RunStatus, Snapshot,
-    SnapshotPoint, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, Snapshot, SnapshotPoint, Tally,
+    TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -189,26 +189,17 @@ fn record(spool: &Spool, engine: &dyn Engine, plan: serde_json::Value, command: 
         .for_each(|(name, value)| disclosure.set("settings", name, value.as_str()));
     let started = |test: Option<&SpooledTest>| test.map(|test| test.started.clone());
     RunRecord {
-        id: 0,
-        name: None,
-        kind: RunKind::Scripts,
-        provenance: None,
-        target: format!("{} (scripts)", engine.name()),
         engine: Some(engine.name().into()),
         suite: "scripts".into(),
-        labels: Default::default(),
         started_at: started(spool.tests.first()),
         ended_at: started(spool.tests.last()),
-        status: RunStatus::Finished,
         version: spool.dbdyno.clone(),
         command: command.into(),
         seed: Some(spool.seed),
         size_gb: Some(spool.size_gb),
-        data_set_id: None,
         disclosure,
-        own_loop: None,
-        device_sync: None,
         plan,
         loads: Vec::new(),
+        ..RunRecord::new(RunKind::Scripts, format!("{} (scripts)", engine.name()))
     }
 }

@@ -109,27 +109,16 @@ impl Recording {
 
 fn record(subject: Subject) -> RunRecord {
     RunRecord {
-        id: 0,
         name: subject.name,
-        kind: RunKind::Measured,
-        provenance: None,
-        target: subject.target,
         engine: Some(subject.engine.to_string()),
         suite: "monitor".into(),
-        labels: BTreeMap::new(),
         started_at: Some(store::now()),
-        ended_at: None,
         status: RunStatus::Running,
-        version: env!("CARGO_PKG_VERSION").into(),
         command: subject.command,
-        seed: None,
-        size_gb: None,
-        data_set_id: None,
         disclosure: subject.disclosure,
-        own_loop: None,
-        device_sync: None,
         plan: serde_json::Value::Object(Default::default()),
         loads: Vec::new(),
+        ..RunRecord::new(RunKind::Measured, subject.target)
     }
 }
 
