@@ -150,6 +150,64 @@ fn reaches(layers: &Layers, from: &str, to: &str, depth: usize) -> bool {
     layers[from].iter().any(|next| next == to || reaches(layers, next, to, depth + 1))
 }
 
+const ANALYSIS: &str = "crates/dbdyno-core/src/analysis";
+
+/// The files and folders of the analysis, each with those that its shipped code imports.
+fn parts_of_analysis() -> Layers {
+    let mut parts = Layers::new();
+    for (file, code) in shipped_code() {
+        let Ok(inside) = file.strip_prefix(ANALYSIS) else { continue };
+        let names: Vec<&str> = inside.iter().map(|name| name.to_str().unwrap()).collect();
+        let part = names[0].trim_end_matches(".rs");
+        if part == "mod" {
+            continue;
+        }
+        let is_top = names.len() == 1 || names[1..] == ["mod.rs"];
+        let above = if is_top { "super::" } else { "super::super::" };
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = lines.collect::<Vec<_>>().join("\n");
+        let imports = parts.entry(part.to_string()).or_default();
+        for rest in [above, "crate::analysis::"].iter().flat_map(|name| code.split(name).skip(1)) {
+            imports.extend(match rest.strip_prefix('{') {
+                Some(group) => heads_of(group),
+                None => first_word(rest).into_iter().collect(),
+            });
+        }
+        imports.remove(part);
+    }
+    parts
+}
+
+/// What is left of parts after all were taken away that import none of the others: circles, and
+/// what stands above them.
+fn without_order(mut parts: Layers) -> Layers {
+    loop {
+        let is_free =
+            |imports: &BTreeSet<String>| !imports.iter().any(|import| parts.contains_key(import));
+        let free: Vec<String> = parts
+            .iter()
+            .filter(|(_, imports)| is_free(imports))
+            .map(|(part, _)| part.clone())
+            .collect();
+        if free.is_empty() {
+            return parts;
+        }
+        parts.retain(|part, _| !free.contains(part));
+    }
+}
+
+#[test]
+fn the_files_of_the_analysis_import_one_another_in_no_circle() {
+    let circle = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "e")];
+    let circle = circle.map(|(part, import)| (part.to_string(), [import.to_string()].into()));
+    let left = without_order(circle.into());
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let parts = parts_of_analysis();
+    assert!(parts.len() > 40 && parts["figure"].contains("interval"), "{parts:#?}");
+    let left = without_order(parts);
+    assert!(left.is_empty(), "in a circle, or above one: {left:#?}");
+}
+
 /// Attributes of code that only tests see.
 const FOR_TESTS: [&str; 2] = ["#[cfg(test)]", r#"#[cfg(any(test, feature = "fixtures"))]"#];
 
@@ -192,6 +250,26 @@ fn shipped_code() -> Vec<(PathBuf, String)> {
         .filter(|(file, _)| !tests.contains(file))
         .map(|(file, source)| (file, code_of(&source)))
         .collect()
+}
+
+/// The places that may make a reason: the layer that judges, and the type itself. The copy of a
+/// result that is given away makes each reason anew in our own words.
+const MAKERS_OF_REASONS: [&str; 3] = [
+    "crates/dbdyno-core/src/analysis/",
+    "crates/dbdyno-core/src/model/",
+    "crates/dbdyno-report/src/anonymized/",
+];
+
+#[test]
+fn reasons_of_verdicts_are_made_by_the_analysis_only() {
+    let code = shipped_code();
+    let makers = code.iter().filter(|(_, code)| code.contains("Reason::new("));
+    let (own, others): (Vec<&Path>, Vec<&Path>) =
+        makers.map(|(file, _)| file.as_path()).partition(|file| {
+            MAKERS_OF_REASONS.iter().any(|place| file.to_str().unwrap().starts_with(place))
+        });
+    assert!(own.len() > 10, "{own:?}");
+    assert!(others.is_empty(), "a reason is made outside of the analysis: {others:?}");
 }
 
 /// Literals that are spelled like an engine without choosing by it.

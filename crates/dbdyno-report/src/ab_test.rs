@@ -8,8 +8,9 @@ use super::document::{
 };
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
+use dbdyno_core::analysis::ReasonCount;
 use dbdyno_core::analysis::ab_test::{
-    Counted, MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
+    MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
 };
 use dbdyno_core::analysis::compare::{Difference, Side, differences};
 use dbdyno_core::model::{Sentence, Status};
@@ -328,8 +329,8 @@ fn check(row: &Row, below: f64) -> Check {
 
 /// Remarks on trials that are left out of a figure, and on those that are used.
 fn remarks(language: Language, row: &Row) -> Vec<String> {
-    let counted = |counted: &Vec<Counted>| {
-        let said = |one: &Counted| format!("{} {}", one.trials, language.code(&one.code));
+    let counted = |counted: &Vec<ReasonCount>| {
+        let said = |one: &ReasonCount| format!("{} {}", one.trials, language.code(&one.code));
         counted.iter().map(said).collect::<Vec<_>>().join(", ")
     };
     let subject = format!("{}, {}", row.subject.label(), language.jobs(Some(row.jobs)));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Declared, Table};
 use super::{Language, RunTests, lowered, test_charts};
-use dbdyno_core::analysis::ab_test::Counted;
+use dbdyno_core::analysis::ReasonCount;
 use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, Tried};
 use dbdyno_core::model::{
     OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Sentence, Status, Test,
@@ -415,7 +415,7 @@ fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) 
 }
 
 /// Trials that are no evidence, with the reasons.
-fn left_out(language: Language, unknown: usize, because: &[Counted]) -> Option<String> {
+fn left_out(language: Language, unknown: usize, because: &[ReasonCount]) -> Option<String> {
     let reasons = counted(language, because);
     let trials = language.count("trials_without_evidence", unknown, &[]);
     (unknown > 0).then(|| format!("{trials}: {reasons}."))
@@ -432,8 +432,8 @@ fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
 }
 
 /// `3 errors, 1 steal`.
-fn counted(language: Language, counted: &[Counted]) -> String {
-    let one = |one: &Counted| format!("{} {}", one.trials, language.code(&one.code));
+fn counted(language: Language, counted: &[ReasonCount]) -> String {
+    let one = |one: &ReasonCount| format!("{} {}", one.trials, language.code(&one.code));
     counted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -481,9 +481,9 @@ pub(super) struct SloAnswer<'a> {
     trials: usize,
     /// Trials that are no evidence, and why; verdict of the others.
     unknown: usize,
-    unknown_because: Vec<Counted>,
+    unknown_because: Vec<ReasonCount>,
     status: Status,
-    conditions: Vec<Counted>,
+    conditions: Vec<ReasonCount>,
     /// The bracket where disturbed trials keep the others from settling two rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,

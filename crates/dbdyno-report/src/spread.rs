@@ -4,7 +4,7 @@
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};
 use dbdyno_core::analysis::spread::{self, Level, Spread};
-use dbdyno_core::analysis::{interval, ramp};
+use dbdyno_core::analysis::{ramp, repeats};
 use dbdyno_core::model::Test;
 
 const ABOUT: &str = "Variance components of repetitions: each column is a standard deviation as a \
@@ -48,10 +48,10 @@ fn columns() -> Vec<Column> {
 fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
     let spread = |repeats: Vec<(f64, &'a Test)>| {
         let kpm = repeats[0].1.kpm();
-        let windows = interval::windows(&repeats, &kpm.value);
-        Some((ramp::median(&repeats, kpm.better).1, windows.len(), spread::estimate(&windows)?))
+        let windows = repeats::windows(&repeats, &kpm.value);
+        Some((repeats::median(&repeats, kpm.better).1, windows.len(), spread::estimate(&windows)?))
     };
-    ramp::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()
+    repeats::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()
 }
 
 fn row(table: &mut Table, label: &str, test: &Test, times: usize, found: &Spread) -> Vec<Cell> {

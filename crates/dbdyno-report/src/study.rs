@@ -2,8 +2,9 @@
 
 use super::Language;
 use super::document::{Cell, Declared, Digits, Table};
+use dbdyno_core::analysis::ReasonCount;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
-use dbdyno_core::model::{ReasonCode, Sentence, Status};
+use dbdyno_core::model::{Sentence, Status};
 
 /// Answer of a study of which no figure is valid with an interval; none without figures.
 pub(super) fn undecided(language: Language, figures: usize) -> String {
@@ -102,9 +103,9 @@ fn figure_columns(figure: &'static str, unit: &'static str) -> [Declared<StudyRo
 pub(super) fn conditions(
     language: Language,
     subject: &str,
-    counted: &[(ReasonCode, usize)],
+    counted: &[ReasonCount],
 ) -> Option<String> {
-    let said = |(code, count): &(ReasonCode, usize)| format!("{count} {}", language.code(code));
+    let said = |one: &ReasonCount| format!("{} {}", one.trials, language.code(&one.code));
     let all = counted.iter().map(said).collect::<Vec<_>>().join(", ");
     let values = [("subject", subject), ("all", all.as_str())];
     (!counted.is_empty()).then(|| language.say("{subject}: lowered verdicts: {all}", &values))

@@ -8,7 +8,8 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::analysis::selftest::{Compared, Finding, PlannedTest};
+use crate::analysis::crosscheck::Compared;
+use crate::analysis::selftest::{Finding, PlannedTest};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
 use crate::cli::console::Console;

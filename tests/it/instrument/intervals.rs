@@ -4,7 +4,7 @@
 
 use dbdyno::analysis::compare::{Change, Ratio};
 use dbdyno::analysis::interval::{self, Interval, Unknown};
-use dbdyno::analysis::{figure, fill};
+use dbdyno::analysis::{fill, repeats};
 use dbdyno::model::{
     Better, Counters, Kpm, KpmValue, RunRecord, SeriesPoint, Tally, Test, TestResult,
 };
@@ -206,8 +206,8 @@ fn repetitions(noise: Noise, between: f64, count: usize, random: &mut Random) ->
 fn figure_of(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<f64>) {
     values.sort_by(f64::total_cmp);
     let repeats: Vec<(f64, &Test)> = values.into_iter().map(|value| (value, test)).collect();
-    let (value, _) = figure::value(&repeats, better, &KpmValue::Ops);
-    let known = interval::estimate(&repeats, test, &KpmValue::Ops);
+    let (value, _) = repeats::value(&repeats, better, &KpmValue::Ops);
+    let known = repeats::interval_of(&repeats, test, &KpmValue::Ops);
     (value, known.ok().map(|interval| interval.half_width()))
 }
 
@@ -282,8 +282,8 @@ fn the_interval_of_repeated_starts_and_loads_covers_what_differs_between_them() 
                     }
                 }
                 repeats.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let (value, test) = figure::value(&repeats, Better::Higher, &KpmValue::Ops);
-                let known = interval::estimate(&repeats, test, &KpmValue::Ops);
+                let (value, test) = repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
+                let known = repeats::interval_of(&repeats, test, &KpmValue::Ops);
                 found.count(value, RATE, known.ok().map(|interval| interval.half_width()));
             }
             let (share, absent) = (found.share(), found.absent);

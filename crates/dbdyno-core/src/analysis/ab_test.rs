@@ -3,8 +3,9 @@
 
 mod row;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use super::reason_count::{ReasonCount, count};
 use super::{figure, ramp};
 use crate::model::{Better, Reason, ReasonCode, Status, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
@@ -52,14 +53,6 @@ impl Method {
             Method::Duet => 2,
         }
     }
-}
-
-/// Reason given to each trial of a duet: its figure is half of a comparison, not that of the
-/// platform.
-pub fn of_duet() -> Reason {
-    let text = "the other side of the duet ran at the same time, each on half of the CPUs: only \
-                their ratio counts, and the host's counters are those of both";
-    Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 
 /// Rule by which a figure is decided.
@@ -202,20 +195,6 @@ impl Trial<'_> {
     }
 }
 
-/// A reason of trials, and how many of both sides have it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Counted {
-    /// The reason.
-    #[serde(serialize_with = "as_code")]
-    pub code: ReasonCode,
-    /// Number of trials that have it.
-    pub trials: usize,
-}
-
-fn as_code<S: Serializer>(code: &ReasonCode, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(code.as_str())
-}
-
 /// The blocks of one figure.
 #[derive(Debug, Clone, Default)]
 pub struct Blocks {
@@ -228,9 +207,9 @@ pub struct Blocks {
     invalid: [usize; 2],
     invalid_alone: [usize; 2],
     /// Reasons for which trials are left out, and the reasons against those that are used.
-    pub doubts: Vec<Counted>,
+    pub doubts: Vec<ReasonCount>,
     /// Reasons against the trials that are used, each with their number.
-    pub conditions: Vec<Counted>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 impl Blocks {
@@ -391,14 +370,6 @@ fn at_least(heads: usize, throws: usize) -> f64 {
         term *= (throws - tails) as f64 / (tails + 1) as f64;
     }
     sum
-}
-
-/// Counts one more trial with this reason.
-pub(super) fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
-    match counted.iter_mut().find(|known| known.code == code) {
-        Some(known) => known.trials += 1,
-        None => counted.push(Counted { code, trials: 1 }),
-    }
 }
 
 /// A figure of an A/B test with what both sides stored of it, in order, and that of each side's run

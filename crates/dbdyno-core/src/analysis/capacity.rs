@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, bottlenecks, usable_processors, used_processors};
 use super::command;
-use super::derive::{derive, not_known};
+use super::derive::derive;
+use super::missing::not_known;
 use super::price::PriceList;
 use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult};
 

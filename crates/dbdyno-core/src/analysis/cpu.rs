@@ -1,7 +1,7 @@
 //! Processors of the database's host, and their time in percent of all of it: the one definition of
 //! "busy".
 
-use super::derive::not_known;
+use super::missing::not_known;
 use crate::model::{Named, Sentence, TestResult};
 
 /// In a shorter window the ticks of 10 ms in which the system counts CPU time do not tell how many

@@ -1,7 +1,7 @@
 //! Comparison of CPU speed with that at the start of the run, second by second, by the CPU speed
 //! probe.
 
-use super::derive::not_known;
+use super::missing::not_known;
 use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
 use crate::stats::summary::mean;
 

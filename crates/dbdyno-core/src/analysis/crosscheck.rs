@@ -1,8 +1,9 @@
 //! The cross-check: our own counts against the database's counters, over the whole test (gate to
 //! end).
 
+use serde::Serialize;
+
 use super::scope::{self, Scope, unchecked};
-use super::selftest::Compared;
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult};
 
 /// Before the name of a counter that the sessions of jobs read themselves (block `session-counts`
@@ -78,6 +79,17 @@ impl<'a> Check<'a> {
             Check::Unusable(sentence) => Some(unchecked(sentence)),
         }
     }
+}
+
+/// A counter of the database beside what our own counts say that it must be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// Name of the counter.
+    pub counter: String,
+    /// Growth of the counter.
+    pub counted: f64,
+    /// Growth that our own counts predict.
+    pub expected: f64,
 }
 
 /// The counters that can be compared, each with what it must be.

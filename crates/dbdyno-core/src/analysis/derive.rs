@@ -3,11 +3,12 @@
 
 use super::cpu;
 use super::cpu_speed;
+use super::kpm;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::kpm::{OP_MB, THREADS_USED};
+use super::missing::not_known;
 use super::published;
-use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use crate::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use crate::model::{Activity, Connects, EventCount, Sentence, Test, TestResult};
@@ -162,17 +163,12 @@ const FIGURES: &[Definition] = &[
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
 
-/// Reason for a figure that is absent because its counter `name` is.
-pub(super) fn not_known(name: &str) -> Sentence {
-    Sentence::new("{name} is not known here").with("name", name)
-}
-
 fn known(value: Option<f64>, name: &str) -> Value {
     value.ok_or_else(|| not_known(name))
 }
 
 fn recall_pct(result: &TestResult) -> Value {
-    let recall = recall::recall(result).map(|share| 100.0 * share);
+    let recall = kpm::recall(result).map(|share| 100.0 * share);
     recall.ok_or_else(|| "its ops do not search for neighbors".into())
 }
 

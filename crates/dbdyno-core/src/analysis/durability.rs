@@ -25,7 +25,7 @@ pub fn is_implausible(commits_per_s: f64, device_per_s: f64) -> bool {
 }
 
 /// The reason `implausible`, unless the settings say themselves that commits do not wait.
-pub fn judge(result: &TestResult, known: &[Reason], device_per_s: f64) -> Option<Reason> {
+pub(super) fn judge(result: &TestResult, known: &[Reason], device_per_s: f64) -> Option<Reason> {
     let per_s = commits_per_job_s(result)?;
     let sentence = "a job committed {commits} times a second, but one thread's writes become \
                     durable at most {device} times a second: the commits cannot be";
@@ -39,7 +39,7 @@ fn is_relaxed(reasons: &[Reason]) -> bool {
 }
 
 /// The stamp of a test that committed; none where the device is not known.
-pub fn stamp(result: &TestResult, device_per_s: Option<f64>) -> Option<Durability> {
+pub(super) fn stamp(result: &TestResult, device_per_s: Option<f64>) -> Option<Durability> {
     commits_per_job_s(result)?;
     let reasons = &result.verdict.reasons;
     match device_per_s {

@@ -9,12 +9,9 @@ use std::collections::BTreeMap;
 use super::best::{Best, Candidate, select_best};
 use super::bottleneck::{Bottleneck, bottlenecks};
 use super::interval::{self, IntervalOrReason};
-use super::{ramp, tiers};
+use super::{group, repeats};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
-use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
-
-/// Repetitions with their values.
-pub type Repeats<'a> = Vec<(f64, &'a Test)>;
+use crate::stats::moderated::{self, Estimate, Repetitions};
 
 /// An interval wider than that leaves no more than an order of magnitude: half width of the
 /// logarithm, a quarter more or a fifth less.
@@ -66,7 +63,7 @@ impl<'a> Figure<'a> {
         kpm: &'a Kpm,
         computed: &'a KpmValue,
     ) -> Figure<'a> {
-        let (value, test) = value(repeats, kpm.better, computed);
+        let (value, test) = repeats::value(repeats, kpm.better, computed);
         Figure {
             workload: test.workload(),
             params: test.params(),
@@ -75,10 +72,10 @@ impl<'a> Figure<'a> {
             unit: &kpm.unit,
             better: kpm.better,
             computed,
-            interval: interval::estimate(repeats, test, computed),
+            interval: repeats::interval_of(repeats, test, computed),
             repetitions: repeats.len(),
             test,
-            test_value: value_of_test(repeats, test),
+            test_value: repeats::value_of_test(repeats, test),
             favour: 1.0,
             passed_over: None,
         }
@@ -164,23 +161,6 @@ fn lower_bound(jobs: u32) -> Reason {
     Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
 }
 
-/// The value of repetitions in ascending order, and the test that stands for them: the median one.
-pub fn value<'a>(
-    repeats: &[(f64, &'a Test)],
-    better: Better,
-    computed: &KpmValue,
-) -> (f64, &'a Test) {
-    let (median, test) = ramp::median(repeats, better);
-    let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
-    (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
-}
-
-/// The value of this test among the repetitions.
-pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
-    let own = repeats.iter().find(|(_, repeat)| std::ptr::eq(*repeat, test));
-    own.map_or(f64::NAN, |(value, _)| *value)
-}
-
 /// Relation of the figure of repetitions to one of them, by which other rates and times of that test
 /// become those of the figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -221,53 +201,6 @@ impl Pace {
     }
 }
 
-/// Estimate from the repetitions: that of their run, else their own. None of publications, and of
-/// values without a logarithm.
-pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {
-    let result = test.measured()?;
-    let metrics = [Some(&result.kpm), result.second.as_ref()];
-    let known = metrics.iter().zip(&result.estimates);
-    let known = known.filter(|(kpm, _)| kpm.is_some_and(|kpm| kpm.value == *computed));
-    let known = known.filter_map(|(_, estimate)| *estimate).next();
-    let is_all = |known: &Estimate| known.location.repetitions == repeats.len();
-    if known.as_ref().is_some_and(is_all) {
-        return known;
-    }
-    let point = Repetitions {
-        logs: logs(repeats)?,
-        within: within(repeats, computed),
-        resource: resource_of(test),
-    };
-    moderated::estimates(&[point]).into_iter().next()
-}
-
-/// Bytes of a block: ops that read as many from a device wait for it.
-const BLOCK_BYTES: f64 = 4096.0;
-
-/// Resource that the figures of a test depend on most: a device, if its ops commit, or if each
-/// reads a block from it.
-pub fn resource_of(test: &Test) -> Resource {
-    let Some(result) = test.measured() else { return Resource::default() };
-    let read_bytes = tiers::device_read_bytes(&result.window_counters).unwrap_or(0.0);
-    let reads = read_bytes >= BLOCK_BYTES * result.window.ops.max(1) as f64;
-    if result.window.commits > 0 || reads { Resource::Device } else { Resource::Processor }
-}
-
-/// The natural logarithms of measured repetitions; none if one has no logarithm.
-fn logs(repeats: &[(f64, &Test)]) -> Option<Vec<f64>> {
-    let log = |(value, test): &(f64, &Test)| {
-        test.measured()?;
-        Some(value.ln()).filter(|log| log.is_finite())
-    };
-    repeats.iter().map(log).collect()
-}
-
-/// Squared standard error of a single test as the seconds of its window tell it.
-fn within(repeats: &[(f64, &Test)], computed: &KpmValue) -> Option<f64> {
-    let [(_, test)] = repeats else { return None };
-    interval::of_test(test, computed).ok().map(|interval| interval.error.powi(2))
-}
-
 /// Lets the repetitions of all points of a run tell how well each is known, and notes that in the
 /// tests. Whoever reads the tests of a run for a report calls it once.
 pub fn estimate(tests: &mut [Test]) {
@@ -285,7 +218,7 @@ pub fn estimate(tests: &mut [Test]) {
 /// The estimates of a run's tests, each with the number of its test and of the metric.
 fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
     let measured = tests.iter().filter(|test| test.measured().is_some());
-    let ramps = ramp::groups(measured, |test| *test);
+    let ramps = group::groups(measured, |test| *test);
     let mut members: Vec<(usize, Vec<u32>)> = Vec::new();
     let mut points = Vec::new();
     for ramp in &ramps {
@@ -293,11 +226,12 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
             .into_iter()
             .enumerate()
         {
-            for repeats in ramp::by_jobs(ramp, value) {
+            for repeats in repeats::by_jobs(ramp, value) {
                 let first = repeats[0].1;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
-                let Some((logs, kpm)) = logs(&repeats).zip(kpm) else { continue };
-                let (within, resource) = (within(&repeats, &kpm.value), resource_of(first));
+                let Some((logs, kpm)) = repeats::logs(&repeats).zip(kpm) else { continue };
+                let (within, resource) =
+                    (repeats::within(&repeats, &kpm.value), repeats::resource_of(first));
                 points.push(Repetitions { logs, within, resource });
                 let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
                 members.push((metric, of_point.map(|test| test.seq()).collect()));
@@ -340,8 +274,8 @@ impl Candidate for Figure<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{counters, result};
-    use crate::model::{Tally, TestResult};
+    use crate::analysis::ramp;
+    use crate::model::TestResult;
 
     #[test]
     fn the_mean_service_time_beside_a_figure_is_in_proportion_to_it() {
@@ -370,20 +304,5 @@ mod tests {
         result.window.thought_s = 1.0;
         assert_eq!(pace(&result).apply(100.0, Better::Lower), 100.0);
         assert_eq!(pace(&result).apply(100.0, Better::Higher), 125.0, "a rate of a rate");
-    }
-
-    #[test]
-    fn a_test_depends_on_a_device_if_its_ops_commit_or_read_blocks_from_it() {
-        let of_reads = |bytes_per_op: f64| {
-            let ops = result().window.ops as f64;
-            let window_counters = counters(&[("server_read_bytes", bytes_per_op * ops)]);
-            Test::from(TestResult { window_counters, ..result() })
-        };
-        let window = Tally { commits: 1, ..result().window };
-        let commits = Test::from(TestResult { window, ..result() });
-        assert_eq!(resource_of(&Test::from(result())), Resource::Processor);
-        assert_eq!(resource_of(&of_reads(4000.0)), Resource::Processor);
-        assert_eq!(resource_of(&of_reads(4096.0)), Resource::Device);
-        assert_eq!(resource_of(&commits), Resource::Device);
     }
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::reason_count::ReasonCount;
 use super::study::{Blocks, MedianInterval, known, paired};
 use crate::model::params::{BESIDE, BESIDE_JOBS, assignments};
-use crate::model::{Drive, ReasonCode, Status, Test, TestResult};
+use crate::model::{Drive, Status, Test, TestResult};
 use crate::stats::summary::median;
 
 /// A workload of a study.
@@ -65,7 +66,7 @@ pub struct Alone {
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
-    pub conditions: Vec<(ReasonCode, usize)>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// A workload beside another.
@@ -104,7 +105,7 @@ pub struct Pair {
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
-    pub conditions: Vec<(ReasonCode, usize)>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// All workloads of a run, alone and in pairs, at a number of jobs each.
@@ -300,7 +301,9 @@ impl Together<'_> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{BackgroundResult, LatencySummary, PartResult, Reason, Tally, Verdict};
+    use crate::model::{
+        BackgroundResult, LatencySummary, PartResult, Reason, ReasonCode, Tally, Verdict,
+    };
 
     fn test(seq: u32, workload: &str, rate: f64, beside: Option<(&str, f64)>) -> TestResult {
         let reason = Reason::new(Status::Conditional, ReasonCode::Beside, "");

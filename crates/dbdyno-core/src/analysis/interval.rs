@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use super::figure;
-use super::spread::{self, Window};
 use crate::model::{KpmValue, Status, Test};
 use crate::stats::moderated::Estimate;
 use crate::stats::summary::{t95, widening_of_best};
@@ -89,7 +87,7 @@ impl Interval {
     }
 
     /// From what repetitions tell together.
-    fn of_estimate(estimate: &Estimate) -> Option<Interval> {
+    pub(super) fn of_estimate(estimate: &Estimate) -> Option<Interval> {
         let (mean, repetitions) = (estimate.mean?, estimate.location.repetitions);
         let times = repetitions as f64 + 1.0;
         Some(Interval {
@@ -141,14 +139,6 @@ fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
     if interval.half_width().is_finite() { Ok(interval) } else { Err(Unknown::Alike) }
 }
 
-/// Of repetitions and their values, which `test` stands for: from their spread if there are two or
-/// more (starts or loads, if those were repeated), which that of the run's other points moderates,
-/// and never from the seconds of one of them, which do not show what differs between windows. Of a
-/// single one from its seconds.
-pub fn estimate(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
-    repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
-}
-
 /// By how much the interval of the best of several figures is wider than its own where it is
 /// compared: by how many of them have an interval that touches it, for chance favoured the one that
 /// is the best. `all` holds the best, too.
@@ -169,37 +159,6 @@ pub fn favour(
 pub fn widened(own: IntervalOrReason, favour: f64) -> IntervalOrReason {
     let own = own?;
     Ok(Interval { error: favour * own.error, ..own })
-}
-
-fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<Interval> {
-    let windows = windows(repeats, value);
-    let is_one_start = windows
-        .iter()
-        .all(|window| (window.load, window.start) == (windows[0].load, windows[0].start));
-    if windows.len() > 1 && is_one_start {
-        let estimate = figure::estimate_of(repeats, test, value);
-        if let Some(interval) = estimate.as_ref().and_then(Interval::of_estimate) {
-            return Some(interval);
-        }
-    }
-    let found = spread::estimate(&windows)?;
-    Some(Interval {
-        error: found.error,
-        freedom: found.groups as f64 - 1.0,
-        further: found.next,
-        fresh: found.next,
-        source: Source::Repetitions(repeats.len()),
-    })
-}
-
-/// The windows of measured repetitions.
-pub fn windows(repeats: &[(f64, &Test)], value: &KpmValue) -> Vec<Window> {
-    let window = |(figure, test): &(f64, &Test)| {
-        let within = of_test(test, value).ok().map(|interval| interval.error);
-        let test = test.measured()?;
-        Some(Window { load: test.load, start: test.server_start, value: *figure, within })
-    };
-    repeats.iter().filter_map(window).collect()
 }
 
 /// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of
@@ -231,41 +190,6 @@ mod tests {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
     }
 
-    fn repeats<'a>(values: &[f64], test: &'a Test) -> Vec<(f64, &'a Test)> {
-        values.iter().map(|value| (*value, test)).collect()
-    }
-
-    #[test]
-    fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
-        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within
-        // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of
-        // it is 1.52 times as wide: no other point tells whether one of the three is wild.
-        let test = with(Some(0.5), 10.0);
-        let found =
-            estimate(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
-        assert!((found.further.unwrap() - 1.52 * 0.099_38).abs() < 2e-4, "{found:?}");
-        assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
-        assert!((found.error - 1.52 * 0.020_003 / 3f64.sqrt()).abs() < 1e-5, "{found:?}");
-        assert!((found.half_width() - 4.302_653 * found.error).abs() < 1e-8);
-        assert!(found.fresh.unwrap() > found.half_width(), "{found:?}");
-        assert!(found.ends(100.0)[0] > 0.0, "{found:?}");
-    }
-
-    #[test]
-    fn two_repetitions_tell_little_but_never_the_seconds_of_one_of_them() {
-        let (long, ops) = (with(Some(0.02), 10.0), KpmValue::Ops);
-        let single = estimate(&repeats(&[100.0], &long), &long, &ops).unwrap();
-        assert_eq!(single, Interval::of_seconds(0.02, 4.0));
-        assert!((single.half_width() - 0.02).abs() < 1e-12);
-        // t(0.975, 1) = 12.7062, the logarithms' s = 0.020203 / sqrt(2).
-        let two = estimate(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
-        assert!((two.half_width() - 12.7062 * 0.020_203 / 2.0).abs() < 1e-4, "{two:?}");
-        assert_eq!(two.freedom, 1.0);
-        let short = with(None, 2.0);
-        assert_eq!(estimate(&repeats(&[100.0], &short), &short, &ops), Err(Unknown::ShortWindow));
-        assert_eq!(of_test(&with(None, 10.0), &ops), Err(Unknown::Alike));
-    }
-
     #[test]
     fn a_counter_and_an_older_version_do_not_get_the_interval_of_the_ops() {
         let counter = KpmValue::Counter("blocks_written".into());
@@ -291,20 +215,6 @@ mod tests {
         let unknown = [(100.0, known), (60.0, Err(Unknown::Alike)), (99.0, known)];
         let favour = favour((100.0, known), unknown.into_iter());
         assert!(widened(known, favour).unwrap().half_width() > 0.021);
-    }
-
-    #[test]
-    fn a_publication_has_none_however_often_it_prints_a_figure() {
-        let printed = crate::analysis::published_checks::fixture::test(
-            "T1",
-            crate::model::PublishedKind::Point,
-            1,
-            &[("rows_per_s", 1.0)],
-        );
-        assert_eq!(
-            estimate(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
-            Err(Unknown::Published)
-        );
     }
 
     #[test]

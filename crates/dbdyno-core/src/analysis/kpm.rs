@@ -2,11 +2,10 @@
 //! rates per second of the window; how many processes really worked on an op, and how much data it
 //! went through.
 
-use super::beside::amount;
 use super::scope::Scope;
-use super::slo_search::is_overloaded;
 use crate::model::{
-    Expr, Kpm, KpmValue, Named, Quantity, SeriesPoint, Tally, TestResult, WindowInterval, Workload,
+    Expr, Facts, Kpm, KpmValue, Named, Quantity, SeriesPoint, Tally, TestResult, WindowInterval,
+    Workload,
 };
 use crate::stats::mean_interval::{batch_means, mean_interval};
 
@@ -19,7 +18,7 @@ pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
 /// Sets `kpm_value` and `second_value` of a result from its definitions; a rate that was not kept
 /// up with has none.
 pub fn fill(result: &mut TestResult) {
-    if result.open.as_ref().is_some_and(|open| is_overloaded(open, result.window.ops)) {
+    if result.open.as_ref().is_some_and(|open| open.is_overloaded(result.window.ops)) {
         (result.kpm_value, result.second_value) = (None, None);
         return;
     }
@@ -111,7 +110,7 @@ pub const THREADS_USED: &str = "threads_used";
 /// it as a fact of the result; where the engine counts the processor time of its threads instead,
 /// how many processors were at work for each job. Without a definition, or where a counter is
 /// missing, nothing is known.
-pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
+pub(super) fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
     let Some(definition) = definition else { return };
     let at_work = result
         .counters
@@ -127,9 +126,41 @@ pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
 pub const OP_MB: &str = "op_mb";
 
 /// Keeps as a fact how many MB an op goes through, where the workload says so (`per_op.mb`).
-pub fn keep_volume(result: &mut TestResult, workload: &Workload) {
+pub(super) fn keep_volume(result: &mut TestResult, workload: &Workload) {
     let amount = workload.per_op.get(&Quantity::Mb).and_then(|per_op| amount(result, per_op));
     result.facts.extend(amount.map(|mb| (OP_MB.to_string(), mb)));
+}
+
+/// The amount of a quantity in one op of a test, as the catalog defines it.
+pub(super) fn amount(test: &TestResult, per_op: &Expr) -> Option<f64> {
+    per_op.eval(&facts_of_op(test)).ok().filter(|amount| amount.is_finite() && *amount > 0.0)
+}
+
+/// Numeric parameters, the facts of the data, and the units of one op.
+fn facts_of_op(test: &TestResult) -> Facts {
+    let number = |(name, text): (&String, &String)| Some((name.clone(), text.parse().ok()?));
+    let mut facts: Facts = test.params.iter().filter_map(number).collect();
+    facts.extend(test.facts.clone());
+    facts.insert("jobs".into(), f64::from(test.jobs));
+    if test.window.ops > 0 {
+        facts.insert(Quantity::WORK.into(), test.units / test.window.ops as f64);
+    }
+    facts
+}
+
+/// Fact: rows that an op is to find.
+pub(super) const NEAR: &str = "near";
+
+/// The share of the true neighbours that a test's ops found in the window.
+pub fn recall(result: &TestResult) -> Option<f64> {
+    found_share(result.window.hits, result.window.ops, *result.facts.get(NEAR)?)
+        .filter(|_| result.total.hits > 0)
+}
+
+/// The share of the rows to find that so many ops found.
+pub(super) fn found_share(hits: u64, ops: u64, near: f64) -> Option<f64> {
+    let wanted = ops as f64 * near;
+    (wanted > 0.0).then(|| hits as f64 / wanted)
 }
 
 #[cfg(test)]

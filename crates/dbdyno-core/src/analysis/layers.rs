@@ -3,10 +3,9 @@
 
 use serde::Serialize;
 
+use super::reason_count::ReasonCount;
 use super::study::{Blocks, MedianInterval, known, paired, too_few};
-use crate::model::{
-    Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire,
-};
+use crate::model::{Drive, Protocol, Sentence, Status, Test, TestResult, Transport, Wire};
 use crate::stats::summary::median;
 
 /// The way of a lookup.
@@ -85,7 +84,7 @@ pub struct WayRow {
     /// Verdict on the time.
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
-    pub conditions: Vec<(ReasonCode, usize)>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// Row of a layer in the report.
@@ -412,7 +411,7 @@ fn fill_row(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool)
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{LatencySummary, Reason, Verdict};
+    use crate::model::{LatencySummary, Reason, ReasonCode, Verdict};
 
     /// Blocks of a way whose lookups take these times.
     fn way(drive: Drive, params: &[(&str, &str)], us: &[f64]) -> Vec<Test> {

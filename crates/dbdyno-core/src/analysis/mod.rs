@@ -1,5 +1,57 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions,
 //! no I/O.
+//!
+//! # Judges of a test
+//!
+//! - `judgement`: all judges of a test in order, for tests of ours and for those of scripts.
+//! - `verdict`: the judges of a result that need no other part.
+//! - `circumstances`: reasons that follow from how a test came about.
+//! - `contract`, `crosscheck`: claims of the workload, and our counts beside the database's.
+//! - `samples`, `littles_law`: whether there were enough ops, and whether their times add up.
+//! - `cpu_speed`, `durability`, `nodes`, `parts`: the clock rate of the CPUs, commits, the nodes of
+//!   a cluster, and the parts of a mixed workload.
+//! - `repetitions`: whether the repetitions of a test agree.
+//! - `claims`, `scope`: every claim with its values, and the values of its names.
+//!
+//! # Values of a test
+//!
+//! - `kpm`: the KPMs, counters per second, and what an op goes through.
+//! - `derive`: the columns of the KPM reports.
+//! - `cpu`, `tiers`, `time_model`: CPU time, sources of reads, and where the time went.
+//! - `sustained`: burst rate and sustained rate.
+//! - `missing`: the reason for a value that cannot be had.
+//!
+//! # Figures of a run
+//!
+//! - `figure`: one point in one metric, with its verdict and its interval.
+//! - `repeats`, `interval`, `spread`: repetitions together, the interval, and its sources of
+//!   variation.
+//! - `group`, `ramp`, `best`, `scaling`: tests of one ramp, what it says, its best figure, and the
+//!   law that it follows.
+//! - `ratio`, `reason_count`: the ratio of two figures, and reasons of several tests.
+//! - `price`: what a unit of throughput costs.
+//!
+//! # Answers from many tests
+//!
+//! - `bottleneck`: what limits a test, and the experiments that would show it.
+//! - `capacity`: whether a platform does what is required.
+//! - `compare`, `heatmap`: two runs, and several, beside one another.
+//! - `changes`, `noise`: change points of a series, and the spread that a calibration measured.
+//! - `slo_search`: the highest rate at which an SLO is met.
+//! - `recall`: approximate searches, with the share that they find.
+//! - `beside`, `published`, `published_checks`: our figures beside those of publications, and how
+//!   far these can be trusted.
+//! - `audit`, `complete`, `command`: what a reader needs to trust a run, what is missing of it, and
+//!   how to measure that again.
+//!
+//! # Studies
+//!
+//! - `study`: what studies in blocks have in common.
+//! - `ab_test`: whether B differs from A.
+//! - `interference`, `layers`, `sweep`: workloads on one server, layers between client and database,
+//!   and caches by a growing active set.
+//! - `failover`: what became of the commits of clients.
+//! - `selftest`: whether an engine, its counters and our clock agree.
 
 pub mod ab_test;
 pub mod audit;
@@ -8,6 +60,7 @@ mod best;
 pub mod bottleneck;
 pub mod capacity;
 pub mod changes;
+pub mod circumstances;
 pub mod claims;
 mod command;
 pub mod compare;
@@ -22,20 +75,26 @@ pub mod failover;
 pub mod figure;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
+mod group;
 pub mod heatmap;
 pub mod interference;
 pub mod interval;
+mod judgement;
 pub mod kpm;
 pub mod layers;
 pub mod littles_law;
+mod missing;
 pub mod nodes;
 pub mod noise;
-pub mod parts;
+mod parts;
 pub mod price;
 pub mod published;
 pub mod published_checks;
 pub mod ramp;
+mod ratio;
+mod reason_count;
 pub mod recall;
+pub mod repeats;
 pub mod repetitions;
 mod samples;
 pub mod scaling;
@@ -48,10 +107,12 @@ pub mod sustained;
 pub mod sweep;
 pub mod tiers;
 pub mod time_model;
-pub mod verdict;
+mod verdict;
 
 pub use derive::{Derived, Detail, derive};
-pub use kpm::{evaluate, fill, keep_threads, keep_volume};
+pub use judgement::{ScriptFacts, TestFacts, judge_scripts, judge_test};
+pub use kpm::{evaluate, fill};
 pub use ramp::{is_saturated, next_jobs};
+pub use reason_count::ReasonCount;
 pub use tiers::keep_eviction;
 pub use verdict::{JudgeContext, judge};

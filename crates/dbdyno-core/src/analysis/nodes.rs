@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
-use super::figure;
 use super::interval;
-use super::ramp::{by_jobs, median};
+use super::repeats::{self, by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{
     Better, KpmValue, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult,
@@ -15,7 +14,7 @@ use crate::model::{
 const MAX_PAUSED: f64 = 0.05;
 
 /// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
-pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
+pub(super) fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     let nodes = &result.node_figures;
     let asked = result.params.get(NODES).and_then(|nodes| nodes.parse::<usize>().ok());
     let there = nodes.iter().filter(|node| !node.missing).count();
@@ -128,12 +127,12 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
 fn best(tests: &[&Test]) -> Option<Point> {
     let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
     let point = |repeats: Vec<(f64, &Test)>| {
-        let (ops_per_s, test) = figure::value(&repeats, Better::Higher, &KpmValue::Ops);
+        let (ops_per_s, test) = repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
         Point {
             jobs: test.jobs().unwrap_or(0),
             ops_per_s,
             status: test.status(),
-            known: interval::estimate(&repeats, test, &KpmValue::Ops),
+            known: repeats::interval_of(&repeats, test, &KpmValue::Ops),
         }
     };
     let points = by_jobs(tests, rate).into_iter().map(point).collect();
@@ -306,7 +305,7 @@ mod tests {
         let figure = |tests: &[Test]| {
             let refs: Vec<&Test> = tests.iter().collect();
             let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
-            figure::value(&by_jobs(&refs, rate)[0], Better::Higher, &KpmValue::Ops).0
+            repeats::value(&by_jobs(&refs, rate)[0], Better::Higher, &KpmValue::Ops).0
         };
         let expected = figure(&two) / (2.0 * figure(&one));
         assert!((expected - 0.75).abs() > 0.01, "the median would not tell: {expected}");

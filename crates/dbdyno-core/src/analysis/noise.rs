@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::interval::{self, supports};
+use super::interval::supports;
 use super::ramp;
+use super::repeats;
 use super::spread::{self, Spread};
 use crate::model::{Disclosure, RunRecord, Test};
 
@@ -56,11 +57,11 @@ impl<'a> Noise<'a> {
     /// Results of a calibration: of figures that are valid and were repeated often enough.
     pub fn from_calibration(run: &'a RunRecord, tests: &'a [Test]) -> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
-        let points = ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, Test::kpm_value));
+        let points = ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Vec<(f64, &'a Test)>| {
             let kpm = repeats[0].1.kpm();
-            let test = ramp::median(&repeats, kpm.better).1;
-            let found = spread::estimate(&interval::windows(&repeats, &kpm.value))?;
+            let test = repeats::median(&repeats, kpm.better).1;
+            let found = spread::estimate(&repeats::windows(&repeats, &kpm.value))?;
             (supports(test.status()) && found.next.is_some())
                 .then(|| ((test.hash(), test.jobs()), found))
         };

@@ -4,7 +4,7 @@
 
 use super::contract;
 use super::scope::OWN;
-use super::verdict::{JudgeContext, judge as judge_test};
+use super::verdict::{self, JudgeContext};
 use crate::model::{
     Background, Claim, PartPlan, PartResult, Reason, ReasonCode, Selection, Sentence, Status,
     TestResult,
@@ -12,7 +12,7 @@ use crate::model::{
 
 /// The reasons that follow from the contracts of the parts; none for a workload that is its own
 /// only part.
-pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reason> {
+pub(super) fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reason> {
     if plans.len() < 2 {
         return Vec::new();
     }
@@ -22,7 +22,7 @@ pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reaso
 
 /// The reasons of a test beside which another workload ran: the database's counters hold the work
 /// of both, so that only claims about the jobs' own counts are judged, of either.
-pub fn judge_beside(
+pub(super) fn judge_beside(
     result: &TestResult,
     selection: &Selection,
     background: &Background,
@@ -35,7 +35,7 @@ pub fn judge_beside(
         .filter(|claim| is_of_own_counts(claim))
         .cloned()
         .collect();
-    let mut reasons = judge_test(result, &own, &[], context).reasons;
+    let mut reasons = verdict::judge(result, &own, &[], context).reasons;
     let Some(beside) = &result.beside else { return reasons };
     if let [plan] = background.selection.parts.as_slice() {
         reasons.extend(of_part(result, plan, &beside.part, context.engine));

@@ -1,18 +1,16 @@
 //! The ramp over the numbers of jobs: which comes next, and what a finished ramp says (speed,
 //! throughput, scalability).
 
-mod group;
-
-pub use group::{distinction, groups, label, same, same_but_drive, same_without};
-
-use super::compare::{Change, Ratio};
 use super::derive::derive;
 use super::figure;
-pub use super::figure::Figure;
-use super::interval::{self, IntervalOrReason, Unknown};
-use super::interval::{most_trusted, supports};
+use super::interval::{self, IntervalOrReason, Unknown, supports};
+use super::ratio::{Change, Ratio};
+use super::repeats::{self, by_jobs, median};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
+
+pub use super::figure::Figure;
+pub use super::group::{distinction, groups, label, same, same_but_drive, same_without};
 
 /// A step of an automatic ramp must bring this much more throughput than the best so far.
 pub(super) const WORTHWHILE_GAIN: f64 = 0.05;
@@ -147,7 +145,7 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let kpm = one[0].1.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
     let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
-    let test_value = figure::value_of_test(one, test);
+    let test_value = repeats::value_of_test(one, test);
     let at_kpm = representatives(tests, primary).into_iter().find(|kpm| kpm.jobs == Some(1));
     let mean_us = at_kpm.filter(|kpm| kpm.test.measured().is_some()).and_then(|kpm| kpm.mean_us());
     let value = mean_us.map_or(figure.value, |us| us / 1e6);
@@ -251,7 +249,7 @@ fn representatives<'a>(
         let (_, kpm, computed) = metric(repeats[0].1)?;
         let figure = Figure::computed(repeats, kpm, computed);
         let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
-        Some(Figure { test, test_value: figure::value_of_test(repeats, test), ..figure })
+        Some(Figure { test, test_value: repeats::value_of_test(repeats, test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
 }
@@ -264,31 +262,6 @@ fn standing<'a>(of_kpm: &[Vec<(f64, &'a Test)>], repeats: &[(f64, &'a Test)]) ->
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].1.jobs() == jobs)?;
     let (_, test) = median(same_jobs, same_jobs[0].1.kpm().better);
     repeats.iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
-}
-
-/// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
-/// only states is left out where its run table has a value, and a test of a worse verdict where a
-/// number of jobs has one of a better verdict.
-pub fn by_jobs<'a>(
-    tests: &[&'a Test],
-    value: impl Fn(&'a Test) -> Option<f64>,
-) -> Vec<Vec<(f64, &'a Test)>> {
-    let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
-    let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
-    let has_table = known.iter().any(|(_, test)| !test.is_statement());
-    known.retain(|(_, test)| !(has_table && test.is_statement()));
-    known.sort_by(|a, b| a.1.jobs().cmp(&b.1.jobs()).then(a.0.total_cmp(&b.0)));
-    let repeats = known.chunk_by(|a, b| a.1.jobs() == b.1.jobs());
-    repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
-}
-
-/// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
-/// figure and its reciprocal are those of the same test).
-pub fn median<'a>(repeats: &[(f64, &'a Test)], better: Better) -> (f64, &'a Test) {
-    match better {
-        Better::Higher => repeats[(repeats.len() - 1) / 2],
-        Better::Lower => repeats[repeats.len() / 2],
-    }
 }
 
 #[cfg(test)]

@@ -4,15 +4,14 @@
 use serde::Serialize;
 
 use super::interval::supports;
+pub use super::kpm::recall;
+use super::kpm::{NEAR, found_share};
 use super::ramp;
 use crate::model::params::{EFFORT, assignments};
 use crate::model::{Status, Test, TestResult};
 
 /// Recalls at which the best throughput is told.
 pub const LEVELS: [f64; 3] = [0.90, 0.95, 0.99];
-/// Fact: rows that an op is to find.
-const NEAR: &str = "near";
-
 /// A search: one question, asked with more and less effort.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Search {
@@ -54,17 +53,6 @@ pub struct Best {
     pub recall: f64,
     /// Index in the points.
     pub point: Option<usize>,
-}
-
-/// The share of the true neighbours that a test's ops found in the window.
-pub fn recall(result: &TestResult) -> Option<f64> {
-    share(result.window.hits, result.window.ops, *result.facts.get(NEAR)?)
-        .filter(|_| result.total.hits > 0)
-}
-
-fn share(hits: u64, ops: u64, near: f64) -> Option<f64> {
-    let wanted = ops as f64 * near;
-    (wanted > 0.0).then(|| hits as f64 / wanted)
 }
 
 /// The searches of a run.
@@ -116,7 +104,11 @@ fn points(group: &[&Test], effort: &str) -> Vec<Point> {
         Some(Point {
             effort: effort.to_string(),
             jobs: figure.jobs,
-            recall: share(sum(|result| result.window.hits), sum(|result| result.window.ops), near)?,
+            recall: found_share(
+                sum(|result| result.window.hits),
+                sum(|result| result.window.ops),
+                near,
+            )?,
             value: figure.value,
             unit: figure.unit.to_string(),
             p99_us: figure.test.measured()?.latency.p99_us,

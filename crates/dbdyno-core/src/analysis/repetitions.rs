@@ -1,7 +1,8 @@
 //! Agreement between the repetitions of a test: a figure that another run would contradict is not
 //! valid.
 
-use super::ramp::{by_jobs, same};
+use super::ramp::same;
+use super::repeats::by_jobs;
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 
 /// Largest / smallest value of up to five repetitions that still support one another.

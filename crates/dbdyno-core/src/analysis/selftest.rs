@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::crosscheck;
+use super::crosscheck::{self, Compared};
 use super::durability::commits_per_job_s;
 use crate::model::params::SLEEP_US;
 use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
@@ -51,17 +51,6 @@ impl Finding {
     pub fn new(check: impl Into<String>, outcome: Outcome, evidence: impl Into<String>) -> Finding {
         Finding { check: check.into(), outcome, evidence: evidence.into() }
     }
-}
-
-/// A counter of the database beside what our own counts say that it must be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
-    /// Name of the counter.
-    pub counter: String,
-    /// Growth of the counter.
-    pub counted: f64,
-    /// Growth that our own counts predict.
-    pub expected: f64,
 }
 
 /// A test with what it was to be.

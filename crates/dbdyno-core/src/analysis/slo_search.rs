@@ -10,10 +10,9 @@ mod conditional;
 
 use std::collections::BTreeMap;
 
-use super::ab_test::{Counted, count};
+use super::reason_count::{ReasonCount, count};
 use crate::model::{
-    Loop, OfferedLoad, OpenLoop, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict,
-    without_offer,
+    Loop, OfferedLoad, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict, without_offer,
 };
 
 pub use conditional::{Bracket, Tried};
@@ -32,8 +31,6 @@ const MAX_TRIALS: usize = 40;
 /// Trials that broke the promise while they were disturbed, at a rate that none kept: from so many
 /// on lower rates are tried, so that the answer has a bracket at all.
 const DISTURBED: u32 = 3;
-/// Fewer ops done than this fraction of those that were due: the rate was not kept up.
-const KEPT_UP: f64 = 0.99;
 
 /// Ops are weighed by the slices they fell into, which makes them count as fewer.
 const MARGIN: f64 = 1.5;
@@ -52,11 +49,6 @@ pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
 pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
     needed_s > MAX_WINDOW_S.max(own_s)
-}
-
-/// True if fewer ops were done than offered.
-pub fn is_overloaded(open: &OpenLoop, done: u64) -> bool {
-    (done as f64) < KEPT_UP * open.due
 }
 
 /// A test of a search.
@@ -112,7 +104,7 @@ impl Outcome {
             return Some(Outcome::Unknown(unsound));
         }
         let response_us = promise.percentile.value_us(&open.response);
-        let is_broken = is_overloaded(open, result.window.ops)
+        let is_broken = open.is_overloaded(result.window.ops)
             || !codes(&result.verdict, is_shed_load).is_empty()
             || response_us.is_some_and(|us| us >= promise.limit_us);
         if is_broken {
@@ -309,7 +301,7 @@ pub struct Answer<'a> {
     /// Trials that are no evidence, and why.
     pub unknown: usize,
     /// Reasons for which trials are no evidence, each with their number.
-    pub unknown_because: Vec<Counted>,
+    pub unknown_because: Vec<ReasonCount>,
     /// The bracket that was measured, disturbed trials included, where they keep the others from
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
@@ -321,7 +313,7 @@ pub struct Answer<'a> {
     /// a measured bracket conditional.
     pub status: Status,
     /// Reasons that lower the status, each with their number.
-    pub conditions: Vec<Counted>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// The answers of a run, in the order of its tests.
@@ -427,7 +419,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Arrivals, LatencySummary};
+    use crate::model::{Arrivals, LatencySummary, OpenLoop};
     use crate::stats::keys::{KeyStream, MODULUS};
 
     fn promise() -> Slo {
@@ -645,7 +637,7 @@ mod tests {
         assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
         let all = &answers(&tests)[0];
         assert_eq!((all.kept, all.unknown), (Some((500.0, 5)), 5));
-        let counted = |code: &ReasonCode| vec![Counted { code: code.clone(), trials: 5 }];
+        let counted = |code: &ReasonCode| vec![ReasonCount { code: code.clone(), trials: 5 }];
         assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
         assert_eq!(
             (all.status, &all.conditions),

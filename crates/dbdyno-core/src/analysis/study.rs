@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::reason_count::{ReasonCount, count};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, TestResult};
 use crate::stats::summary::{median, median_interval};
 
@@ -84,13 +85,10 @@ impl<'a> Blocks<'a> {
     }
 
     /// Reasons that lowered the verdicts, each with the number of tests.
-    pub fn conditions(&self) -> Vec<(ReasonCode, usize)> {
-        let mut counted: Vec<(ReasonCode, usize)> = Vec::new();
+    pub fn conditions(&self) -> Vec<ReasonCount> {
+        let mut counted: Vec<ReasonCount> = Vec::new();
         for reason in self.tests.iter().flat_map(|test| against(test)) {
-            match counted.iter_mut().find(|(code, _)| *code == reason.code) {
-                Some((_, count)) => *count += 1,
-                None => counted.push((reason.code.clone(), 1)),
-            }
+            count(&mut counted, reason.code.clone());
         }
         counted
     }
@@ -154,7 +152,7 @@ mod tests {
             (blocks.status(), blocks.left_out(), blocks.is_empty()),
             (Conditional, 1, false)
         );
-        assert_eq!(blocks.conditions(), [(ReasonCode::Steal, 2)]);
+        assert_eq!(blocks.conditions(), [ReasonCount { code: ReasonCode::Steal, trials: 2 }]);
         let others = [Some(1.0), Some(2.0), None];
         assert_eq!(paired(&values, &others, |a, b| a - b), [9.0]);
         assert_eq!(Blocks::from_tests(&tests, |_| false).status(), Invalid);

@@ -64,7 +64,7 @@ fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = D
 
 /// Sustained rate of the KPM; none where the database reports no deferred work and could not be
 /// made to finish it.
-pub fn lasting(result: &TestResult) -> Option<SustainedRate> {
+pub(super) fn lasting(result: &TestResult) -> Option<SustainedRate> {
     let debts = debts(result);
     let burst = SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
     let Some(pay_back_s) =

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::reason_count::ReasonCount;
 use super::study::{Blocks, MedianInterval, known};
 use super::tiers::{EVICTED, device_read_bytes};
 use crate::model::params::ACTIVE_ROWS;
-use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
+use crate::model::{PublishedTest, RunRecord, Sentence, Status, Test, TestResult};
 use crate::stats::cliffs::Cliffs;
 use crate::stats::summary::median;
 
@@ -52,7 +53,7 @@ pub struct Step {
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
-    pub conditions: Vec<(ReasonCode, usize)>,
+    pub conditions: Vec<ReasonCount>,
 }
 
 /// Source of the reads of a plateau.
@@ -483,7 +484,7 @@ fn printed_us(test: &PublishedTest) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{LatencySummary, Reason, Verdict};
+    use crate::model::{LatencySummary, Reason, ReasonCode, Verdict};
 
     /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much,
     /// and the device reads that share of it.

@@ -5,7 +5,7 @@
 //! processes, or of the device as a whole, where other programs' reads count too. The rest came
 //! from the cache of the operating system.
 
-use super::derive::not_known;
+use super::missing::not_known;
 use crate::model::{Counters, Sentence, TestResult};
 
 /// The counter name under which claims find [`device_read_bytes`].

@@ -2,8 +2,8 @@
 //! where its time went.
 
 use super::cpu::{is_elsewhere, processors};
-use super::derive::not_known;
 use super::kpm::counter_per_s;
+use super::missing::not_known;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
 /// Line of the load profile, which a database administrator reads first, and the counter behind it:

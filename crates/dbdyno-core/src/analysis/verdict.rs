@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, slo_search, tiers};
+use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -44,6 +44,20 @@ pub struct JudgeContext<'a> {
     /// The shortest statement's way to a server elsewhere and back, in s, as measured before the
     /// tests.
     pub round_trip_s: Option<f64>,
+}
+
+impl<'a> JudgeContext<'a> {
+    /// The context of a test that ran elsewhere without this program: nobody watched its host, its
+    /// clocks and its network.
+    pub(super) fn unwatched(engine: &'a str) -> Self {
+        JudgeContext {
+            engine,
+            in_process: false,
+            host_cpus: 1,
+            clock_step_s: 0.0,
+            round_trip_s: None,
+        }
+    }
 }
 
 /// Judges a test from everything known about it. `result.verdict` is not read.
@@ -226,8 +240,7 @@ fn precision(result: &TestResult) -> Option<Reason> {
 
 /// An open loop whose ops were not all done: the rate is not one that the platform can have.
 fn overload(result: &TestResult) -> Option<Reason> {
-    let open =
-        result.open.as_ref().filter(|open| slo_search::is_overloaded(open, result.window.ops))?;
+    let open = result.open.as_ref().filter(|open| open.is_overloaded(result.window.ops))?;
     let sentence = "{share%} of the scheduled ops were done: the platform does not keep up with \
                     {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Claim, Effect, Expr, Facts, Reason, StatableFact, Workload};
+use crate::model::{Claim, Effect, Expr, Facts, StatableFact, Workload};
 use crate::sql::{Block, BlockSet, statement};
 
 mod check;
@@ -292,10 +292,9 @@ impl Catalog {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)
     }
 
-    /// The reason that every verdict on a version carries on which nobody has confirmed that the
-    /// program works.
-    pub fn unconfirmed(&self, engine: &str, product: &str, version: &[u32]) -> Option<Reason> {
-        versions::unconfirmed(self.confirmed(engine), product, version)
+    /// True for a version of an engine on which somebody has confirmed that the program works.
+    pub fn is_confirmed(&self, engine: &str, version: &[u32]) -> bool {
+        versions::is_confirmed(self.confirmed(engine), version)
     }
 
     /// The options of an engine that these tests (their parameters) need a licence for, each with

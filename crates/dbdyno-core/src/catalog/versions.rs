@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, quote};
-use crate::model::{Reason, ReasonCode, Sentence, Status};
 use crate::sql::Block;
 
 /// A version of an engine on which the whole program is known to work.
@@ -27,19 +26,9 @@ impl Confirmed {
     }
 }
 
-/// The reason against figures of a version that is not confirmed.
-pub(super) fn unconfirmed(
-    confirmed: &[Confirmed],
-    product: &str,
-    version: &[u32],
-) -> Option<Reason> {
-    let covers =
-        |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
-    let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
-        .with("product", product)
-        .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
-    let known = confirmed.iter().any(covers);
-    (!known).then(|| Reason::new(Status::Conditional, ReasonCode::UnconfirmedEngine, sentence))
+/// True if one of the confirmed versions covers this one.
+pub(super) fn is_confirmed(confirmed: &[Confirmed], version: &[u32]) -> bool {
+    confirmed.iter().filter_map(Confirmed::numbers).any(|numbers| version.starts_with(&numbers))
 }
 
 /// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order
@@ -128,15 +117,9 @@ mod tests {
             on: "2026-11-23".into(),
             by: "our tests".into(),
         };
-        let reason = |version: &[u32]| unconfirmed(&[of("10.11"), of("11.4")], "Product", version);
-        assert_eq!((reason(&[10, 11, 19]), reason(&[11, 4, 5])), (None, None));
-        let unknown = reason(&[10, 1, 48]).unwrap();
-        assert_eq!(unknown.code, ReasonCode::UnconfirmedEngine);
-        assert_eq!(unknown.text, "dbdyno has not been tested with Product 10.1.48");
-        assert_eq!(
-            unconfirmed(&[], "Other", &[1]).map(|reason| reason.status),
-            Some(Status::Conditional)
-        );
+        let confirmed = [of("10.11"), of("11.4")];
+        assert!(is_confirmed(&confirmed, &[10, 11, 19]) && is_confirmed(&confirmed, &[11, 4, 5]));
+        assert!(!is_confirmed(&confirmed, &[10, 1, 48]) && !is_confirmed(&[], &[1]));
     }
 
     #[test]

@@ -20,7 +20,15 @@ pub struct OpenLoop {
     pub phases: Vec<PhaseResult>,
 }
 
+/// Fewer ops done than this fraction of those that were due: the rate was not kept up.
+const KEPT_UP: f64 = 0.99;
+
 impl OpenLoop {
+    /// True if fewer ops were done than offered.
+    pub fn is_overloaded(&self, done: u64) -> bool {
+        (done as f64) < KEPT_UP * self.due
+    }
+
     /// True if the rate was not the same all the time.
     pub fn changes(&self) -> bool {
         let phases = self.phases.iter().map(|figures| figures.phase);

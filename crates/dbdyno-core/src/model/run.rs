@@ -63,6 +63,36 @@ pub struct RunRecord {
     pub loads: Vec<LoadResult>,
 }
 
+impl RunRecord {
+    /// A record of this kind and target, made by this version, that has ended; all else is unknown
+    /// or empty.
+    pub fn new(kind: RunKind, target: impl Into<String>) -> RunRecord {
+        RunRecord {
+            id: 0,
+            name: None,
+            kind,
+            provenance: None,
+            target: target.into(),
+            engine: None,
+            suite: String::new(),
+            labels: BTreeMap::new(),
+            started_at: None,
+            ended_at: None,
+            status: RunStatus::Finished,
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: String::new(),
+            seed: None,
+            size_gb: None,
+            data_set_id: None,
+            disclosure: Disclosure::default(),
+            own_loop: None,
+            device_sync: None,
+            plan: serde_json::Value::Null,
+            loads: Vec::new(),
+        }
+    }
+}
+
 /// Way in which a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

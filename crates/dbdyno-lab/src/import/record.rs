@@ -11,7 +11,7 @@ use dbdyno_core::analysis::published;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::model::params::{THREADS, UPDATE_PCT};
 use dbdyno_core::model::{
-    Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus,
+    Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord,
 };
 
 /// Key of the rows that form one run.
@@ -92,26 +92,14 @@ fn record(
     let date = ["report_date", "study_year"].iter().find_map(|name| attributes.get(*name)).cloned();
     let labels = [("platform", &row.platform), ("study", &row.study)];
     RunRecord {
-        id: 0,
         name: Some(name(row, has_sizes)),
-        kind: RunKind::Published,
-        target: row.platform.clone(),
         engine: row.engine.split_whitespace().next().map(String::from),
         suite: row.suite.clone(),
         labels: labels.into_iter().map(|(key, value)| (key.into(), value.clone())).collect(),
         started_at: date,
-        ended_at: None,
-        status: RunStatus::Finished,
-        version: env!("CARGO_PKG_VERSION").into(),
         command: command.into(),
-        seed: None,
         size_gb: row.database_size_gb,
-        data_set_id: None,
         disclosure,
-        own_loop: None,
-        device_sync: None,
-        plan: serde_json::Value::Null,
-        loads: Vec::new(),
         provenance: Some(Provenance {
             sources,
             study: row.study.clone(),
@@ -119,6 +107,7 @@ fn record(
             platform: row.platform.clone(),
             attributes,
         }),
+        ..RunRecord::new(RunKind::Published, row.platform.clone())
     }
 }
 

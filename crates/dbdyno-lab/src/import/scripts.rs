@@ -9,14 +9,14 @@ use super::{ImportedRun, Text};
 use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
 use crate::test_runner::raw::Raw;
-use dbdyno_core::analysis::{self, JudgeContext};
+use dbdyno_core::analysis::{ScriptFacts, circumstances, judge_scripts};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
-    Selection, Sentence, Snapshot, SnapshotPoint, Status, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, Snapshot, SnapshotPoint, Tally,
+    TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -101,39 +101,16 @@ fn result(
     let mut result = assemble(&spec, raw(test, facts)).map_err(cannot)?;
     result.window_s = test.window.values().map(|done| done.elapsed_us / 1e6).fold(0.0, f64::max);
     result.hash.clone_from(&test.hash);
-    analysis::fill(&mut result);
-    analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-    analysis::keep_volume(&mut result, &selection.workload);
-    let context = JudgeContext {
-        engine: engine.name(),
-        in_process: false,
-        host_cpus: 1,
-        clock_step_s: 0.0,
-        round_trip_s: None,
-    };
-    let (contract, crosscheck) = (&selection.workload.contract, &selection.workload.crosscheck);
-    let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
-    reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));
     let version = Version::parse(&spool.server);
-    reasons.extend(catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0));
-    reasons.extend(of_scripts(test, selection));
-    result.verdict = dbdyno_core::model::Verdict::from_reasons(reasons);
+    let is_confirmed = catalog.is_confirmed(engine.name(), &version.0);
+    let product = engine.capabilities().product;
+    let facts = ScriptFacts {
+        engine: engine.name(),
+        unconfirmed: (!is_confirmed)
+            .then(|| circumstances::unconfirmed(product, &version.to_string())),
+    };
+    judge_scripts(&mut result, selection, &facts);
     Ok(result)
-}
-
-/// Reasons of every test of scripts, and of SQL that is not this version's.
-fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
-    let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
-    let unwatched = "run by plain scripts: the host, other processes and caches were not observed";
-    let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
-                 be about another work";
-    let differs = test.hash != selection.hash;
-    let other = Sentence::new(other)
-        .with("theirs", test.hash.as_str())
-        .with("ours", selection.hash.as_str());
-    std::iter::once(reason(Sentence::new(unwatched)))
-        .chain(differs.then(|| reason(other)))
-        .collect()
 }
 
 /// Facts of the data: those that follow from the size, and those that the scripts asked for.
@@ -212,26 +189,17 @@ fn record(spool: &Spool, engine: &dyn Engine, plan: serde_json::Value, command: 
         .for_each(|(name, value)| disclosure.set("settings", name, value.as_str()));
     let started = |test: Option<&SpooledTest>| test.map(|test| test.started.clone());
     RunRecord {
-        id: 0,
-        name: None,
-        kind: RunKind::Scripts,
-        provenance: None,
-        target: format!("{} (scripts)", engine.name()),
         engine: Some(engine.name().into()),
         suite: "scripts".into(),
-        labels: Default::default(),
         started_at: started(spool.tests.first()),
         ended_at: started(spool.tests.last()),
-        status: RunStatus::Finished,
         version: spool.dbdyno.clone(),
         command: command.into(),
         seed: Some(spool.seed),
         size_gb: Some(spool.size_gb),
-        data_set_id: None,
         disclosure,
-        own_loop: None,
-        device_sync: None,
         plan,
         loads: Vec::new(),
+        ..RunRecord::new(RunKind::Scripts, format!("{} (scripts)", engine.name()))
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::rates::{CPU, Definition, RATES, Rate};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::kpm::counter_per_s;
-use dbdyno_core::analysis::{cpu, ramp};
+use dbdyno_core::analysis::{cpu, ramp, repeats};
 use dbdyno_core::model::{KpmValue, ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
@@ -172,7 +172,7 @@ fn best_of(rate: &Definition, ramps: &[Vec<&Test>]) -> Option<Best> {
     };
     let counted = KpmValue::Counter(rate.counter.into());
     let repeats: Vec<Vec<(f64, &Test)>> =
-        ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, reached)).collect();
+        ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, reached)).collect();
     let figures = repeats.iter().map(|known| Figure::computed(known, known[0].1.kpm(), &counted));
     let better = |a: &Figure<'_>, b: &Figure<'_>| {
         b.status().cmp(&a.status()).then(a.value.total_cmp(&b.value))

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use super::poller::{EventCounts, IntervalSample, Wait};
 use super::rates::{Peaks, kept};
 use crate::store::{self, Store};
+use dbdyno_core::analysis::circumstances;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::{
-    Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, Reason, ReasonCode, RunKind,
-    RunRecord, RunStatus, SeriesPoint, Status, Test, TestResult, Verdict, Waits,
+    Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, RunKind, RunRecord, RunStatus,
+    SeriesPoint, Test, TestResult, Verdict, Waits,
 };
 
 /// Workload and group of what others did.
@@ -108,44 +109,30 @@ impl Recording {
 
 fn record(subject: Subject) -> RunRecord {
     RunRecord {
-        id: 0,
         name: subject.name,
-        kind: RunKind::Measured,
-        provenance: None,
-        target: subject.target,
         engine: Some(subject.engine.to_string()),
         suite: "monitor".into(),
-        labels: BTreeMap::new(),
         started_at: Some(store::now()),
-        ended_at: None,
         status: RunStatus::Running,
-        version: env!("CARGO_PKG_VERSION").into(),
         command: subject.command,
-        seed: None,
-        size_gb: None,
-        data_set_id: None,
         disclosure: subject.disclosure,
-        own_loop: None,
-        device_sync: None,
         plan: serde_json::Value::Object(Default::default()),
         loads: Vec::new(),
+        ..RunRecord::new(RunKind::Measured, subject.target)
     }
 }
 
-/// Nobody knows what others would have done at most: a recording supports no statement about the
-/// platform.
+/// A test of a recording, without its figures.
 fn observed(seq: u32, started_at: String) -> TestResult {
     let unit =
         |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
-    let text = "what others did, recorded: not what the platform can do";
-    let reason = Reason::new(Status::Conditional, ReasonCode::Recorded, text);
     TestResult {
         seq,
         workload: LIVE.into(),
         group: LIVE.into(),
         title: "what others did".into(),
         hash: LIVE.into(),
-        verdict: Verdict::from_reasons(vec![reason]),
+        verdict: Verdict::from_reasons(vec![circumstances::recorded()]),
         ..TestResult::empty(
             unit(KpmValue::Counter("commits".into()), "tps"),
             Drive::Client,
@@ -229,7 +216,7 @@ fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample 
 mod tests {
     use super::*;
     use dbdyno_core::analysis::fixture::counters;
-    use dbdyno_core::model::{Activity, Event};
+    use dbdyno_core::model::{Activity, Event, Status};
 
     fn seen(t_s: f64, commits: f64) -> IntervalSample {
         let event = Event {

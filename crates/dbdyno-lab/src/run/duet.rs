@@ -4,7 +4,7 @@
 
 use parking_lot::{Condvar, Mutex};
 
-use super::measure::{MeasureContext, Step, StoredTest};
+use super::measure::{MeasureContext, TestEnd};
 use super::measured_run::RunContext;
 use super::probing::Probing;
 use super::test_execution::{TestExecution, UnjudgedTest};
@@ -157,7 +157,7 @@ pub(super) struct DuetSide<'a, 'm, 'p> {
 pub(super) fn together(
     players: [DuetSide<'_, '_, '_>; 2],
     store: &mut Store,
-) -> Result<([Option<StoredTest>; 2], Step)> {
+) -> Result<[TestEnd; 2]> {
     let meeting = Rendezvous::default();
     let taken = std::thread::scope(|scope| {
         let threads = players.map(|player| {
@@ -182,17 +182,9 @@ pub(super) fn together(
             (measuring, spec, taken)
         })
     });
-    let mut ended = Step::GoOn;
-    let mut kept = Vec::new();
-    for (measuring, spec, taken) in taken {
-        let (one, step) = stored(measuring, &spec, taken, store)?;
-        kept.push(one);
-        if let Step::Stop(status) = step {
-            ended = Step::Stop(status);
-        }
-    }
-    let mut kept = kept.into_iter();
-    Ok(([kept.next().flatten(), kept.next().flatten()], ended))
+    let [first, second] =
+        taken.map(|(measuring, spec, taken)| stored(measuring, &spec, taken, store));
+    Ok([first?, second?])
 }
 
 fn stored(
@@ -200,13 +192,13 @@ fn stored(
     spec: &TestSpec<'_>,
     taken: Result<UnjudgedTest>,
     store: &mut Store,
-) -> Result<(Option<StoredTest>, Step)> {
+) -> Result<TestEnd> {
     match taken {
         Ok(taken) => measuring.stored(taken, spec, store),
-        Err(_) if measuring.interrupt.is_set() => Ok((None, Step::Stop(RunStatus::Interrupted))),
+        Err(_) if measuring.interrupt.is_set() => Ok(TestEnd::Stopped(RunStatus::Interrupted)),
         Err(error) => {
             let now = jiff::Timestamp::now().to_string();
-            measuring.failed(spec, now, &error, store).map(|step| (None, step))
+            measuring.failed(spec, now, &error, store).map(TestEnd::unmeasured)
         }
     }
 }

@@ -17,8 +17,8 @@ use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, TimeShares};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
-    ExperimentResult, ForecastOutcome, Reason, ReasonCode, RunStatus, Selection, Sentence, Status,
-    Test, TestResult, TestSpec, Verdict,
+    ExperimentResult, ForecastOutcome, RunStatus, Selection, Sentence, Status, Test, TestResult,
+    TestSpec,
 };
 use dbdyno_core::stats::keys::{self, KeyStream};
 use dbdyno_core::stats::median;
@@ -388,8 +388,10 @@ struct ExperimentBlocks {
 
 impl ExperimentBlocks {
     fn add(&mut self, trials: [&TestResult; 2], cause: bottleneck::Cause, action: Action) {
-        let verdicts =
-            [verdict(trials[0], false), verdict(trials[1], action == Action::LogInMemory)];
+        let verdicts = [
+            bottleneck::verdict_of_trial(trials[0], false),
+            bottleneck::verdict_of_trial(trials[1], action == Action::LogInMemory),
+        ];
         let before = self.blocks.count();
         let trial = |at: usize| Trial {
             value: Some(trials[at].ops_per_s),
@@ -405,36 +407,9 @@ impl ExperimentBlocks {
     }
 }
 
-/// Verdict on a trial as a rate, without these reasons: what a workload claims to stress is what
-/// the experiment takes away, and commits into a log in memory are faster than the device.
-fn verdict(trial: &TestResult, is_in_memory: bool) -> Verdict {
-    let counts = |reason: &&Reason| match reason.code {
-        ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,
-        ReasonCode::Implausible => !is_in_memory,
-        _ => true,
-    };
-    Verdict::from_reasons(trial.verdict.reasons.iter().filter(counts).cloned().collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_trial_is_not_held_to_what_its_workload_claims() {
-        let reason = |code| Reason::new(Status::Invalid, code, Sentence::new("x"));
-        let judged = |codes: &[ReasonCode]| {
-            let reasons = codes.iter().cloned().map(reason).collect();
-            let trial = TestResult {
-                verdict: Verdict::from_reasons(reasons),
-                ..dbdyno_core::analysis::fixture::result()
-            };
-            [false, true].map(|is_in_memory| verdict(&trial, is_in_memory).status)
-        };
-        assert_eq!(judged(&[ReasonCode::Contract, ReasonCode::Tier]), [Status::Valid; 2]);
-        assert_eq!(judged(&[ReasonCode::Contract, ReasonCode::Errors]), [Status::Invalid; 2]);
-        assert_eq!(judged(&[ReasonCode::Implausible]), [Status::Invalid, Status::Valid]);
-    }
 
     #[test]
     fn what_was_tried_comes_before_what_was_not() {

@@ -19,12 +19,12 @@ use super::{Event, Sink};
 use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, durability, sustained};
+use dbdyno_core::analysis::{self, JudgeContext, TestFacts, circumstances, durability};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
-    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
-    Status, TestResult, TestSpec, Verdict, Window,
+    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection,
+    TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
 use dbdyno_engines::host::processors;
@@ -116,10 +116,36 @@ struct Failure<'e> {
     code: ReasonCode,
 }
 
-/// Next step of one selection's ramp.
-pub(super) enum Step {
-    GoOn,
-    Stop(RunStatus),
+/// Way in which a test ended, or the tests of a number of jobs, with what was measured.
+pub(super) enum TestEnd<T = StoredTest> {
+    Measured(T),
+    /// Nothing was measured, and the run goes on.
+    Failed,
+    /// The run ends with it.
+    Stopped(RunStatus),
+}
+
+impl<T> TestEnd<T> {
+    /// What was measured, if anything was.
+    pub fn measured(self) -> Option<T> {
+        match self {
+            TestEnd::Measured(measured) => Some(measured),
+            TestEnd::Failed | TestEnd::Stopped(_) => None,
+        }
+    }
+
+    /// How the run ends, if it ends with this test.
+    pub fn stopped(&self) -> Option<RunStatus> {
+        match self {
+            TestEnd::Stopped(status) => Some(*status),
+            TestEnd::Measured(_) | TestEnd::Failed => None,
+        }
+    }
+
+    /// The end of a test of which nothing was measured: the run stops, or goes on.
+    pub fn unmeasured(stopped: Option<RunStatus>) -> Self {
+        stopped.map_or(TestEnd::Failed, TestEnd::Stopped)
+    }
 }
 
 /// A test that was measured and stored.
@@ -205,16 +231,14 @@ impl MeasureContext<'_> {
                 Err(error) => {
                     let spec = self.announced(&next, bench.numbers);
                     let now = jiff::Timestamp::now().to_string();
-                    return Ok(match self.failed(&spec, now, error, bench.store)? {
-                        Step::GoOn => RampEnd::Hopeless,
-                        Step::Stop(status) => RampEnd::Stop(status),
-                    });
+                    let stopped = self.failed(&spec, now, error, bench.store)?;
+                    return Ok(stopped.map_or(RampEnd::Hopeless, RampEnd::Stop));
                 }
             };
             match self.at_jobs(&next, evictor, bench)? {
-                (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
-                (None, Step::GoOn) => break,
-                (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
+                TestEnd::Measured(throughput) => done.push((jobs, throughput)),
+                TestEnd::Failed => break,
+                TestEnd::Stopped(status) => return Ok(RampEnd::Stop(status)),
             }
         }
         Ok(RampEnd::Done(done))
@@ -227,7 +251,7 @@ impl MeasureContext<'_> {
         next: &NextTest<'_>,
         evictor: &Evictor,
         bench: &mut Bench<'_, '_>,
-    ) -> Result<(Option<f64>, Step)> {
+    ) -> Result<TestEnd<f64>> {
         let NextTest { selection, jobs, after_s, .. } = *next;
         let tell = |left| {
             (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
@@ -238,7 +262,8 @@ impl MeasureContext<'_> {
             Err(error) => {
                 let spec = self.announced(next, bench.numbers);
                 let now = jiff::Timestamp::now().to_string();
-                return Ok((None, self.failed(&spec, now, &error, bench.store)?));
+                let stopped = self.failed(&spec, now, &error, bench.store)?;
+                return Ok(TestEnd::unmeasured(stopped));
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
@@ -256,12 +281,13 @@ impl MeasureContext<'_> {
                 self.one(&spec, evictor, after_s, bench)
             };
             match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
-                (Some(trial), Step::GoOn) => trials.push(trial),
-                (None, Step::GoOn) => break,
-                (_, Step::Stop(status)) => return Ok((None, Step::Stop(status))),
+                TestEnd::Measured(trial) => trials.push(trial),
+                TestEnd::Failed => break,
+                TestEnd::Stopped(status) => return Ok(TestEnd::Stopped(status)),
             }
         }
-        Ok((trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max), Step::GoOn))
+        let best = trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max);
+        Ok(best.map_or(TestEnd::Failed, TestEnd::Measured))
     }
 
     /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short
@@ -306,14 +332,14 @@ impl MeasureContext<'_> {
         TestSpec { offer, draw, ..TestSpec::closed(selection, jobs, seq) }
     }
 
-    /// One test, unless it failed.
+    /// Executes, judges and stores one test.
     pub(super) fn one(
         &self,
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         after_s: f64,
         bench: &mut Bench<'_, '_>,
-    ) -> Result<(Option<StoredTest>, Step)> {
+    ) -> Result<TestEnd> {
         let taken = self.taking(spec.selection).execute(spec, evictor, after_s, bench.probing);
         self.stored(taken, spec, bench.store)
     }
@@ -340,17 +366,18 @@ impl MeasureContext<'_> {
         taken: UnjudgedTest,
         spec: &TestSpec<'_>,
         store: &mut Store,
-    ) -> Result<(Option<StoredTest>, Step)> {
+    ) -> Result<TestEnd> {
         let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
         match outcome {
             Outcome::Done(result) => {
-                Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
+                let kept = self.keep(*result, spec.selection, clock_step_s, store)?;
+                Ok(TestEnd::Measured(kept))
             }
             Outcome::Interrupted(partial) => {
                 if let Some(result) = partial {
                     self.keep_partial(*result, spec.selection, clock_step_s, store)?;
                 }
-                Ok((None, Step::Stop(RunStatus::Interrupted)))
+                Ok(TestEnd::Stopped(RunStatus::Interrupted))
             }
             Outcome::Failed(error) => {
                 let code = match error.class {
@@ -364,7 +391,7 @@ impl MeasureContext<'_> {
                 };
                 let error = error.at(spec.selection.workload.id.clone());
                 let failure = Failure { started_at, error: &error, code };
-                Ok((None, self.ended(spec, failure, store)?))
+                Ok(TestEnd::unmeasured(self.ended(spec, failure, store)?))
             }
         }
     }
@@ -394,38 +421,21 @@ impl MeasureContext<'_> {
     ) -> TestResult {
         (result.server_start, result.load) =
             (self.server_start.server_start, self.server_start.load);
-        analysis::fill(&mut result);
-        analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-        analysis::keep_volume(&mut result, &selection.workload);
         result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
-        let context = JudgeContext {
-            engine: &self.plan.engine,
-            in_process: self.in_process,
-            host_cpus: processors(),
-            clock_step_s,
-            round_trip_s: self.round_trip_s,
+        let facts = TestFacts {
+            context: JudgeContext {
+                engine: &self.plan.engine,
+                in_process: self.in_process,
+                host_cpus: processors(),
+                clock_step_s,
+                round_trip_s: self.round_trip_s,
+            },
+            is_duet: self.is_duet,
+            unconfirmed: self.unconfirmed.clone(),
+            is_one_host: !self.database.server_pids().is_empty(),
+            device_per_s: self.device_per_s(&result),
         };
-        let mut reasons = match &selection.background {
-            None => {
-                let workload = &selection.workload;
-                analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons
-            }
-            Some(background) => {
-                analysis::parts::judge_beside(&result, selection, background, &context)
-            }
-        };
-        reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
-        reasons.extend(self.is_duet.then(analysis::ab_test::of_duet));
-        reasons.extend(self.unconfirmed.clone());
-        reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
-        let device_per_s = self.device_per_s(&result);
-        reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
-        result.verdict = Verdict::from_reasons(reasons);
-        // What committed beside it counts in the same counters.
-        let is_alone = result.beside.is_none();
-        result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
-        let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-        result.lasting = commits.then(|| sustained::lasting(&result)).flatten();
+        analysis::judge_test(&mut result, selection, &facts);
         result
     }
 
@@ -461,35 +471,39 @@ impl MeasureContext<'_> {
         store: &mut Store,
     ) -> Result<()> {
         let mut result = self.judged(result, selection, step_s);
-        let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
-        let sentence = sentence.with("after", result.window_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence));
+        reasons.push(circumstances::interrupted(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         Ok(())
     }
 
-    /// Stores the failure; the run goes on if the database still answers.
+    /// Stores the failure; gives how the run ends, unless it goes on since the database still
+    /// answers.
     pub(super) fn failed(
         &self,
         spec: &TestSpec<'_>,
         started_at: String,
         error: &Error,
         store: &mut Store,
-    ) -> Result<Step> {
+    ) -> Result<Option<RunStatus>> {
         self.ended(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
     }
 
     /// The same, for this reason.
-    fn ended(&self, spec: &TestSpec<'_>, failure: Failure<'_>, store: &mut Store) -> Result<Step> {
+    fn ended(
+        &self,
+        spec: &TestSpec<'_>,
+        failure: Failure<'_>,
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
         let (server_start, load) = (self.server_start.server_start, self.server_start.load);
         let error = failure.error;
         let result = TestResult { server_start, load, ..failed_test(spec, failure) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
-        Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
+        Ok((!self.answers_again()).then_some(RunStatus::Failed))
     }
 
     /// True once the database can be used, at once or after it was started anew: one crash costs
@@ -538,17 +552,21 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
 /// measured.
 fn until_undisturbed(
     most: u32,
-    test: &mut dyn FnMut() -> Result<(Option<StoredTest>, Step)>,
+    test: &mut dyn FnMut() -> Result<TestEnd>,
     tell: &dyn Fn(u32),
-) -> Result<(Option<Trial>, Step)> {
+) -> Result<TestEnd<Trial>> {
     let mut best: Option<StoredTest> = None;
     let mut left = most;
     loop {
-        let (kept, step) = test()?;
+        let kept = match test()? {
+            TestEnd::Measured(kept) => Some(kept),
+            TestEnd::Failed => None,
+            TestEnd::Stopped(status) => return Ok(TestEnd::Stopped(status)),
+        };
         let is_disturbed = kept.as_ref().is_some_and(|kept| kept.verdict.is_disturbed());
         best = best.into_iter().chain(kept).min_by_key(|kept| kept.verdict.status);
-        if left == 0 || !is_disturbed || matches!(step, Step::Stop(_)) {
-            return Ok((best.map(|kept| kept.trial), step));
+        if left == 0 || !is_disturbed {
+            return Ok(best.map_or(TestEnd::Failed, |kept| TestEnd::Measured(kept.trial)));
         }
         tell(left);
         left -= 1;
@@ -558,10 +576,10 @@ fn until_undisturbed(
 /// The record of a test that failed.
 fn failed_test(spec: &TestSpec<'_>, failure: Failure<'_>) -> TestResult {
     let Failure { started_at, error, code } = failure;
-    let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
+    let error = error.to_string();
     TestResult {
-        verdict: Verdict::from_reasons(vec![reason]),
-        first_error: Some(error.to_string()),
+        verdict: Verdict::from_reasons(vec![circumstances::failed(code, &error)]),
+        first_error: Some(error),
         ..TestResult::unmeasured(spec, started_at)
     }
 }

@@ -465,26 +465,19 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
 fn record(context: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {
     let (plan, request) = (context.plan, context.request);
     RunRecord {
-        id: 0,
         name: request.name.clone(),
-        kind: RunKind::Measured,
-        provenance: None,
-        target: request.target.label(),
         engine: Some(plan.engine.clone()),
         suite: plan.suite.clone(),
         labels: request.labels.clone(),
         started_at: Some(store::now()),
-        ended_at: None,
         status: RunStatus::Running,
-        version: env!("CARGO_PKG_VERSION").into(),
         command: request.command.clone(),
         seed: Some(plan.seed),
         size_gb: Some(plan.size_gb),
-        data_set_id: None,
         disclosure,
         own_loop: overhead::own_loop(),
-        device_sync: None,
         plan: described(plan, request),
         loads: Vec::new(),
+        ..RunRecord::new(RunKind::Measured, request.target.label())
     }
 }

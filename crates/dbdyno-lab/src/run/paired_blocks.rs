@@ -12,7 +12,7 @@ use std::time::Instant;
 use super::duet::{self, DuetSide};
 use super::evict::Evictor;
 use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
-use super::measure::{Bench, MeasureContext, NextTest, Step, StoredTest};
+use super::measure::{Bench, MeasureContext, NextTest, StoredTest, TestEnd};
 use super::numbers::Numbers;
 use super::probing::Probing;
 use super::schedule::{Answers, ServerStart, shuffle};
@@ -88,14 +88,14 @@ struct Duet<'h> {
 
 /// A side, whose trials are taken one after the other.
 trait TrialSource {
-    /// One test of the figure, which is stored; none if it failed.
+    /// Measures one test of the figure and stores it.
     fn trial(
         &mut self,
         figure: &Figure,
         numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
-    ) -> Result<(Option<StoredTest>, Step)>;
+    ) -> Result<TestEnd>;
 }
 
 /// A side that is ready.
@@ -224,8 +224,9 @@ impl<'a> PairedBlocks<'a> {
         let mut kept: [Option<StoredTest>; 2] = [None, None];
         for at in turn.order {
             match sides[at].trial(figure, &mut numbers[at], turn.left_s, store)? {
-                (result, Step::GoOn) => kept[at] = result,
-                (_, Step::Stop(status)) => return Ok(Some(status)),
+                TestEnd::Measured(test) => kept[at] = Some(test),
+                TestEnd::Failed => {}
+                TestEnd::Stopped(status) => return Ok(Some(status)),
             }
         }
         figure.add(&[kept]);
@@ -287,10 +288,11 @@ impl Duet<'_> {
             if players[0].measuring.interrupt.is_set() {
                 return Ok(Some(RunStatus::Interrupted));
             }
-            match duet::together(players, store)? {
-                (kept, Step::GoOn) => rounds.push(kept),
-                (_, Step::Stop(status)) => return Ok(Some(status)),
+            let ends = duet::together(players, store)?;
+            if let Some(status) = ends.iter().rev().find_map(TestEnd::stopped) {
+                return Ok(Some(status));
             }
+            rounds.push(ends.map(TestEnd::measured));
         }
         figure.add(&rounds);
         Ok(None)
@@ -406,10 +408,10 @@ impl TrialSource for Side<'_, '_, '_> {
         numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
-    ) -> Result<(Option<StoredTest>, Step)> {
+    ) -> Result<TestEnd> {
         let (selection, prepared) = self.prepared(figure);
         if self.measuring.interrupt.is_set() {
-            return Ok((None, Step::Stop(RunStatus::Interrupted)));
+            return Ok(TestEnd::Stopped(RunStatus::Interrupted));
         }
         let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
         let spec = self.measuring.announced(&next, numbers);
@@ -420,7 +422,7 @@ impl TrialSource for Side<'_, '_, '_> {
             }
             Err(error) => {
                 let now = jiff::Timestamp::now().to_string();
-                self.measuring.failed(&spec, now, &error, store).map(|step| (None, step))
+                self.measuring.failed(&spec, now, &error, store).map(TestEnd::unmeasured)
             }
         }
     }

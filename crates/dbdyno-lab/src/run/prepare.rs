@@ -16,6 +16,7 @@ use super::sync::SyncProbe;
 use super::{RunContext, answers};
 use crate::dataset::{self, Lock, Site, Table};
 use crate::store::Store;
+use dbdyno_core::analysis::circumstances;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
@@ -144,12 +145,12 @@ pub(super) fn prepared<'p, T>(
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
 }
 
-/// Said of the engine's version, if it has one.
+/// The reason against the engine's version, if it has one and nobody has confirmed it.
 fn unconfirmed(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
-    let reason =
-        || context.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
-    if engine.is_target() { reason() } else { None }
+    let is_known = !engine.is_target() || context.catalog.is_confirmed(engine.name(), &version.0);
+    let product = engine.capabilities().product;
+    (!is_known).then(|| circumstances::unconfirmed(product, &version.to_string()))
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that

@@ -17,6 +17,7 @@ use super::schedule::{self, ServerStart};
 use super::{Checked, Event, Request, RunContext, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
+use dbdyno_core::analysis::circumstances;
 use dbdyno_core::analysis::selftest::{self, Finding, Outcome, PlannedTest};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
@@ -325,10 +326,14 @@ fn found(of: &OnlyPlatform<'_, '_>, tries: Tries<'_>) -> Result<SelfTest> {
 }
 
 fn connection(context: &RunContext<'_>, platform: &Platform, product: &str) -> Finding {
-    let can = platform.engine.capabilities();
     let version = platform.database.version();
-    let unconfirmed = context.catalog.unconfirmed(platform.engine.name(), can.product, &version.0);
-    let known = unconfirmed.map_or("confirmed by our tests".into(), |reason| reason.text);
+    let known = match context.catalog.is_confirmed(platform.engine.name(), &version.0) {
+        true => "confirmed by our tests".into(),
+        false => {
+            let product = platform.engine.capabilities().product;
+            circumstances::unconfirmed(product, &version.to_string()).text
+        }
+    };
     Finding::new("connection", Outcome::Ok, format!("{product}: {known}"))
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Blocks, Counted, Figure, Method, Outcome, Rule, Side, figures, is_same};
+use super::{Blocks, Figure, Method, Outcome, ReasonCount, Rule, Side, figures, is_same};
 use crate::analysis::compare::Subject;
 use crate::model::{Better, Sentence, Status, Test, TestResult};
 
@@ -50,9 +50,9 @@ pub struct Row {
     /// Number of blocks of which a trial is left out.
     pub left_out: usize,
     /// Reasons for which trials are left out, each with their number.
-    pub left_out_because: Vec<Counted>,
+    pub left_out_because: Vec<ReasonCount>,
     /// Reasons against the trials that are used, each with their number.
-    pub conditions: Vec<Counted>,
+    pub conditions: Vec<ReasonCount>,
     /// The side that alone is invalid, so that nothing is compared.
     pub invalid_side: Option<Side>,
     /// A has no trial that can be used.
@@ -170,7 +170,7 @@ impl Row {
 
     /// Reasons for which trials are left out: `5 contract, 1 errors`.
     pub fn left_out_reasons(&self) -> String {
-        let one = |one: &Counted| format!("{} {}", one.trials, one.code);
+        let one = |one: &ReasonCount| format!("{} {}", one.trials, one.code);
         self.left_out_because.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 }

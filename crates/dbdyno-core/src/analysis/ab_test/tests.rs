@@ -2,6 +2,7 @@
 //! under every kind of noise.
 
 use super::*;
+use crate::analysis::circumstances;
 use crate::analysis::fixture::at;
 use crate::stats::keys::{KeyStream, MODULUS};
 use crate::stats::summary::{mean, two_sided_p, variance};
@@ -63,7 +64,7 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
     blocks.add(&[[trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]]);
     assert_eq!((blocks.count(), blocks.left_out, blocks.status()), (1, 3, Status::Conditional));
     assert_eq!(blocks.ratio(), Some(1.1));
-    let counted = |counted: &[Counted]| {
+    let counted = |counted: &[ReasonCount]| {
         counted.iter().map(|one| (one.code.to_string(), one.trials)).collect::<Vec<_>>()
     };
     assert_eq!(counted(&blocks.conditions), [("foreign-load".into(), 1)]);
@@ -136,7 +137,7 @@ fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
     let mut sides: [Vec<Test>; 2] = [Vec::new(), Vec::new()];
     for slow in [1.0, 0.5, 1.0] {
         for halves in [[1.5, 1.0], [1.0, 1.5]] {
-            let beside = Verdict::from_reasons(vec![of_duet()]);
+            let beside = Verdict::from_reasons(vec![circumstances::of_duet()]);
             for (side, effect) in [1.0, 1.1].into_iter().enumerate() {
                 let result = TestResult {
                     verdict: beside.clone(),

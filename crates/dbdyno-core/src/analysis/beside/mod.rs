@@ -21,7 +21,7 @@ use crate::model::{
 };
 
 pub use notes::Note;
-pub use units::{Code, Conversion, Fixed, Rate, amount};
+pub use units::{Code, Conversion, Fixed, Rate};
 use units::{Metric, OwnRate};
 
 /// Figures within this fraction of one another are level.

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::{
-    Better, Expr, Facts, Kpm, PublishedFigure, PublishedTest, Quantity, TestResult, Workload,
-};
+use crate::analysis::kpm::amount;
+use crate::model::{Better, Kpm, PublishedFigure, PublishedTest, Quantity, TestResult, Workload};
 
 /// The quantities that metrics of publications count, the best-known first.
 const METRICS: [(&str, Quantity); 10] = [
@@ -181,11 +180,6 @@ pub fn yours<'a>(
     Some(rate)
 }
 
-/// The amount of a quantity in one op of a test, as the catalog defines it.
-pub fn amount(test: &TestResult, per_op: &Expr) -> Option<f64> {
-    per_op.eval(&facts(test)).ok().filter(|amount| amount.is_finite() && *amount > 0.0)
-}
-
 /// The value of a metric of a measured test.
 #[derive(Clone, Copy)]
 struct Own<'a> {
@@ -202,23 +196,11 @@ fn metrics(test: &TestResult) -> Vec<Own<'_>> {
     own(Metric::Kpm, &test.kpm, test.kpm_value).into_iter().chain(second).collect()
 }
 
-/// Numeric parameters, the facts of the data, and the units of one op.
-fn facts(test: &TestResult) -> Facts {
-    let number = |(name, text): (&String, &String)| Some((name.clone(), text.parse().ok()?));
-    let mut facts: Facts = test.params.iter().filter_map(number).collect();
-    facts.extend(test.facts.clone());
-    facts.insert("jobs".into(), f64::from(test.jobs));
-    if test.window.ops > 0 {
-        facts.insert(Quantity::WORK.into(), test.units / test.window.ops as f64);
-    }
-    facts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{KpmValue, Published, PublishedKind};
+    use crate::model::{Expr, KpmValue, Published, PublishedKind};
 
     fn printed(kpm: &str, figures: &[(&str, f64, &str)]) -> PublishedTest {
         let figure = |&(metric, value, unit): &(&str, f64, &str)| PublishedFigure {

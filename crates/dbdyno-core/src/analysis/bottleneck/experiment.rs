@@ -2,7 +2,10 @@
 
 use super::forecast::TimeShares;
 use super::{Bottleneck, Cause, foreign, usable_processors, used_processors};
-use crate::model::{Bound, Drive, ExperimentResult, ForecastOutcome, Sentence, TestResult};
+use crate::model::{
+    Bound, Drive, ExperimentResult, ForecastOutcome, Reason, ReasonCode, Sentence, TestResult,
+    Verdict,
+};
 
 /// Change to try, and the throughput that is expected after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +99,18 @@ pub fn describe(explained: &ExperimentResult) -> Sentence {
             .with("why", why.clone()),
         (None, _) => sentence,
     }
+}
+
+/// Verdict on a trial of an experiment as a rate, without these reasons: what a workload claims to
+/// stress is what the experiment takes away, and commits into a log in memory are faster than the
+/// device.
+pub fn verdict_of_trial(trial: &TestResult, is_log_in_memory: bool) -> Verdict {
+    let counts = |reason: &&Reason| match reason.code {
+        ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,
+        ReasonCode::Implausible => !is_log_in_memory,
+        _ => true,
+    };
+    Verdict::from_reasons(trial.verdict.reasons.iter().filter(counts).cloned().collect())
 }
 
 /// The next experiment for a cause of a test: the first of all.
@@ -229,6 +244,20 @@ fn headroom(result: &TestResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
+    use crate::model::Status;
+
+    #[test]
+    fn a_trial_is_not_held_to_what_its_workload_claims() {
+        let reason = |code| Reason::new(Status::Invalid, code, Sentence::new("x"));
+        let judged = |codes: &[ReasonCode]| {
+            let reasons = codes.iter().cloned().map(reason).collect();
+            let trial = TestResult { verdict: Verdict::from_reasons(reasons), ..fixture::result() };
+            [false, true].map(|is_in_memory| verdict_of_trial(&trial, is_in_memory).status)
+        };
+        assert_eq!(judged(&[ReasonCode::Contract, ReasonCode::Tier]), [Status::Valid; 2]);
+        assert_eq!(judged(&[ReasonCode::Contract, ReasonCode::Errors]), [Status::Invalid; 2]);
+        assert_eq!(judged(&[ReasonCode::Implausible]), [Status::Invalid, Status::Valid]);
+    }
 
     fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
         experiment(result, &Bottleneck { cause, share: Some(share), evidence: Sentence::default() })

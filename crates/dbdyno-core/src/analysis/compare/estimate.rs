@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::metric::Metric;
 use super::pairs::Pair;
 use super::{Comparison, Ratio, Span};
-use crate::analysis::figure;
 use crate::analysis::interval::{self, Unknown, most_trusted, supports};
+use crate::analysis::repeats;
 use crate::model::{Better, Status, Test};
 use crate::stats::moderated::{self, Between, Location, Resource};
 
@@ -80,11 +80,11 @@ impl Repetitions {
         };
         let of_run = repeats
             .first()
-            .and_then(|(_, test)| figure::estimate_of(repeats, test, metric.computed(test)));
+            .and_then(|(_, test)| repeats::estimate_of(repeats, test, metric.computed(test)));
         let turned =
             |location: Location| Location { at: sign(metric.better) * location.at, ..location };
         let location = of_run.map(|estimate| turned(estimate.location));
-        let resource = repeats.iter().map(|(_, test)| figure::resource_of(test)).max();
+        let resource = repeats.iter().map(|(_, test)| repeats::resource_of(test)).max();
         Repetitions {
             logs: logs(repeats, metric.better),
             location,

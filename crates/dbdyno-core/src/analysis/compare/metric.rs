@@ -3,8 +3,8 @@
 use super::estimate::worst;
 use crate::analysis::best::{Best, Candidate, select_best};
 use crate::analysis::figure::Pace;
-use crate::analysis::interval::{self, IntervalOrReason};
-use crate::analysis::{derive, figure, published, ramp};
+use crate::analysis::interval::IntervalOrReason;
+use crate::analysis::{derive, figure, published, repeats};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
 
 /// A metric of a workload.
@@ -147,7 +147,7 @@ impl Reading<'_> {
     /// Mean service time at the figure, in ms, in proportion to it as
     /// [`Figure::mean_us`](figure::Figure::mean_us) is.
     pub fn service_ms(&self) -> Option<f64> {
-        let test_value = figure::value_of_test(&self.all, self.test);
+        let test_value = repeats::value_of_test(&self.all, self.test);
         let pace = Pace::new(self.test, self.better, self.value, test_value);
         Some(pace.apply(service_ms(self.test)?, Better::Lower))
     }
@@ -170,12 +170,12 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
         let computed = metric.computed(repeats[0].1);
-        let (value, test) = figure::value(&repeats, metric.better, computed);
-        let (known, jobs) = (interval::estimate(&repeats, test, computed), test.jobs());
+        let (value, test) = repeats::value(&repeats, metric.better, computed);
+        let (known, jobs) = (repeats::interval_of(&repeats, test, computed), test.jobs());
         let better = metric.better;
         Reading { jobs, value, test, known, all: repeats, passed_over: None, better }
     };
-    ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()
+    repeats::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }
 
 /// The best reading, as [`select_best`] chooses it. Its interval stays its own: the verdict on it is

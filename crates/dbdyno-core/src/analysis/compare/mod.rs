@@ -11,8 +11,8 @@ mod gate;
 mod metric;
 mod pairs;
 mod past;
-mod ratio;
 mod rows;
+mod standing;
 mod work;
 
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Size};
 
+pub use super::ratio::{Change, Ratio, Span};
 pub use answer::{ability, answer, unjudged};
 pub use base_of_many::{BaseOfMany, base_of_many};
 pub use disclosure::{Difference, NOT_STATED, differences};
@@ -31,7 +32,6 @@ pub use estimate::Past;
 pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{Earlier, earlier};
-pub use ratio::{Ratio, Span};
 pub use work::Work;
 
 /// One of the runs compared.
@@ -130,33 +130,6 @@ impl Kind {
         match self {
             Kind::Speed => "speed",
             Kind::Throughput => "throughput",
-        }
-    }
-}
-
-/// Meaning of a ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Change {
-    /// Inside the noise.
-    #[serde(rename = "~")]
-    Same,
-    /// Better beyond the noise.
-    Better,
-    /// Worse beyond the noise.
-    Worse,
-    /// The noise is not known.
-    Undecided,
-}
-
-impl Change {
-    /// As printed: `~`, `better`, `worse`, `undecided`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Change::Same => "~",
-            Change::Better => "better",
-            Change::Worse => "worse",
-            Change::Undecided => "undecided",
         }
     }
 }
@@ -442,7 +415,7 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparis
     }
     comparison.not_compared.extend(without_price(base, other));
     estimate::estimate(&mut comparison, terms.is_base);
-    ratio::mark_standing(&mut comparison.kpms);
+    standing::mark_standing(&mut comparison.kpms);
     work::estimate(&mut comparison.work);
     comparison.groups = rows::group_means(&comparison.kpms);
     gate::judge(&mut comparison, other);

@@ -6,7 +6,7 @@ use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
-use crate::analysis::{cpu_speed, interval, published_checks};
+use crate::analysis::{cpu_speed, published_checks, repeats};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// Data that every row needs in addition to its figures.
@@ -233,7 +233,7 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
     let times: Vec<_> =
         reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
-    let known = interval::estimate(&times, reading.test, &KpmValue::ServiceTime);
+    let known = repeats::interval_of(&times, reading.test, &KpmValue::ServiceTime);
     let value = reading.service_ms()?;
     Some(Reading { value, known, all: times, better: Better::Lower, ..reading })
 }

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{Outcome, is_from_outside, promise_of};
-use crate::analysis::ab_test::{Counted, count};
 use crate::analysis::command;
+use crate::analysis::reason_count::{ReasonCount, count};
 use crate::model::{Arrivals, Drive, Reason, ReasonCode, RunRecord, TestResult, without_offer};
 
 /// The trials at one rate that met or missed the SLO, disturbed ones included.
@@ -40,7 +40,7 @@ pub struct Bracket<'a> {
     /// Disturbances of the trials from outside, a reason for each trial and cause.
     pub disturbances: Vec<&'a Reason>,
     /// Reasons for which further trials are not in it, each with their number.
-    pub left_out: Vec<Counted>,
+    pub left_out: Vec<ReasonCount>,
     /// One of the trials, for what they share.
     test: &'a TestResult,
 }

@@ -1,6 +1,7 @@
 //! Tests that are measured again.
 
 use super::*;
+use dbdyno_core::model::Status;
 
 fn trial(ops_per_s: f64) -> Trial {
     Trial { offer: None, ops_per_s, kept: None, is_excused: false }
@@ -18,10 +19,10 @@ fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
             tests[run].iter().map(|code| Reason::new(Status::Conditional, code.clone(), ""));
         run += 1;
         let verdict = Verdict::from_reasons(reasons.collect());
-        Ok((Some(kept_of(run as f64, verdict)), Step::GoOn))
+        Ok(TestEnd::Measured(kept_of(run as f64, verdict)))
     };
-    let (trial, _) = until_undisturbed(most, &mut test, &|_| ()).unwrap();
-    (trial.map(|trial| trial.ops_per_s), run)
+    let end = until_undisturbed(most, &mut test, &|_| ()).unwrap();
+    (end.measured().map(|trial| trial.ops_per_s), run)
 }
 
 #[test]
@@ -42,7 +43,8 @@ fn a_test_that_fails_when_it_is_measured_again_leaves_the_first() {
     let disturbed =
         Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
     let mut tests = vec![None, Some(kept_of(7.0, disturbed))];
-    let mut test = || Ok((tests.pop().flatten(), Step::GoOn));
-    assert_eq!(until_undisturbed(5, &mut test, &|_| ()).unwrap().0, Some(trial(7.0)));
+    let mut test = || Ok(tests.pop().flatten().map_or(TestEnd::Failed, TestEnd::Measured));
+    let end = until_undisturbed(5, &mut test, &|_| ()).unwrap();
+    assert_eq!(end.measured(), Some(trial(7.0)));
     assert!(tests.is_empty());
 }

@@ -17,7 +17,7 @@ impl TrialSource for Noted<'_> {
         numbers: &mut Numbers,
         _: f64,
         _: &mut Store,
-    ) -> Result<(Option<StoredTest>, Step)> {
+    ) -> Result<TestEnd> {
         let seq = numbers.next(&crate::run::overhead::selection(0, 1.0), 1).seq;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
@@ -33,7 +33,11 @@ impl TrialSource for Noted<'_> {
             total_s: 1.0,
             verdict,
         };
-        Ok(((seq < 3).then_some(kept), self.ends.map_or(Step::GoOn, Step::Stop)))
+        Ok(match self.ends {
+            Some(status) => TestEnd::Stopped(status),
+            None if seq < 3 => TestEnd::Measured(kept),
+            None => TestEnd::Failed,
+        })
     }
 }
 

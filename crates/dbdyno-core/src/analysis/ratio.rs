@@ -1,19 +1,39 @@
-//! The ratio of two figures, how well it is known, and which of many ratios differ not only by
-//! chance.
+//! The ratio of two figures, and how well it is known.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::estimate::{Point, decides};
-use super::{Change, Row};
-use crate::analysis::interval::{Interval, IntervalOrReason, Unknown};
+use super::interval::{Interval, IntervalOrReason, Unknown};
 use crate::model::{Better, Sentence};
-use crate::stats::moderated::step_up;
 use crate::stats::summary::two_sided_p;
 
-/// Share of the findings that chance may make.
-const LEVEL: f64 = 0.05;
+/// Meaning of a ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// Inside the noise.
+    #[serde(rename = "~")]
+    Same,
+    /// Better beyond the noise.
+    Better,
+    /// Worse beyond the noise.
+    Worse,
+    /// The noise is not known.
+    Undecided,
+}
+
+impl Change {
+    /// As printed: `~`, `better`, `worse`, `undecided`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::Same => "~",
+            Change::Better => "better",
+            Change::Worse => "worse",
+            Change::Undecided => "undecided",
+        }
+    }
+}
 
 /// A ratio other / base.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,33 +141,11 @@ fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
     two_sided_p(ratio.ln() / error, freedom).unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
 }
 
-/// Marks the rows whose difference stands among all of them: the step-up of Benjamini and Hochberg
-/// at 5 % over the figures that decide something. Rows of one point are one figure: speed and
-/// throughput of a run that has one job only are the same tests.
-pub fn mark_standing(rows: &mut [Row]) {
-    let mut points: Vec<(Point, f64)> = Vec::new();
-    for row in rows.iter().filter(|row| decides(row)) {
-        let Some((sample, estimate)) = row.sample.as_ref().zip(row.estimate) else { continue };
-        if !points.iter().any(|(known, _)| *known == sample.point) {
-            points.push((sample.point.clone(), estimate.p()));
-        }
-    }
-    let p: Vec<f64> = points.iter().map(|(_, p)| *p).collect();
-    let found = step_up(&p, LEVEL);
-    for row in rows.iter_mut().filter(|row| decides(row)) {
-        let at = |sample: &super::estimate::Sample| {
-            points.iter().position(|(known, _)| *known == sample.point)
-        };
-        let is_found = row.sample.as_ref().and_then(at).is_some_and(|at| found[at]);
-        row.stands = is_found && matches!(row.change(), Change::Better | Change::Worse);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::fixture::at;
-    use crate::analysis::interval;
+    use crate::analysis::{interval, repeats};
 
     fn of_seconds(fraction: f64) -> interval::IntervalOrReason {
         Ok(Interval::of_seconds(fraction, 4.0))
@@ -163,7 +161,7 @@ mod tests {
     fn spread(values: &[f64]) -> (f64, interval::IntervalOrReason) {
         let test = at(1, 1.0).into();
         let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
-        (values[values.len() / 2], interval::estimate(&repeats, &test, &test.kpm().value))
+        (values[values.len() / 2], repeats::interval_of(&repeats, &test, &test.kpm().value))
     }
 
     #[test]

@@ -1,0 +1,218 @@
+//! Repetitions of one test: which of them count, the test that stands for them, and what they tell
+//! together.
+
+use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
+use super::spread::{self, Window};
+use super::tiers;
+use crate::model::{Better, KpmValue, Test};
+use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
+
+/// Repetitions with their values.
+pub type Repeats<'a> = Vec<(f64, &'a Test)>;
+
+/// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
+/// only states is left out where its run table has a value, and a test of a worse verdict where a
+/// number of jobs has one of a better verdict.
+pub fn by_jobs<'a>(
+    tests: &[&'a Test],
+    value: impl Fn(&'a Test) -> Option<f64>,
+) -> Vec<Vec<(f64, &'a Test)>> {
+    let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
+    let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
+    let has_table = known.iter().any(|(_, test)| !test.is_statement());
+    known.retain(|(_, test)| !(has_table && test.is_statement()));
+    known.sort_by(|a, b| a.1.jobs().cmp(&b.1.jobs()).then(a.0.total_cmp(&b.0)));
+    let repeats = known.chunk_by(|a, b| a.1.jobs() == b.1.jobs());
+    repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
+}
+
+/// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
+/// figure and its reciprocal are those of the same test).
+pub fn median<'a>(repeats: &[(f64, &'a Test)], better: Better) -> (f64, &'a Test) {
+    match better {
+        Better::Higher => repeats[(repeats.len() - 1) / 2],
+        Better::Lower => repeats[repeats.len() / 2],
+    }
+}
+
+/// The value of repetitions in ascending order, and the test that stands for them: the median one.
+pub fn value<'a>(
+    repeats: &[(f64, &'a Test)],
+    better: Better,
+    computed: &KpmValue,
+) -> (f64, &'a Test) {
+    let (median, test) = median(repeats, better);
+    let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
+    (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
+}
+
+/// The value of this test among the repetitions.
+pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
+    let own = repeats.iter().find(|(_, repeat)| std::ptr::eq(*repeat, test));
+    own.map_or(f64::NAN, |(value, _)| *value)
+}
+
+/// Estimate from the repetitions: that of their run, else their own. None of publications, and of
+/// values without a logarithm.
+pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {
+    let result = test.measured()?;
+    let metrics = [Some(&result.kpm), result.second.as_ref()];
+    let known = metrics.iter().zip(&result.estimates);
+    let known = known.filter(|(kpm, _)| kpm.is_some_and(|kpm| kpm.value == *computed));
+    let known = known.filter_map(|(_, estimate)| *estimate).next();
+    let is_all = |known: &Estimate| known.location.repetitions == repeats.len();
+    if known.as_ref().is_some_and(is_all) {
+        return known;
+    }
+    let point = Repetitions {
+        logs: logs(repeats)?,
+        within: within(repeats, computed),
+        resource: resource_of(test),
+    };
+    moderated::estimates(&[point]).into_iter().next()
+}
+
+/// Bytes of a block: ops that read as many from a device wait for it.
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// Resource that the figures of a test depend on most: a device, if its ops commit, or if each
+/// reads a block from it.
+pub fn resource_of(test: &Test) -> Resource {
+    let Some(result) = test.measured() else { return Resource::default() };
+    let read_bytes = tiers::device_read_bytes(&result.window_counters).unwrap_or(0.0);
+    let reads = read_bytes >= BLOCK_BYTES * result.window.ops.max(1) as f64;
+    if result.window.commits > 0 || reads { Resource::Device } else { Resource::Processor }
+}
+
+/// The natural logarithms of measured repetitions; none if one has no logarithm.
+pub(super) fn logs(repeats: &[(f64, &Test)]) -> Option<Vec<f64>> {
+    let log = |(value, test): &(f64, &Test)| {
+        test.measured()?;
+        Some(value.ln()).filter(|log| log.is_finite())
+    };
+    repeats.iter().map(log).collect()
+}
+
+/// Squared standard error of a single test as the seconds of its window tell it.
+pub(super) fn within(repeats: &[(f64, &Test)], computed: &KpmValue) -> Option<f64> {
+    let [(_, test)] = repeats else { return None };
+    of_test(test, computed).ok().map(|interval| interval.error.powi(2))
+}
+
+/// Of repetitions and their values, which `test` stands for: from their spread if there are two or
+/// more (starts or loads, if those were repeated), which that of the run's other points moderates,
+/// and never from the seconds of one of them, which do not show what differs between windows. Of a
+/// single one from its seconds.
+pub fn interval_of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
+    repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
+}
+
+fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<Interval> {
+    let windows = windows(repeats, value);
+    let is_one_start = windows
+        .iter()
+        .all(|window| (window.load, window.start) == (windows[0].load, windows[0].start));
+    if windows.len() > 1 && is_one_start {
+        let estimate = estimate_of(repeats, test, value);
+        if let Some(interval) = estimate.as_ref().and_then(Interval::of_estimate) {
+            return Some(interval);
+        }
+    }
+    let found = spread::estimate(&windows)?;
+    Some(Interval {
+        error: found.error,
+        freedom: found.groups as f64 - 1.0,
+        further: found.next,
+        fresh: found.next,
+        source: Source::Repetitions(repeats.len()),
+    })
+}
+
+/// The windows of measured repetitions.
+pub fn windows(repeats: &[(f64, &Test)], value: &KpmValue) -> Vec<Window> {
+    let window = |(figure, test): &(f64, &Test)| {
+        let within = of_test(test, value).ok().map(|interval| interval.error);
+        let test = test.measured()?;
+        Some(Window { load: test.load, start: test.server_start, value: *figure, within })
+    };
+    repeats.iter().filter_map(window).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{at, counters, result};
+    use crate::analysis::interval::Unknown;
+    use crate::model::{Tally, TestResult};
+
+    fn with(ci_fraction: Option<f64>, window_s: f64) -> Test {
+        TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
+    }
+
+    fn repeats<'a>(values: &[f64], test: &'a Test) -> Vec<(f64, &'a Test)> {
+        values.iter().map(|value| (*value, test)).collect()
+    }
+
+    #[test]
+    fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
+        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within
+        // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of
+        // it is 1.52 times as wide: no other point tells whether one of the three is wild.
+        let test = with(Some(0.5), 10.0);
+        let found =
+            interval_of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
+        assert!((found.further.unwrap() - 1.52 * 0.099_38).abs() < 2e-4, "{found:?}");
+        assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
+        assert!((found.error - 1.52 * 0.020_003 / 3f64.sqrt()).abs() < 1e-5, "{found:?}");
+        assert!((found.half_width() - 4.302_653 * found.error).abs() < 1e-8);
+        assert!(found.fresh.unwrap() > found.half_width(), "{found:?}");
+        assert!(found.ends(100.0)[0] > 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn two_repetitions_tell_little_but_never_the_seconds_of_one_of_them() {
+        let (long, ops) = (with(Some(0.02), 10.0), KpmValue::Ops);
+        let single = interval_of(&repeats(&[100.0], &long), &long, &ops).unwrap();
+        assert_eq!(single, Interval::of_seconds(0.02, 4.0));
+        assert!((single.half_width() - 0.02).abs() < 1e-12);
+        // t(0.975, 1) = 12.7062, the logarithms' s = 0.020203 / sqrt(2).
+        let two = interval_of(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
+        assert!((two.half_width() - 12.7062 * 0.020_203 / 2.0).abs() < 1e-4, "{two:?}");
+        assert_eq!(two.freedom, 1.0);
+        let short = with(None, 2.0);
+        assert_eq!(
+            interval_of(&repeats(&[100.0], &short), &short, &ops),
+            Err(Unknown::ShortWindow)
+        );
+        assert_eq!(of_test(&with(None, 10.0), &ops), Err(Unknown::Alike));
+    }
+
+    #[test]
+    fn a_publication_has_none_however_often_it_prints_a_figure() {
+        let printed = crate::analysis::published_checks::fixture::test(
+            "T1",
+            crate::model::PublishedKind::Point,
+            1,
+            &[("rows_per_s", 1.0)],
+        );
+        assert_eq!(
+            interval_of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
+            Err(Unknown::Published)
+        );
+    }
+
+    #[test]
+    fn a_test_depends_on_a_device_if_its_ops_commit_or_read_blocks_from_it() {
+        let of_reads = |bytes_per_op: f64| {
+            let ops = result().window.ops as f64;
+            let window_counters = counters(&[("server_read_bytes", bytes_per_op * ops)]);
+            Test::from(TestResult { window_counters, ..result() })
+        };
+        let window = Tally { commits: 1, ..result().window };
+        let commits = Test::from(TestResult { window, ..result() });
+        assert_eq!(resource_of(&Test::from(result())), Resource::Processor);
+        assert_eq!(resource_of(&of_reads(4000.0)), Resource::Processor);
+        assert_eq!(resource_of(&of_reads(4096.0)), Resource::Device);
+        assert_eq!(resource_of(&commits), Resource::Device);
+    }
+}
