@@ -7,8 +7,9 @@ use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests, bars, masthead};
 use dbdyno_core::analysis::heatmap::{self, METRICS};
 use dbdyno_core::analysis::interval::FEWEST;
-use dbdyno_core::analysis::price::{Offer, Per, PriceList, UnitCosts, Value};
+use dbdyno_core::analysis::price::{Per, PriceList, Value};
 use dbdyno_core::analysis::ramp::{self, Figure};
+use dbdyno_core::analysis::unit_costs::{Offer, UnitCosts};
 use dbdyno_core::model::{Better, PublishedKind, Sentence, Status, Test};
 
 /// `report price`.

@@ -29,7 +29,7 @@
 //! - `group`, `ramp`, `best`, `scaling`: tests of one ramp, what it says, its best figure, and the
 //!   law that it follows.
 //! - `ratio`, `reason_count`: the ratio of two figures, and reasons of several tests.
-//! - `price`: what a unit of throughput costs.
+//! - `price`, `unit_costs`: what a unit of throughput costs, and where it costs least.
 //!
 //! # Answers from many tests
 //!
@@ -107,6 +107,7 @@ pub mod sustained;
 pub mod sweep;
 pub mod tiers;
 pub mod time_model;
+pub mod unit_costs;
 mod verdict;
 
 pub use derive::{Derived, Detail, derive};

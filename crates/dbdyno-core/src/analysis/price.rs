@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use super::heatmap::{self, Compared, Place, Rank, ValidValue};
 use crate::error::quote;
-use crate::model::{Better, RunRecord, Status};
+use crate::model::RunRecord;
 
 /// Price list of a platform, given by the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -174,58 +173,6 @@ pub struct Value {
     pub per_licence: f64,
     /// Units of throughput per core.
     pub per_core: f64,
-}
-
-/// A platform as it is bought.
-#[derive(Debug, Clone, Copy)]
-pub struct Offer<'a> {
-    /// Its prices.
-    pub list: &'a PriceList,
-    /// True if tests used an option without a price: it costs at least what the list says.
-    pub is_bound: bool,
-}
-
-/// Costs of a unit of one workload's throughput on several platforms, side by side.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UnitCosts {
-    /// Those that support a statement: of a throughput that does, where every option has a price.
-    pub known: Vec<Option<ValidValue>>,
-    /// Position of each in the row, the cheapest first, by the rule of the throughput itself: two
-    /// costs differ if their throughputs would.
-    pub places: Vec<Option<Place>>,
-}
-
-impl UnitCosts {
-    /// Costs of the throughput of a row on each platform; a platform without prices has none.
-    pub fn new(row: &Compared<'_>, offers: &[Option<Offer<'_>>]) -> UnitCosts {
-        let known: Vec<Option<ValidValue>> = row
-            .known
-            .iter()
-            .zip(offers)
-            .map(|(known, offer)| {
-                let (known, offer) = (known.as_ref()?, offer.filter(|offer| !offer.is_bound)?);
-                Some(ValidValue { value: offer.list.cost_per_unit(known.value)?, ..*known })
-            })
-            .collect();
-        let mut places = heatmap::places(Better::Lower, &known);
-        let least = known.iter().flatten().map(|cost| cost.value).reduce(f64::min);
-        let bounds = row.figures.iter().zip(offers).filter_map(|(figure, offer)| {
-            let (figure, offer) = (figure.as_ref()?, offer.as_ref()?);
-            let is_bound = heatmap::is_lower_bound(figure)
-                || offer.is_bound && figure.status() < Status::Invalid;
-            offer.list.cost_per_unit(figure.value).filter(|_| is_bound)
-        });
-        // A platform of which only a bound is known may cost less than the cheapest of the others.
-        if bounds.into_iter().any(|bound| least.is_some_and(|least| bound < least)) {
-            places.iter_mut().flatten().for_each(|place| place.rank = Rank::Undecided);
-        }
-        UnitCosts { known, places }
-    }
-
-    /// The number of the platform on which alone a unit costs least.
-    pub fn cheapest(&self) -> Option<usize> {
-        heatmap::leader(&self.places)
-    }
 }
 
 #[cfg(test)]
