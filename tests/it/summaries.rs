@@ -73,8 +73,8 @@ fn one_job_and_one_workload_are_not_several() {
         .map(|seq| TestResult { seq, jobs: 1, kpm_value: None, ..first.clone() }.into())
         .to_vec();
     for (language, said) in [
-        (Language::English, "2 tests of 1 workload, with 1 job;"),
-        (Language::German, "2 Tests von 1 Workload mit 1 Job;"),
+        (Language::English, "2 tests of 1 workload ran with 1 job;"),
+        (Language::German, "2 Tests von 1 Workload liefen mit 1 Job;"),
     ] {
         input.language = language;
         let summary = text("summary", &input).split_whitespace().collect::<Vec<_>>().join(" ");
