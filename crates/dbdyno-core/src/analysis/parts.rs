@@ -39,6 +39,7 @@ pub(super) fn judge_beside(
     let Some(beside) = &result.beside else { return reasons };
     if let [plan] = background.selection.parts.as_slice() {
         reasons.extend(of_part(result, plan, &beside.part, context.engine));
+        reasons.extend(errors(result, plan, &beside.part));
     }
     let (status, sentence) = match beside.covers_window {
         true => (
@@ -72,6 +73,12 @@ fn of_part(
         plan.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
     let reasons = contract::judge(&alone(result, plan, figures), &claims, engine).into_iter();
     reasons.map(|reason| reason.of_part(&plan.workload)).collect()
+}
+
+/// The reason that ops of a part failed: they are not the work that others are measured beside.
+fn errors(result: &TestResult, plan: &PartPlan, figures: &PartResult) -> Option<Reason> {
+    let found = verdict::errors(&alone(result, plan, figures));
+    found.map(|reason| reason.of_part(&plan.workload))
 }
 
 /// A claim that needs nothing but what the jobs counted themselves.
@@ -164,6 +171,17 @@ mod tests {
         );
         let durable = Claim { when: Some("durable".into()), ..claim("rows", "ops") };
         assert_eq!(reasons(0, &[durable]), []);
+    }
+
+    #[test]
+    fn errors_of_a_background_are_said_of_it() {
+        let plan = plan("T-HALF", Vec::new());
+        let sound = figures(&plan, 50, 100);
+        assert_eq!(errors(&fixture::result(), &plan, &sound), None);
+        let tally = Tally { errors: [("deadlock".into(), 50)].into(), ..sound.tally.clone() };
+        let half = errors(&fixture::result(), &plan, &PartResult { tally, ..sound }).unwrap();
+        let text = "T-HALF: 50 % of all ops failed (50 deadlock)";
+        assert_eq!((half.status, half.text.as_str()), (Status::Invalid, text));
     }
 
     #[test]

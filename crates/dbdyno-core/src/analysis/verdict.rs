@@ -94,7 +94,8 @@ pub fn judge(
     Verdict::from_reasons(reasons)
 }
 
-fn errors(result: &TestResult) -> Option<Reason> {
+/// The reason that ops failed, and how the errors are classed.
+pub(super) fn errors(result: &TestResult) -> Option<Reason> {
     let failed = result.total.error_count();
     let fraction = failed as f64 / (result.total.ops + failed) as f64;
     let classes: Vec<_> =
