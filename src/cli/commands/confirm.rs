@@ -1,7 +1,7 @@
 //! `compare --confirm`: what differs between two runs is measured again in both, on fresh servers.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::report;
 use crate::analysis::compare::{Comparison, Row};
@@ -73,16 +73,19 @@ fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64
     let program =
         std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;
     let mut command = Command::new(program);
-    command.args(words).arg("--results").arg(context.place().path);
-    let ended = command.stdout(Stdio::null()).status();
+    command.args(words).args(["--format", "json", "--results"]).arg(context.place().path);
+    let ended = command.stdout(Stdio::piped()).spawn().and_then(Child::wait_with_output);
     let ended = ended.map_err(|why| Error::target("--confirm", why.to_string()))?;
-    match ended.success() {
-        true => Ok(context.store_to_read()?.run("last")?.id),
-        false => Err(Error::target(
-            "--confirm",
-            format!("measuring {} again ended with {ended}", name(run)),
-        )),
+    if !ended.status.success() {
+        let what = format!("measuring {} again ended with {}", name(run), ended.status);
+        return Err(Error::target("--confirm", what));
     }
+    // The last run of the results may be somebody else's.
+    let document: Option<serde_json::Value> = serde_json::from_slice(&ended.stdout).ok();
+    let run_id = document.and_then(|document| document["run_id"].as_i64());
+    run_id.ok_or_else(|| {
+        Error::target("--confirm", format!("measuring {} again told no run", name(run)))
+    })
 }
 
 fn name(run: &RunRecord) -> String {
