@@ -5,6 +5,7 @@ use super::document::{Axis, Chart, Digits, Point, Role, Scale, Series};
 use super::ramps::Identity;
 use super::{Input, Language};
 use dbdyno_core::analysis::derive;
+use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::Figure;
 use dbdyno_core::model::Test;
 
@@ -78,10 +79,15 @@ pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart)
     (!series.is_empty()).then_some(Chart { y, series, ..head })
 }
 
-/// The unit in which service times are drawn, and what ms are multiplied by.
+/// The unit in which service times are drawn, and what ms are multiplied by: as suits the valid
+/// figures, if there are any.
 fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
-    let places = ramps.iter().flat_map(|ramp| &ramp.places);
-    let times = places.filter_map(|place| service_ms(&place.figure));
+    let all: Vec<&Figure<'_>> =
+        ramps.iter().flat_map(|ramp| &ramp.places).map(|place| &place.figure).collect();
+    let valid: Vec<&Figure<'_>> =
+        all.iter().filter(|figure| supports(figure.status())).copied().collect();
+    let figures = if valid.is_empty() { all } else { valid };
+    let times = figures.into_iter().filter_map(service_ms);
     if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
 }
 
