@@ -179,7 +179,7 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     Ok(entries)
 }
 
-/// What all histories of a workload at a number of jobs are of.
+/// The tests that all histories of a workload at a number of jobs are of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Work {
     workload: String,

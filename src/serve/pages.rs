@@ -263,7 +263,7 @@ impl Pages<'_> {
             runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect();
         let command = format!("dbdyno compare {}", runs.join(" "));
         let input = self.input(&chosen, CompareReport.needs_seconds(), command)?;
-        let history = stored::history(self.store, &input.runs)?;
+        let history = stored::history(self.store, &input.runs, self.catalog.effects())?;
         let ids: Vec<i64> = input.runs.iter().map(|data| data.run.id).collect();
         let input = Input { catalog: self.catalog.clone(), history, ..input };
         let others: Vec<i64> = ids.iter().rev().copied().collect();

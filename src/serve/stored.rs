@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use crate::analysis::compare::{ENOUGH, Side, tells};
 use crate::analysis::noise::{self, Noise};
 use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
-use crate::model::{RunKind, RunRecord};
+use crate::model::{Effect, RunKind, RunRecord};
 use crate::report::ab_test::{AB_TEST, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
@@ -90,25 +91,35 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
 /// for.
 const LOOKED_AT: usize = 60;
 
-/// The last earlier runs of the platforms of these runs, oldest first, calibrations among them:
-/// those among which a comparison finds the runs of the same settings, from which it learns how
-/// much fresh runs differ.
+/// The last earlier runs of the platforms of these runs, oldest first, from which comparisons with
+/// the first of them learn how much fresh runs differ: calibrations, and runs of the same settings.
+/// The tests of no more runs are read than it takes to find enough of them.
 ///
 /// # Errors
 /// If the results cannot be read.
-pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
+pub fn history(store: &Store, runs: &[RunTests], effects: &[Effect]) -> Result<Vec<RunTests>> {
     let Some(newest) = runs.iter().map(|data| data.run.id).max() else { return Ok(Vec::new()) };
     let is_of = |run: &RunRecord| {
         !run.labels.contains_key(AB_TEST)
             && runs.iter().all(|data| data.run.id != run.id)
             && runs.iter().any(|data| noise::is_same_platform(&data.run, run))
     };
-    let found = store.finished_before(newest, LOOKED_AT)?;
-    let mut found: Vec<RunTests> = found
-        .into_iter()
-        .filter(is_of)
-        .map(|run| store.figures(run.id).map(|tests| RunTests::new(run, tests)))
-        .collect::<Result<_>>()?;
+    let (mut found, mut of_base) = (Vec::new(), 0);
+    for run in store.finished_before(newest, LOOKED_AT)?.into_iter().filter(is_of) {
+        let tests = store.figures(run.id)?;
+        let telling = |data: &RunTests| {
+            let side = Side { name: "", run: &data.run, tests: &data.tests, price: None };
+            noise::is_same_platform(&data.run, &run) && tells(&side, &run, &tests, effects)
+        };
+        let told: Vec<bool> = runs.iter().map(telling).collect();
+        of_base += usize::from(told[0]);
+        if told.contains(&true) {
+            found.push(RunTests::new(run, tests));
+        }
+        if of_base == ENOUGH {
+            break;
+        }
+    }
     found.reverse();
     Ok(found)
 }

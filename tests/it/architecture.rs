@@ -178,7 +178,7 @@ fn parts_of_analysis() -> Layers {
     parts
 }
 
-/// What is left of parts after all were taken away that import none of the others: circles, and
+/// The parts that are left after all were taken away that import none of the others: circles, and
 /// what stands above them.
 fn without_order(mut parts: Layers) -> Layers {
     loop {

@@ -307,7 +307,7 @@ fn judged(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
-/// What follows from a maximum, marked if that is a lower bound.
+/// A number that follows from a maximum, marked if that is a lower bound.
 fn share_cell(value: f64, is_bound: bool) -> Cell {
     Cell::Number { value, digits: SHARE, verdict: is_bound.then_some(Status::Conditional) }
 }

@@ -15,7 +15,8 @@ use dbdyno_core::model::{Reason, Status, Test};
 pub(super) struct FigureDoubts<'a> {
     /// Number of such figures.
     pub count: usize,
-    /// Number of all figures: speed and throughput of each workload, one at the same number of jobs.
+    /// Number of all figures: speed and throughput of each workload, which are one at the same
+    /// number of jobs.
     pub all: usize,
     doubts: Vec<Doubt<'a>>,
 }

@@ -284,7 +284,7 @@ pub trait Report: Sync {
     fn own_command(&self) -> Option<&'static str> {
         None
     }
-    /// Where it shows its figures against those of another run.
+    /// The places where it shows its figures against those of another run.
     fn baseline(&self) -> BaselinePlaces {
         BaselinePlaces::default()
     }

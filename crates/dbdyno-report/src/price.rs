@@ -133,8 +133,8 @@ fn answer(input: &Input) -> String {
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// How often a unit costs least on a platform alone, and how often on none; nothing without costs
-/// that are compared.
+/// The sentence of how often a unit costs least on a platform alone, and how often on none; nothing
+/// without costs that are compared.
 fn least(
     language: Language,
     platforms: &[Priced<'_>],

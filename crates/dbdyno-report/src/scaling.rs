@@ -328,8 +328,8 @@ fn step_limit(language: Language, test: &Test) -> Cell {
     }
 }
 
-/// Number of jobs from which the bottleneck of the most jobs applies, of the steps whose figures are
-/// valid; nothing without any.
+/// Number of jobs from which the bottleneck of the most jobs applies, of the steps whose figures
+/// are valid; nothing without any.
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
     let accepted = scaling.steps.iter().filter(|step| supports(step.figure.status()));
     let steps: Vec<_> = accepted

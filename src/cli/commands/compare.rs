@@ -92,7 +92,8 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
             return Err(Error::usage("compare", "needs two runs: RUN RUN")
                 .advise("name the base first, or give --baseline last:10"));
         }
-        let history = stored::history(&store, &input.runs)?;
+        let catalog = context.catalog()?;
+        let history = stored::history(&store, &input.runs, catalog.effects())?;
         return Ok(Input { history, ..input });
     };
     let [run] = input.runs.as_slice() else {

@@ -161,8 +161,8 @@ fn lower_bound(jobs: u32) -> Reason {
     Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
 }
 
-/// Relation of the figure of repetitions to one of them, by which other rates and times of that test
-/// become those of the figure.
+/// Relation of the figure of repetitions to one of them, by which other rates and times of that
+/// test become those of the figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     /// Speed of the figure as a multiple of that of the test.

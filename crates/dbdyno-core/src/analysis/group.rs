@@ -16,6 +16,16 @@ pub fn same_but_drive(a: &Test, b: &Test) -> bool {
     a.workload() == b.workload() && a.chosen() == b.chosen() && a.kpm().unit == b.kpm().unit
 }
 
+/// True if a test of another run repeats this one: the same statements, driven alike, at the same
+/// number of jobs.
+pub fn is_repeated(a: &Test, b: &Test) -> bool {
+    a.workload() == b.workload()
+        && a.chosen() == b.chosen()
+        && a.drive() == b.drive()
+        && a.hash() == b.hash()
+        && a.jobs() == b.jobs()
+}
+
 /// As [`same`], whatever values these parameters have.
 pub fn same_without(a: &Test, b: &Test, without: &[&str]) -> bool {
     let chosen = |test: &Test| -> Vec<(String, String)> {

@@ -48,8 +48,8 @@
 //!
 //! - `study`: what studies in blocks have in common.
 //! - `ab_test`: whether B differs from A.
-//! - `interference`, `layers`, `sweep`: workloads on one server, layers between client and database,
-//!   and caches by a growing active set.
+//! - `interference`, `layers`, `sweep`: workloads on one server, layers between client and
+//!   database, and caches by a growing active set.
 //! - `failover`: what became of the commits of clients.
 //! - `selftest`: whether an engine, its counters and our clock agree.
 

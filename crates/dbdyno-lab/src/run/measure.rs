@@ -126,7 +126,7 @@ pub(super) enum TestEnd<T = StoredTest> {
 }
 
 impl<T> TestEnd<T> {
-    /// What was measured, if anything was.
+    /// The result, if anything was measured.
     pub fn measured(self) -> Option<T> {
         match self {
             TestEnd::Measured(measured) => Some(measured),
@@ -134,7 +134,7 @@ impl<T> TestEnd<T> {
         }
     }
 
-    /// How the run ends, if it ends with this test.
+    /// The state in which the run ends, if it ends with this test.
     pub fn stopped(&self) -> Option<RunStatus> {
         match self {
             TestEnd::Stopped(status) => Some(*status),

@@ -225,13 +225,13 @@ fn doubts_of_figures(language: Language, data: &RunTests) -> String {
     )
 }
 
-/// Why tests of a run are not valid, and why figures are not.
+/// Folds with the reasons why tests of a run are not valid, and why figures are not.
 pub(crate) fn folds(language: Language, data: &RunTests) -> Vec<Fold> {
     let of_tests = reasons(language, &data.tests);
     of_tests.into_iter().chain(figure_reasons(language, data)).collect()
 }
 
-/// What lowers figures whose tests are valid: each reason once with the figures that it is about.
+/// A fold with what lowers figures whose tests are valid: each reason once with the figures that it is about.
 fn figure_reasons(language: Language, data: &RunTests) -> Option<Fold> {
     let told = lowered::remarks(language, &FigureDoubts::new(&data.tests).lowered(language));
     (!told.is_empty()).then(|| Fold {

@@ -3,26 +3,23 @@
 //! reason. Nothing is estimated. Pure.
 
 mod notes;
+mod own;
 mod units;
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::best::{Best, Candidate, select_best};
 use super::compare::{Kind, Side};
-use super::interval::IntervalOrReason;
 use super::published::doubts;
-use super::{figure, ramp};
 use crate::model::params::{ORG, OWN_ORG, THREADS};
 use crate::model::{
-    Better, Drive, PublishedKind, PublishedTest, Quantity, ReasonCode, Sentence, Status, Test,
-    Workload,
+    Drive, PublishedKind, PublishedTest, Quantity, ReasonCode, Sentence, Status, Test, Workload,
 };
 
 pub use notes::Note;
+use own::{Counted, Measured, own_amount, width};
 pub use units::{Code, Conversion, Fixed, Rate};
-use units::{Metric, OwnRate};
 
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
@@ -306,7 +303,7 @@ impl<'a> Compared<'a> {
             let Some(own) = own_amount(&ours, kind, Counted { quantity, workload }) else {
                 continue;
             };
-            if own.status() == Status::Invalid {
+            if own.figure.status() == Status::Invalid {
                 return why(Why::NoFigure, no_figure(&ours));
             }
             let is_again = is_one_job(foreign.test) && width(own.figure.test) == 1;
@@ -517,12 +514,6 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Jobs times the processes that each of them asks for.
-fn width(test: &Test) -> u32 {
-    let threads = test.params().get(THREADS).and_then(|threads| threads.parse::<u32>().ok());
-    test.jobs().unwrap_or(1) * threads.unwrap_or(1)
-}
-
 fn is_one_job(test: &PublishedTest) -> bool {
     test.jobs() == Some(1) && test.published.threads.unwrap_or(1) == 1
 }
@@ -556,82 +547,6 @@ fn doubts_of(test: &PublishedTest, metric: &str) -> Vec<ReasonCode> {
 struct Printed<'a> {
     rate: Rate<'a>,
     test: &'a PublishedTest,
-}
-
-/// The common quantity of a pair, and the workload that says how much of it an op is.
-#[derive(Clone, Copy)]
-struct Counted<'a> {
-    quantity: Quantity,
-    workload: &'a Workload,
-}
-
-/// A figure of our run as every other report shows it, and the same in the unit of the pair.
-#[derive(Clone)]
-struct Measured<'a> {
-    figure: figure::Figure<'a>,
-    rate: Rate<'a>,
-}
-
-impl<'a> Counted<'a> {
-    /// The figures of a ramp in the metric that the amount is printed in, converted.
-    fn of_ramp(self, ramp: &[&'a Test]) -> Vec<Measured<'a>> {
-        let seconds = ramp::seconds(ramp);
-        let kpms = ramp::kpms(ramp).into_iter();
-        kpms.filter_map(|kpm| self.converted(kpm, &seconds)).collect()
-    }
-
-    /// The KPM, or the metric beside it where the amount is printed in that, with the amount of the
-    /// test that stands for it in proportion to it.
-    fn converted(
-        self,
-        kpm: figure::Figure<'a>,
-        seconds: &[figure::Figure<'a>],
-    ) -> Option<Measured<'a>> {
-        let figure = match self.of_test(kpm.test)?.metric {
-            Metric::Kpm => kpm,
-            Metric::Second => *seconds.iter().find(|second| second.jobs == kpm.jobs)?,
-        };
-        let of_test = self.of_test(figure.test)?.rate;
-        let per_s = match of_test.conversion.code {
-            Code::AsPrinted => figure.value,
-            _ => figure.pace().apply(of_test.per_s, Better::Higher),
-        };
-        Some(Measured { figure, rate: Rate { per_s, printed: figure.value, ..of_test } })
-    }
-
-    /// Amount of a test of ours per second.
-    fn of_test(self, test: &'a Test) -> Option<OwnRate<'a>> {
-        units::yours(test.measured()?, self.quantity, self.workload)
-    }
-}
-
-impl Candidate for Measured<'_> {
-    fn value(&self) -> f64 {
-        self.rate.per_s
-    }
-
-    fn jobs(&self) -> Option<u32> {
-        self.figure.jobs
-    }
-
-    fn status(&self) -> Status {
-        self.figure.status()
-    }
-
-    fn interval(&self) -> IntervalOrReason {
-        self.figure.interval
-    }
-}
-
-/// The figure at one job, or the best at any number of jobs, by the rule of every other report: an
-/// invalid one only if all are. None if there are no figures.
-fn own_amount<'a>(tests: &[&'a Test], kind: Kind, counted: Counted<'a>) -> Option<Measured<'a>> {
-    let ramps = ramp::groups(tests.iter().copied(), |test| *test);
-    let figures = ramps.iter().flat_map(|ramp| counted.of_ramp(ramp));
-    let is_of = |own: &Measured<'a>| kind == Kind::Throughput || width(own.figure.test) == 1;
-    let known: Vec<Measured<'a>> = figures.filter(is_of).collect();
-    let Best { figure: own, favour, passed_over } = select_best(known, Better::Higher)?;
-    Some(Measured { figure: figure::Figure { favour, passed_over, ..own.figure }, ..own })
 }
 
 /// The reason for which none of these tests has a figure.

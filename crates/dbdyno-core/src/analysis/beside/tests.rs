@@ -2,8 +2,9 @@ use super::*;
 use crate::analysis::compare::fixture::{run, side};
 use crate::analysis::fixture;
 use crate::analysis::published;
+use crate::analysis::{figure, ramp};
 use crate::model::{
-    Expr, Kpm, KpmValue, Published, PublishedFigure, Reason, RunRecord, TestResult, Verdict,
+    Better, Expr, Kpm, KpmValue, Published, PublishedFigure, Reason, RunRecord, TestResult, Verdict,
 };
 
 fn printed(code: &str, kind: PublishedKind, jobs: Option<u32>, metric: &str, value: f64) -> Test {
@@ -216,6 +217,6 @@ fn a_figure_that_is_hardly_known_is_conditional_beside_a_publication_too() {
     let tests: Vec<&Test> = ours.iter().collect();
     let counted = Counted { quantity: Quantity::Operations, workload: &counted };
     let own = own_amount(&tests, Kind::Speed, counted).unwrap();
-    assert_eq!(own.status(), Status::Conditional, "{:?}", own.figure);
+    assert_eq!(own.figure.status(), Status::Conditional, "{:?}", own.figure);
     assert_eq!(own.figure, ramp::speed(&tests).unwrap());
 }

@@ -145,18 +145,21 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
 /// SLO.
 fn bounded<'a>(need: &Need, most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
-    let better = best_conditional(need, others)
-        .filter(|better| better.figure.value > most.figure.value)
-        .and_then(|better| better.figure.jobs);
-    Point { figure: Figure { passed_over: better, ..most.figure }, ..most }
+    let passed_over = better_conditional(need, others, &most).and_then(|point| point.figure.jobs);
+    Point { figure: Figure { passed_over, ..most.figure }, ..most }
 }
 
-/// The best conditional figure that is not known to miss the SLO.
-fn best_conditional<'p, 'a>(need: &Need, others: &'p [Point<'a>]) -> Option<&'p Point<'a>> {
+/// The best conditional figure above the best valid one that is not known to miss the SLO.
+fn better_conditional<'p, 'a>(
+    need: &Need,
+    others: &'p [Point<'a>],
+    most: &Point<'_>,
+) -> Option<&'p Point<'a>> {
     others
         .iter()
         .filter(|point| point.figure.status() == Status::Conditional)
         .filter(|point| point.keeps(need.promise) != Some(false))
+        .filter(|point| point.figure.value > most.figure.value)
         .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
 }
 
@@ -252,7 +255,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     conditional(need, most)
 }
 
-/// How a figure that is not valid is settled.
+/// The command that settles a figure which is not valid.
 fn next(point: &Point<'_>) -> Sentence {
     Sentence::new(match point.figure.is_disturbed() {
         true => "measure it again with --retry-disturbed",
@@ -328,8 +331,7 @@ impl<'p, 'a> Case<'p, 'a> {
             .with("most", most.figure.value)
             .with("unit", self.need.unit.as_str())
             .with("jobs", Sentence::jobs(most.jobs()));
-        let better = best_conditional(self.need, self.others);
-        if let Some(better) = better.filter(|point| point.figure.value > most.figure.value) {
+        if let Some(better) = better_conditional(self.need, self.others, most) {
             let text = "{maximum}; {value} {unit} with {more} is hardly more, and conditional";
             return Sentence::new(text)
                 .with("maximum", maximum)
@@ -431,11 +433,11 @@ impl<'p, 'a> Case<'p, 'a> {
     }
 
     /// A figure that is not valid where more than the best valid one may be: a conditional one that
-    /// is worth its jobs, or the next at more jobs, if throughput still rose with those of the best.
-    /// Its own value tells nothing of an invalid one.
+    /// is worth its jobs, or the next at more jobs, if throughput still rose with those of the
+    /// best. Its own value tells nothing of an invalid one.
     fn unsettled(&self) -> Option<&'p Point<'a>> {
         let most = self.most.as_ref()?;
-        let better = best_conditional(self.need, self.others);
+        let better = better_conditional(self.need, self.others, most);
         let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
         better.filter(|point| is_worthwhile(point, most)).or_else(next)
     }

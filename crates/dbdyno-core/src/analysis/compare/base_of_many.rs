@@ -1,5 +1,6 @@
 //! The base of many runs: which tests of them stand for it, and which count in its mean.
 
+use crate::analysis::group::is_repeated;
 use crate::model::{Status, Test};
 
 /// A base of many runs.
@@ -18,12 +19,12 @@ pub fn base_of_many(runs: &[&[Test]]) -> BaseOfMany {
     let mut base = BaseOfMany { tests: Vec::new(), runs: vec![Vec::new(); runs.len()] };
     let mut known: Vec<&Test> = Vec::new();
     for test in runs.iter().rev().flat_map(|tests| tests.iter()) {
-        if known.iter().any(|known| is_same(known, test)) {
+        if known.iter().any(|known| is_repeated(known, test)) {
             continue;
         }
         known.push(test);
         let own = |tests: &&[Test]| -> Vec<Test> {
-            tests.iter().filter(|own| is_same(own, test)).cloned().collect()
+            tests.iter().filter(|own| is_repeated(own, test)).cloned().collect()
         };
         let of_runs: Vec<Vec<Test>> = runs.iter().map(own).collect();
         let Some(trusted) = trusted(&of_runs) else { continue };
@@ -48,15 +49,6 @@ fn trusted(of_runs: &[Vec<Test>]) -> Option<Status> {
     let mut verdicts: Vec<Status> = of_runs.iter().filter_map(best).collect();
     verdicts.sort_unstable();
     verdicts.get(1).or(verdicts.first()).copied()
-}
-
-/// True of the same work at the same number of jobs.
-fn is_same(one: &Test, other: &Test) -> bool {
-    one.workload() == other.workload()
-        && one.chosen() == other.chosen()
-        && one.drive() == other.drive()
-        && one.hash() == other.hash()
-        && one.jobs() == other.jobs()
 }
 
 #[cfg(test)]

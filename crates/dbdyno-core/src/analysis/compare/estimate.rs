@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::metric::Metric;
 use super::pairs::Pair;
 use super::{Comparison, Ratio, Span};
+use crate::analysis::group::is_repeated;
 use crate::analysis::interval::{self, Unknown, most_trusted, supports};
 use crate::analysis::repeats;
 use crate::model::{Better, Status, Test};
@@ -156,15 +157,7 @@ fn earlier(
         let ratio = window_s(test).zip(window_s(base)).map(|(own, base)| own / base);
         ratio.is_some_and(|ratio| (1.0 / SAME_WINDOW..=SAME_WINDOW).contains(&ratio))
     };
-    let is_same = |test: &&&Test| {
-        [base, other].iter().all(|one| {
-            test.workload() == one.workload()
-                && test.chosen() == one.chosen()
-                && test.drive() == one.drive()
-                && test.hash() == one.hash()
-                && test.jobs() == one.jobs()
-        })
-    };
+    let is_same = |test: &&&Test| is_repeated(base, test) && is_repeated(other, test);
     let same = tests.iter().filter(is_same).filter(is_as_long);
     let sound = same.filter_map(|test| Some((metric.value(test)?, *test)));
     let sound: Repeats<'_> =

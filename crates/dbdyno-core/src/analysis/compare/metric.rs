@@ -178,8 +178,8 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     repeats::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }
 
-/// The best reading, as [`select_best`] chooses it. Its interval stays its own: the verdict on it is
-/// that of its run, and the ratio is estimated from the repetitions.
+/// The best reading, as [`select_best`] chooses it. Its interval stays its own: the verdict on it
+/// is that of its run, and the ratio is estimated from the repetitions.
 pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a>> {
     let Best { figure, passed_over, .. } = select_best(readings, better)?;
     Some(Reading { passed_over, ..figure })

@@ -31,7 +31,7 @@ pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
 pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
-pub use past::{Earlier, earlier};
+pub use past::{ENOUGH, Earlier, earlier, tells};
 pub use work::Work;
 
 /// One of the runs compared.

@@ -8,7 +8,7 @@ use crate::model::{Effect, RunRecord, Test};
 /// Runs that tell something.
 const FEWEST: usize = 2;
 /// Runs that tell enough: older ones hold what has changed since.
-const ENOUGH: usize = 10;
+pub const ENOUGH: usize = 10;
 
 /// The earlier runs that are known to a comparison of two.
 #[derive(Debug, Clone, Default)]
@@ -36,10 +36,8 @@ pub fn earlier<'a>(
         history.iter().filter(|(run, _)| is_other(run) && is_same_platform(run, base.run)).copied();
     let known: Vec<(&RunRecord, &[Test])> = known.collect();
     let like = |side: &Side<'_>| -> Earlier<'a> {
-        let tells = |(run, tests): &&(&RunRecord, &[Test])| {
-            is_calibration(run) || is_alike(side, run, tests, effects)
-        };
-        let mut last: Vec<_> = known.iter().rev().filter(tells).take(ENOUGH).collect();
+        let is_telling = |(run, tests): &&(&RunRecord, &[Test])| tells(side, run, tests, effects);
+        let mut last: Vec<_> = known.iter().rev().filter(is_telling).take(ENOUGH).collect();
         last.reverse();
         let mut found = Earlier::default();
         for (run, tests) in last {
@@ -56,12 +54,13 @@ pub fn earlier<'a>(
     if own.runs.len() < FEWEST { like(other) } else { own }
 }
 
-/// True if nothing that touches a figure differs but the suite, whose tests are told apart
-/// themselves.
-fn is_alike(side: &Side<'_>, run: &RunRecord, tests: &[Test], effects: &[Effect]) -> bool {
+/// True if an earlier run of the same platform tells how far fresh runs like this one differ: a
+/// calibration, or one of which nothing that touches a figure differs but the suite, whose tests
+/// are told apart themselves.
+pub fn tells(side: &Side<'_>, run: &RunRecord, tests: &[Test], effects: &[Effect]) -> bool {
     let earlier = Side { name: "", run, tests, price: None };
     let found = disclosure::differences(side, &earlier, effects);
-    found.iter().all(|difference| difference.fact == "suite")
+    is_calibration(run) || found.iter().all(|difference| difference.fact == "suite")
 }
 
 /// The tests of each load of a calibration.

@@ -212,7 +212,7 @@ fn the_head_of_a_page_tells_both_directions_and_always_what_is_left_out() {
     assert_eq!(last, "1 figure is conditional or invalid and supports no finding");
 }
 
-/// What a gate of 5 % says.
+/// The sentences of a gate of 5 %.
 fn said_by_gate(base: &[TestResult], other: &[TestResult]) -> Vec<String> {
     let runs = [run("a"), run("b")];
     let [base, other] =

@@ -293,7 +293,7 @@ impl TimePoint {
     }
 }
 
-/// Where a curve goes through.
+/// The places of the points of a curve.
 fn places_of(curve: &[TimePoint]) -> Vec<(f64, f64)> {
     curve.iter().map(|point| point.place).collect()
 }
