@@ -547,6 +547,24 @@ fn a_base_of_many_finds_a_loss_of_all_figures() {
 }
 
 #[test]
+fn a_newest_run_of_the_base_without_sound_figures_hides_no_loss() {
+    let desk = repeated(7, 0.88);
+    let change_newest = |change: &str| {
+        let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+        assert!(connection.execute(&format!("{change} where run_id = 6"), []).unwrap() > 5);
+    };
+    let is_found = || {
+        let done = desk.run("compare --baseline last:10 r7 --fail-below 5%");
+        done.fails(1, &["--fail-below", "all figures by 1"]);
+    };
+    let reason = r#"[{"status": "invalid", "code": "contract", "text": "told"}]"#;
+    change_newest(&format!("update test set verdict = 'invalid', reasons = '{reason}'"));
+    is_found();
+    change_newest("delete from test");
+    is_found();
+}
+
+#[test]
 fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 \
