@@ -53,7 +53,8 @@ fn summaries_and_datasheets_are_as_they_were_read_in_both_languages() {
 #[test]
 fn what_a_suite_notes_stands_in_the_summary() {
     let mut input = input();
-    input.runs[0].run.plan["note"] = "windows too short for figures to be quoted".into();
+    input.runs[0].run.plan =
+        serde_json::json!({ "note": "windows too short for figures to be quoted" }).into();
     for (language, said) in [
         (Language::English, "Note: windows too short for figures to be quoted."),
         (Language::German, "Beachten: zu kurz, um die Zahlen zu zitieren."),

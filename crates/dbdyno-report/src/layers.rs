@@ -45,7 +45,7 @@ impl Report for LayersReport {
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
         let found: Vec<(&RunTests, Vec<Layers>)> =
-            input.runs.iter().map(|data| (data, layers(&data.tests, &left_out(data)))).collect();
+            input.runs.iter().map(|data| (data, layers(&data.tests, &data.run.plan.omissions()))).collect();
         let names = input.platforms();
         let mut sections: Vec<Section> = Vec::new();
         for (at, (_, studies)) in found.iter().enumerate() {
@@ -85,13 +85,6 @@ fn answer(language: Language, studies: &[&Layers]) -> String {
     let name = language.sentence(&row.name);
     let values = [("layer", name.as_str()), ("us", &us), ("low", &low), ("high", &high)];
     language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
-}
-
-/// Tests that the plan of a run left out: workload with way, and reason.
-fn left_out(data: &RunTests) -> Vec<(String, String)> {
-    let entries = data.run.plan["left_out"].as_array().cloned().unwrap_or_default();
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
-    entries.iter().map(|entry| (text(&entry["workload"]), text(&entry["reason"]))).collect()
 }
 
 fn section(language: Language, name: &str, study: &Layers) -> Section {

@@ -105,21 +105,14 @@ impl RunTests {
     /// The tests in the order of the plan, whose blocks ran them in an order of their own; without
     /// repetitions as they ran.
     pub fn ordered(mut self) -> RunTests {
-        let empty = Vec::new();
-        let planned = self.run.plan["selections"].as_array().unwrap_or(&empty);
-        if planned
-            .iter()
-            .all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1))
-        {
+        let planned = self.run.plan.selections();
+        if planned.iter().all(|selection| selection.repetitions() == 1) {
             return self;
         }
         let place = |test: &Test| {
-            let is_of = |selection: &serde_json::Value| {
-                selection["workload"] == test.workload()
-                    && selection["drive"] == test.drive().name()
-                    && selection["hash"] == test.hash()
-            };
-            planned.iter().position(is_of)
+            planned.iter().position(|selection| {
+                selection.is_of(test) && selection.drive() == test.drive().name()
+            })
         };
         self.tests.sort_by_cached_key(|test| (place(test), test.jobs(), test.seq()));
         self

@@ -16,8 +16,7 @@ pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
 
 /// The size of the data that the run measured on; nothing if its plan does not tell.
 pub(super) fn size(run: &RunRecord) -> Vec<String> {
-    let size_gb = run.plan["size_gb"].as_f64();
-    size_gb.map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
+    run.plan.size_gb().map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
 }
 
 /// A workload with its parameters, as `--workload` takes it.

@@ -24,6 +24,7 @@ mod rate_profile;
 pub mod result;
 mod run;
 pub mod sentence;
+mod stored_plan;
 mod tally;
 pub mod target;
 mod test;
@@ -65,6 +66,7 @@ pub use result::{
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
+pub use stored_plan::{SqlPiece, StoredOmission, StoredPlan, StoredSelection};
 pub use tally::{Connects, Tally};
 pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};

@@ -19,8 +19,8 @@ use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
 use dbdyno_core::model::{
-    Disclosure, Drive, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED, Selection, Target,
-    Transport,
+    Disclosure, Drive, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED, Selection,
+    StoredPlan, Target, Transport,
 };
 use dbdyno_engines::engine::{self, EngineError};
 use dbdyno_engines::host::processors;
@@ -329,7 +329,7 @@ fn with_what_is_stated(
 /// The standard data set's definition.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
     let set = catalog.dataset(dataset::STANDARD)?;
     Definition::parse(&set.toml, &set.toml_path)
@@ -338,7 +338,7 @@ pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
 /// Site of the data set on an open platform.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub fn make_site<'a>(
     catalog: &'a Catalog,
     platform: &'a Platform,
@@ -433,7 +433,7 @@ fn interrupted(place: &str) -> Error {
 }
 
 /// The plan as stored, with what is made anew, and how an A/B test compares.
-fn described(plan: &Plan, request: &Request) -> serde_json::Value {
+fn described(plan: &Plan, request: &Request) -> StoredPlan {
     let mut described = dbdyno_core::plan::describe(plan);
     let cluster = request.target.cluster();
     let link_delay = cluster.and_then(|cluster| cluster.link_delay);
@@ -459,7 +459,7 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     for (name, value) in options.into_iter().filter(|(_, value)| !value.is_null()) {
         described[name] = value;
     }
-    described
+    described.into()
 }
 
 fn record(context: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {

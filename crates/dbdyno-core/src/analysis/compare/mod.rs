@@ -437,7 +437,7 @@ fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use super::Side;
-    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, Test};
+    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, StoredPlan, Test};
 
     /// A finished run without tests.
     pub fn run(name: &str) -> RunRecord {
@@ -461,7 +461,7 @@ pub mod fixture {
             disclosure: Disclosure::default(),
             own_loop: None,
             device_sync: None,
-            plan: serde_json::Value::Null,
+            plan: StoredPlan::default(),
             loads: Vec::new(),
         }
     }

@@ -118,9 +118,8 @@ impl<'a> Bracket<'a> {
 
 /// The window of the workload as the run planned it, in s.
 fn window_s(run: &RunRecord, workload: &str) -> Option<f64> {
-    let selections = run.plan["selections"].as_array()?;
-    let own = selections.iter().find(|selection| selection["workload"] == workload)?;
-    own["window"]["duration_s"].as_f64()
+    let selections = run.plan.selections();
+    selections.iter().find(|selection| selection.workload() == workload)?.duration_s()
 }
 
 #[cfg(test)]
@@ -201,7 +200,7 @@ mod tests {
         let selection = json!({ "workload": workload, "window": { "duration_s": 0.2 } });
         let run = RunRecord {
             target: "other (private server)".into(),
-            plan: json!({ "size_gb": 0.25, "selections": [selection] }),
+            plan: json!({ "size_gb": 0.25, "selections": [selection] }).into(),
             ..crate::analysis::compare::fixture::run("a")
         };
         let command = bracket.settling_command(&run).unwrap();
