@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
-use super::bottleneck::{Bottleneck, bottlenecks};
+use super::bottleneck::{self, Bottleneck};
 use super::interval::{self, IntervalOrReason};
 use super::{group, repeats};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
@@ -124,10 +124,9 @@ impl<'a> Figure<'a> {
         self.verdict().has_disturbance()
     }
 
-    /// Bottleneck: the first cause that took a share of the time; none of a publication.
+    /// Bottleneck of the test that stands for it; none of a publication.
     pub fn limit(&self) -> Option<Bottleneck> {
-        let found = bottlenecks(self.test.measured()?);
-        found.into_iter().find(|bottleneck| bottleneck.share.is_some_and(|share| share > 0.0))
+        bottleneck::limit(self.test.measured()?)
     }
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.
