@@ -121,6 +121,13 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
+/// The repetitions that the throughput at a number of jobs is made from.
+pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+    let all = by_jobs(tests, |test| Some(rate(test)?.0));
+    let at_jobs = all.into_iter().find(|repeats| repeats[0].1.jobs() == jobs);
+    at_jobs.into_iter().flatten().map(|(_, test)| test).collect()
+}
+
 /// The KPM: one figure per number of jobs, ascending.
 pub fn kpms<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     representatives(tests, primary)
