@@ -125,7 +125,8 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
 pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
     let all = by_jobs(tests, |test| Some(rate(test)?.0));
     let at_jobs = all.iter().find(|repeats| repeats[0].1.jobs() == jobs);
-    at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats)).map(|(_, test)| *test).collect()
+    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
+    counted.map(|(_, test)| *test).collect()
 }
 
 /// The KPM: one figure per number of jobs, ascending.

@@ -26,8 +26,8 @@ pub fn by_jobs<'a>(
     repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
 }
 
-/// Of repetitions in ascending order those that count: where others measured more, 0 does not, which
-/// has no place in a mean of logarithms.
+/// Of repetitions in ascending order those that count: where others measured more, 0 does not,
+/// which has no place in a mean of logarithms.
 pub fn counted<'r, 'a>(repeats: &'r [(f64, &'a Test)]) -> &'r [(f64, &'a Test)] {
     let zeros = repeats.partition_point(|(value, _)| *value <= 0.0);
     if zeros < repeats.len() { &repeats[zeros..] } else { repeats }

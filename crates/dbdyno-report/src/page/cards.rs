@@ -124,8 +124,7 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
 
 fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
     let figures = ramp::curve(entry.tests());
-    let best =
-        ramp::throughput(entry.tests()).filter(|best| is_best_of_several(entry, best));
+    let best = ramp::throughput(entry.tests()).filter(|best| is_best_of_several(entry, best));
     let is_best = |figure: &Figure<'_>| best.is_some_and(|best| best.jobs == figure.jobs);
     let point = |figure: &Figure<'_>| {
         let jobs = f64::from(figure.jobs?);
