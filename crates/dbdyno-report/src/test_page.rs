@@ -10,7 +10,7 @@ use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::texts::capitalized;
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{load_generators, nodes, open_loop, sustained};
-use dbdyno_core::analysis::bottleneck::bottlenecks;
+use dbdyno_core::analysis::bottleneck;
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
@@ -79,9 +79,8 @@ fn answer(language: Language, test: &Test) -> String {
     ];
     let figure = language.say("{value} {unit} {workload} at {jobs}: {verdict}.", &values);
     let limit = test.measured().and_then(|result| {
-        let bottleneck =
-            bottlenecks(result).into_iter().find(|bottleneck| bottleneck.share.is_some())?;
-        Some(format!(" {}.", capitalized(&describe_limit(language, result, &bottleneck))))
+        let limit = describe_limit(language, result, &bottleneck::limit(result)?);
+        Some(format!(" {}.", capitalized(&limit)))
     });
     figure + &limit.unwrap_or_default()
 }

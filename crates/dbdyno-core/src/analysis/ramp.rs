@@ -121,6 +121,14 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
+/// The repetitions that the throughput at a number of jobs is made from.
+pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+    let all = by_jobs(tests, |test| Some(rate(test)?.0));
+    let at_jobs = all.iter().find(|repeats| repeats[0].1.jobs() == jobs);
+    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
+    counted.map(|(_, test)| *test).collect()
+}
+
 /// The KPM: one figure per number of jobs, ascending.
 pub fn kpms<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     representatives(tests, primary)
@@ -260,8 +268,8 @@ fn representatives<'a>(
 fn standing<'a>(of_kpm: &[Vec<(f64, &'a Test)>], repeats: &[(f64, &'a Test)]) -> Option<&'a Test> {
     let jobs = repeats[0].1.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].1.jobs() == jobs)?;
-    let (_, test) = median(same_jobs, same_jobs[0].1.kpm().better);
-    repeats.iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
+    let (_, test) = median(repeats::counted(same_jobs), same_jobs[0].1.kpm().better);
+    repeats::counted(repeats).iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
 }
 
 #[cfg(test)]

@@ -292,9 +292,9 @@ fn verdict(
         Sentence::new("a better figure that is not valid, at {jobs}")
             .with("jobs", Sentence::jobs(jobs))
     };
-    let speeds = context.speeds(base.test, other.test);
-    let cautions: Vec<Sentence> =
-        pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
+    let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
+    let doubts = bounds.map(bound).chain(zeros).chain(context.speeds(base.test, other.test));
+    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
     let own = counted.iter().flatten().flat_map(|(_, test)| &test.verdict().reasons);

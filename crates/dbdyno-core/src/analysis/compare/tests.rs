@@ -101,6 +101,21 @@ fn other_parameters_are_other_workloads_and_only_one_run_having_one_is_said() {
 }
 
 #[test]
+fn a_repetition_that_measured_0_lowers_the_row_as_it_lowers_the_figure() {
+    let base = measured(&[(1, 99.0), (1, 0.0), (1, 100.0), (1, 101.0)]);
+    let found = compared(&base, &measured(&[(1, 99.0), (1, 100.0), (1, 101.0)]));
+    let row = &found.kpms[0];
+    assert_eq!(
+        (row.status, row.base_status, row.other_status),
+        (Status::Conditional, Status::Conditional, Status::Valid)
+    );
+    let said = "1 of 4 repetitions measured 0, which does not count: another run may give another \
+                result";
+    assert_eq!(row.reasons.iter().map(Sentence::to_string).collect::<Vec<_>>(), [said]);
+    assert!((row.ratio.value - 1.0).abs() < 1e-9, "{row:?}");
+}
+
+#[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
     let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
