@@ -519,6 +519,11 @@ fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
     assert!(blind > 5 && passed.is_empty(), "{blind} blind, {passed:#?}");
     let (passed, blind) = cases("r5 r6 --fail-below 10%", "blind");
     assert!(passed.len() > 5 && blind < passed.len(), "{blind} blind, {passed:#?}");
+    // Of a limit of 0 %, which is that of the file alone, no half can be seen.
+    for runs in ["r5 r6", "r5 r6 --fail-below 0%"] {
+        let (passed, blind) = cases(runs, "blind");
+        assert!(passed.len() > 5 && blind == 0, "{blind} blind, {passed:#?}");
+    }
 
     // Conditional figures decide nothing: the gate has no answer.
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
@@ -526,6 +531,23 @@ fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
     connection.execute(doubt, []).unwrap();
     let (passed, unanswered) = cases("r5 r6 --fail-below 10%", "No answer");
     assert!(unanswered > 5 && passed.is_empty(), "{unanswered} without an answer, {passed:#?}");
+}
+
+#[test]
+fn a_file_for_a_build_server_alone_is_no_gate() {
+    let desk = desk();
+    let file = desk.path("alone.xml");
+    let line = format!("compare base slow --junit {}", file.display());
+    let done = desk.run(&line).ok();
+    let answers = ["Answer", "Fail:", "Pass:", "Blind", "No answer"];
+    assert!(answers.iter().all(|word| !done.stdout.contains(word)), "{}", done.stdout);
+    let json = desk.run(&format!("{line} --format json")).ok().json();
+    assert_eq!(json["gate"], serde_json::json!([]));
+    // The file has its own limit of 0 %: what is worse fails there, and nothing is blind.
+    let xml = std::fs::read_to_string(&file).unwrap();
+    assert!(xml.contains("<failure") && !xml.contains("blind"), "{xml}");
+    let judged = desk.run("compare base slow --fail-below 5%").fails(1, &["--fail-below"]);
+    assert!(judged.stdout.contains("Answer") && judged.stdout.contains("Fail:"));
 }
 
 #[test]

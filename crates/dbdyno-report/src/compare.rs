@@ -532,7 +532,7 @@ fn levels(gate: &Judgement) -> impl Iterator<Item = (String, Outcome)> {
         let text = format!("x{:.3} (x{:.3} to x{:.3})", level.ratio, level.low, level.high);
         let outcome = match level.fails {
             true => Outcome::Failed("worse than allowed", text),
-            false if level.detectable_loss > 2.0 * gate.limit => Outcome::Skipped(blind(gate)),
+            false if gate.is_blind(level.detectable_loss) => Outcome::Skipped(blind(gate)),
             false => Outcome::Passed,
         };
         (name, outcome)
@@ -550,7 +550,7 @@ fn unjudged(compared: &Comparison, row: &Row) -> Option<String> {
     // Not by the names of blind figures: rows of one figure share what the gate says, and one name
     // stands for them.
     match row.detectable_loss {
-        Some(loss) if loss > 2.0 * gate.limit => Some(blind(gate)),
+        Some(loss) if gate.is_blind(loss) => Some(blind(gate)),
         Some(_) => None,
         None => Some(format!("not judged: {}{}", row.status, first_reason(row))),
     }

@@ -27,7 +27,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let input = report::priced(input, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
-    let is_gate = args.limit.fail_below.is_some() || args.limit.junit.is_some();
+    let is_gate = args.limit.fail_below.is_some();
     let (catalog, language) = (context.catalog()?, args.out.language);
     let input = Input { catalog, language, fail_below, is_gate, ..input };
     let mut compared = comparisons(&input);
@@ -39,11 +39,14 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         compared = comparisons(&input);
     }
     let format = report::form(context, &CompareReport, output)?;
-    let document =
-        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     if let Some(path) = &args.limit.junit {
+        // A build server judges by the limit, whether or not the exit code does.
+        let judged = Input { is_gate: true, ..input.clone() };
+        let document = report::build(&CompareReport, &Junit, judged);
         report::show(context, &Junit, &document, Some(path))?;
     }
+    let document =
+        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }
