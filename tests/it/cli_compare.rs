@@ -587,6 +587,44 @@ fn a_newest_run_of_the_base_without_sound_figures_hides_no_loss() {
 }
 
 #[test]
+fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
+    let desk = repeated(7, 0.88);
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    for change in [
+        "update test set hash = 'of another text', kpm_value = 0.5 * kpm_value
+         where run_id <= 3 and workload = 'SRV-QUERY1'",
+        "update run set disclosure = json_set(disclosure, '$.settings.fsync', 'off') where id <= 2",
+        "update run set version = '0.0.9' where id = 1",
+    ] {
+        assert!(connection.execute(change, []).unwrap() > 0, "{change}");
+    }
+    drop(connection);
+    let json = desk.run("compare --baseline last:10 r7 --format json").ok().json();
+    let rows = json["kpms"].as_array().unwrap();
+    let is_speed = |row: &&serde_json::Value| {
+        row["workload"] == "SRV-QUERY1" && row["kind"] == "speed"
+    };
+    let row = rows.iter().find(is_speed).unwrap();
+    // The mean of the new text alone, and an interval from its runs.
+    let base = row["base"].as_f64().unwrap();
+    assert!((base / 82_104.0 - 1.0).abs() < 0.03 && row["low"].is_number(), "{row}");
+    let findings = json["findings"].as_array().unwrap();
+    let of_base = findings.iter().filter(|finding| finding["code"] == "base");
+    let said: Vec<&str> = of_base.map(|finding| finding["text"].as_str().unwrap()).collect();
+    let expected = [
+        "Left out of the base, as their SQL text or revision is another: SRV-QUERY1 (T611) in 3 of \
+         6 runs",
+        "Runs of the base differ from its newest one: fsync in 2 of 6 runs, dbdyno version in 1 of \
+         6 runs",
+    ];
+    assert_eq!(said, expected);
+    // Of other workloads nothing is left out.
+    let others = "compare --baseline last:10 r7 --workload SRV-SCAN --format json";
+    let others = desk.run(others).ok().json();
+    assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
+}
+
+#[test]
 fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 \

@@ -83,7 +83,8 @@ fn terms<'a>(input: &'a Input, base: &Side<'_>, other: &Side<'_>) -> Terms<'a> {
     let limit = input.is_gate.then_some(input.fail_below);
     if input.is_base_of_many {
         let past = input.history.iter().map(|data| data.tests.iter().collect()).collect();
-        return Terms { effects, past, is_base: true, limit, ..Terms::default() };
+        let notes_on_base = input.notes_on_base.clone();
+        return Terms { past, is_base: true, notes_on_base, limit, ..Terms::new(effects) };
     }
     // A calibration may be older than the runs that are looked at.
     let is_known = |data: &&RunTests| input.history.iter().any(|known| known.run.id == data.run.id);
@@ -249,6 +250,12 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     let mut table = Table::declared(language, name, &columns);
     found.iter().for_each(|difference| table.add_row(&columns, difference));
     vec![Block::Table(table)]
+}
+
+/// What is to be said of a base of many, a paragraph each.
+pub(super) fn notes_on_base(comparison: &Comparison, language: Language) -> Vec<Block> {
+    let said = comparison.notes_on_base.iter();
+    said.map(|said| Block::Paragraph(format!("{}.", language.sentence(said)))).collect()
 }
 
 fn difference_columns() -> [Declared<Difference>; 6] {

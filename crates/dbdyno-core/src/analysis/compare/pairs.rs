@@ -88,7 +88,8 @@ fn workloads(tests: &[Test]) -> Vec<(Subject, Vec<&Test>)> {
     found
 }
 
-fn subject(test: &Test) -> Subject {
+/// The workload that a test is of.
+pub fn subject(test: &Test) -> Subject {
     Subject {
         workload: test.workload().into(),
         group: test.group().into(),
