@@ -69,7 +69,7 @@ use dbdyno_core::analysis::figure;
 use dbdyno_core::analysis::noise::Noise;
 use dbdyno_core::analysis::price::PriceList;
 use dbdyno_core::catalog::{Catalog, Form, Group};
-use dbdyno_core::model::{RunRecord, RunStatus, Test};
+use dbdyno_core::model::{RunRecord, RunStatus, Sentence, Test};
 
 use document::Code;
 pub use document::Document;
@@ -159,6 +159,8 @@ pub struct Input {
     pub history: Vec<RunTests>,
     /// The earlier runs are the base of a comparison: the first run is one of them.
     pub is_base_of_many: bool,
+    /// Sentences on that base: what is left out of it, what differs within it.
+    pub notes_on_base: Vec<Sentence>,
     /// Charts write the labels of their points beside them.
     pub point_labels: bool,
 }
