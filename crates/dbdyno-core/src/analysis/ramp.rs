@@ -121,6 +121,14 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
+/// The repetitions that the figure of the curve at a number of jobs counts: those of the best
+/// verdict.
+pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+    let all = by_jobs(tests, |test| Some(rate(test)?.0));
+    let own = all.into_iter().find(|repeats| repeats[0].1.jobs() == jobs);
+    own.into_iter().flatten().map(|(_, test)| test).collect()
+}
+
 /// The KPM: one figure per number of jobs, ascending.
 pub fn kpms<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     representatives(tests, primary)
