@@ -140,7 +140,8 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let most = highest(keeping.clone());
     let does = keeping.filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
-    let case = Case { need, valid: &valid, others: &others, most };
+    let doubt = doubted(need, &others, most);
+    let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
@@ -153,7 +154,7 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let (outcome, why) =
         refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
     let is_open = outcome == Outcome::NotCovered;
-    let doubt = if is_open { doubted(need, &others, most) } else { None };
+    let doubt = doubt.filter(|_| is_open);
     let again = if is_open { doubt.or_else(|| case.unsettled()) } else { None };
     let most = most.map(|most| bounded(most, &others));
     Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
@@ -344,6 +345,8 @@ struct Case<'p, 'a> {
     valid: &'p [Point<'a>],
     others: &'p [Point<'a>],
     most: Option<Point<'a>>,
+    /// The figure that answers with a doubt.
+    doubt: Option<Point<'a>>,
 }
 
 impl<'a> Case<'_, 'a> {
@@ -352,9 +355,12 @@ impl<'a> Case<'_, 'a> {
         if let Some(broken) = self.broken() {
             return (Outcome::DoesNotFit, broken);
         }
+        if let Some(doubtful) = self.doubtful() {
+            return not_covered(doubtful);
+        }
         let Some(most) = self.most else { return not_covered(self.promise_unknown()) };
         let open =
-            self.no_margin(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
+            self.within(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
         open.map_or_else(|| (Outcome::DoesNotFit, self.too_little(&most)), not_covered)
     }
 
@@ -432,21 +438,35 @@ impl<'a> Case<'_, 'a> {
         .with("promise", promise)
     }
 
-    /// The best figure is not known well enough.
-    fn no_margin(&self, most: &Point<'_>) -> Option<Sentence> {
-        let is_enough =
-            most.figure.value >= self.need.rate || self.conditional_that_would_do().is_none();
-        if let (None, Err(unknown), true) = (most.span(), most.figure.interval, is_enough) {
-            let text = "{most} {unit} is {times~} times what is needed, but how well that is known \
-                        is not ({why}): measure it again with --repeat 5";
-            return Some(
-                Sentence::new(text)
-                    .with("most", most.figure.value)
+    /// Statement about the figure that answers with a doubt, so that the answer, the command that
+    /// settles it and the reason name the same figure.
+    fn doubtful(&self) -> Option<Sentence> {
+        let doubt = self.doubt?;
+        let would_do = doubt.figure.value >= self.need.rate;
+        match (doubt.figure.status(), doubt.figure.interval) {
+            (Status::Conditional, _) if would_do && self.most.is_some() => {
+                let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
+                let sentence = Sentence::new(text)
+                    .with("value", doubt.figure.value)
+                    .with("unit", self.need.unit.as_str());
+                Some(sentence.with("jobs", Sentence::jobs(doubt.jobs())))
+            }
+            (Status::Conditional, _) => conditional(self.need, &doubt),
+            (_, Err(unknown)) => {
+                let text = "{most} {unit} is {times~} times what is needed, but how well that is \
+                            known is not ({why}): measure it again with --repeat 5";
+                let sentence = Sentence::new(text)
+                    .with("most", doubt.figure.value)
                     .with("unit", self.need.unit.as_str())
-                    .with("times", most.figure.value / self.need.rate)
-                    .with("why", Sentence::new(unknown.text())),
-            );
+                    .with("times", doubt.figure.value / self.need.rate);
+                Some(sentence.with("why", Sentence::new(unknown.text())))
+            }
+            (_, Ok(_)) => None,
         }
+    }
+
+    /// The best figure is not known well enough.
+    fn within(&self, most: &Point<'_>) -> Option<Sentence> {
         (most.high() >= self.need.rate).then(|| {
             Sentence::new(
                 "the rate lies within the interval of the best figure, {low} to {high} {unit}",
@@ -486,13 +506,18 @@ impl<'a> Case<'_, 'a> {
     }
 
     /// A figure that is not valid where more than the best valid one may be: a conditional one that
-    /// is worth its jobs, or the next at more jobs, if throughput still rose with those of the
-    /// best. Its own value tells nothing of an invalid one.
+    /// would do, or is worth its jobs, or the next at more jobs, if throughput still rose with
+    /// those of the best. Its own value tells nothing of an invalid one.
     fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
         let better = better_conditional(self.others, most);
         let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
-        better.filter(|point| is_worthwhile(point, most)).or_else(next)
+        better.filter(|point| self.says_more(point, most)).or_else(next)
+    }
+
+    /// True if a figure would do, or is a step up from the best valid one that is worth its jobs.
+    fn says_more(&self, point: &Point<'_>, most: &Point<'_>) -> bool {
+        point.figure.value >= self.need.rate || is_worthwhile(point, most)
     }
 
     /// The figure at more jobs than those of the best, which no valid one exceeds.
@@ -509,11 +534,12 @@ impl<'a> Case<'_, 'a> {
     /// Statement that a figure which is not valid leaves the maximum open.
     fn not_settled(&self, most: &Point<'_>) -> Option<Sentence> {
         let point = self.unsettled()?;
-        if point.figure.status() == Status::Conditional && is_worthwhile(&point, most) {
-            return match (point.keeps(), self.need.promise) {
-                (None, Some(promise)) => Some(unknown_slo(self.need, &point, promise)),
-                _ => conditional(self.need, &point),
-            };
+        if let Some(promise) = self.need.promise
+            && point.figure.status() == Status::Conditional
+            && point.keeps().is_none()
+            && self.says_more(&point, most)
+        {
+            return Some(unknown_slo(self.need, &point, promise));
         }
         let text = "throughput still rose with {jobs}: {most} {unit}, and the figure with {more} \
                     is not valid: {next}";
@@ -527,15 +553,9 @@ impl<'a> Case<'_, 'a> {
         )
     }
 
-    /// More than the best valid figure is possible: a conditional one would do, or more jobs might.
+    /// More than the best valid figure is possible: a figure that is not valid leaves that open, or
+    /// more jobs might.
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
-        if let Some(better) = self.conditional_that_would_do() {
-            let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
-            let sentence = Sentence::new(text)
-                .with("value", better.figure.value)
-                .with("unit", self.need.unit.as_str());
-            return Some(sentence.with("jobs", Sentence::jobs(better.jobs())));
-        }
         if let Some(not_settled) = self.not_settled(most) {
             return Some(not_settled);
         }
@@ -555,14 +575,6 @@ impl<'a> Case<'_, 'a> {
             };
             let sentence = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
             sentence.with("most", most.figure.value).with("unit", self.need.unit.as_str())
-        })
-    }
-
-    fn conditional_that_would_do(&self) -> Option<&Point<'_>> {
-        self.others.iter().find(|point| {
-            point.figure.status() == Status::Conditional
-                && point.figure.value >= self.need.rate
-                && point.keeps() != Some(false)
         })
     }
 

@@ -498,3 +498,53 @@ fn a_conditional_figure_whose_percentile_is_unknown_is_not_said_to_meet_the_slo(
     let (_, _, why) = answered("102 qps p99<5ms", results);
     assert!(why.starts_with("190 qps with 2 jobs were measured"), "{why}");
 }
+
+#[test]
+fn a_conditional_figure_that_may_miss_the_slo_is_not_said_to_do() {
+    let unknown = TestResult {
+        latency: LatencySummary::default(),
+        ..judged(Status::Conditional, point(8, 306.0))
+    };
+    let results = vec![point(1, 100.0), point(2, 190.0), unknown];
+    let text = "306 qps with 8 jobs were measured, 1.22 times what is needed, but too few ops were \
+                timed to tell whether p99<5ms is met: measure it again, with a longer --duration";
+    let answer = (Outcome::NotCovered, None, text.to_string());
+    assert_eq!(answered("250 qps p99<5ms", results.clone()), answer);
+    let (said, command) = doubtful(&["250 qps p99<5ms"], results);
+    assert_eq!((said, command.unwrap().contains("--jobs 8 ")), (None, true));
+    // It may do also where it is hardly more than the best.
+    let unknown = TestResult {
+        latency: LatencySummary::default(),
+        ..judged(Status::Conditional, point(16, 312.0))
+    };
+    let results: Vec<TestResult> = ramp().into_iter().chain([unknown]).collect();
+    let (outcome, _, why) = answered("311 qps p99<1s", results);
+    assert_eq!(outcome, Outcome::NotCovered);
+    assert!(why.starts_with("312 qps with 16 jobs were measured, 1.003 times"), "{why}");
+}
+
+#[test]
+fn answer_command_and_reason_name_the_same_conditional_figure() {
+    let conditional = |jobs, qps| judged(Status::Conditional, point(jobs, qps));
+    let results = vec![point(1, 300.0), conditional(8, 5_000.0), conditional(16, 9_000.0)];
+    let why = "9000 qps with 16 jobs would do, but that figure is conditional";
+    assert_eq!(answered("4000 qps", results.clone()).2, why);
+    let (said, command) = doubtful(&["4000 qps"], results);
+    assert_eq!(said.unwrap(), "fits 2.25 times by a conditional figure");
+    assert!(command.unwrap().contains("--jobs 16 "));
+    // Also where the need lies within the interval of the best valid figure.
+    let results: Vec<TestResult> = ramp().into_iter().chain([conditional(16, 610.0)]).collect();
+    let why = "610 qps with 16 jobs would do, but that figure is conditional";
+    assert_eq!(answered("305 qps", results).2, why);
+    // And where no valid figure meets the SLO.
+    let late = TestResult {
+        latency: LatencySummary { p99_us: Some(9e3), ..LatencySummary::default() },
+        ..point(2, 500.0)
+    };
+    let results = vec![late, conditional(4, 450.0)];
+    let why = "450 qps with 4 jobs were measured, 1.50 times what is needed, but that is \
+               conditional (): measure it again with --retry-disturbed";
+    assert_eq!(answered("300 qps p99<5ms", results.clone()).2, why);
+    let (said, _) = doubtful(&["300 qps p99<5ms"], results);
+    assert_eq!(said.unwrap(), "fits 1.50 times by a conditional figure");
+}
