@@ -390,29 +390,31 @@ impl<'a> Case<'_, 'a> {
         }
     }
 
-    /// The SLO is missed at no more load than is needed, and no figure above meets it: load
-    /// makes nothing faster.
+    /// The SLO is missed at no more load than is needed, and no figure contradicts that: load makes
+    /// nothing faster.
     fn broken(&self) -> Option<Sentence> {
         let promise = self.need.promise?;
         let is_low =
             |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
-        let breaks = |point: &&Point<'_>| point.keeps() == Some(false);
-        let keeps_above = |from: f64| {
-            self.valid
-                .iter()
-                .any(|point| point.figure.value >= from && point.keeps() == Some(true))
-        };
-        let broken = self
-            .valid
-            .iter()
-            .filter(is_low)
-            .filter(breaks)
-            .find(|point| !keeps_above(point.figure.value))?;
+        let missing = self.valid.iter().filter(|point| point.keeps() == Some(false));
+        let broken = missing.filter(is_low).find(|point| !self.is_contradicted(point))?;
         let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
             .with("promise", promise.to_string())
             .with("rate", broken.figure.value)
             .with("unit", self.need.unit.as_str());
         Some(at.with("time", broken.time_us(promise)? / 1000.0))
+    }
+
+    /// True if a repetition of a valid or a conditional figure met the SLO at as much load as this
+    /// one that missed it, or where the interval of its rate reaches what is needed.
+    fn is_contradicted(&self, broken: &Point<'_>) -> bool {
+        let is_conditional = |point: &&Point<'_>| point.figure.status() == Status::Conditional;
+        let conditional = self.others.iter().filter(is_conditional);
+        let mut meeting =
+            self.valid.iter().chain(conditional).filter(|point| point.trials.met > 0);
+        meeting.any(|point| {
+            point.figure.value >= broken.figure.value || point.high() >= self.need.rate
+        })
     }
 
     fn promise_unknown(&self) -> Sentence {

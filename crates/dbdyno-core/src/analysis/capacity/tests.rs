@@ -537,14 +537,49 @@ fn answer_command_and_reason_name_the_same_conditional_figure() {
     let why = "610 qps with 16 jobs would do, but that figure is conditional";
     assert_eq!(answered("305 qps", results).2, why);
     // And where no valid figure meets the SLO.
-    let late = TestResult {
-        latency: LatencySummary { p99_us: Some(9e3), ..LatencySummary::default() },
-        ..point(2, 500.0)
-    };
-    let results = vec![late, conditional(4, 450.0)];
+    let results = vec![late(2, 500.0), conditional(4, 450.0)];
     let why = "450 qps with 4 jobs were measured, 1.50 times what is needed, but that is \
                conditional (): measure it again with --retry-disturbed";
     assert_eq!(answered("300 qps p99<5ms", results.clone()).2, why);
     let (said, _) = doubtful(&["300 qps p99<5ms"], results);
     assert_eq!(said.unwrap(), "fits 1.50 times by a conditional figure");
+}
+
+/// A test whose p99 misses every SLO of these tests.
+fn late(jobs: u32, qps: f64) -> TestResult {
+    let latency = LatencySummary { p99_us: Some(60e3), ..LatencySummary::default() };
+    TestResult { latency, ..point(jobs, qps) }
+}
+
+#[test]
+fn a_missed_slo_decides_nothing_where_a_conditional_figure_meets_it_at_more_load() {
+    let conditional = judged(Status::Conditional, TestResult { jobs: 8, ..point(2, 5_000.0) });
+    let results = vec![point(1, 300.0), conditional.clone(), late(64, 900.0)];
+    let why = "5000 qps with 8 jobs would do, but that figure is conditional";
+    let need = "1000 qps p99<5ms";
+    assert_eq!(answered(need, results.clone()), (Outcome::NotCovered, None, why.into()));
+    let (said, command) = doubtful(&[need], results);
+    assert_eq!(said.unwrap(), "fits 5.00 times by a conditional figure");
+    assert!(command.unwrap().contains("--jobs 8 "));
+    // An invalid one contradicts nothing.
+    let invalid = judged(Status::Invalid, conditional);
+    let missed = "p99<5ms is missed at 900 qps: it is 60 ms";
+    let results = vec![point(1, 300.0), invalid, late(64, 900.0)];
+    assert_eq!(answered(need, results), (Outcome::DoesNotFit, None, missed.into()));
+}
+
+#[test]
+fn a_missed_slo_decides_nothing_where_the_interval_of_a_figure_that_meets_it_reaches_the_need() {
+    let known = TestResult { ci_fraction: Some(0.02), ..point(2, 780.0) };
+    for missed_at in [785.0, 800.0] {
+        let results = vec![known.clone(), late(8, missed_at)];
+        let (outcome, _, why) = answered("790 qps p99<5ms", results);
+        assert_eq!(outcome, Outcome::NotCovered);
+        let within = "the rate lies within the interval of the best figure, 765 to 796 qps";
+        assert_eq!(why, within);
+    }
+    // Beyond the interval the missed one decides.
+    let results = vec![known, late(8, 785.0)];
+    let missed = "p99<5ms is missed at 785 qps: it is 60 ms";
+    assert_eq!(answered("900 qps p99<5ms", results), (Outcome::DoesNotFit, None, missed.into()));
 }
