@@ -18,13 +18,13 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 const HOW_TO_READ: &str = "A requirement fits if a valid figure reaches it with the low end of its \
                            95 % interval; published figures, which have none, count as printed. \
-                           Used is the required rate over the highest valid throughput that meets \
-                           the SLO, and components use what they used there, in proportion \
-                           (utilization law). Without an open loop (--rate) an SLO is judged by \
-                           the service time at that number of jobs, without waits for a session. \
-                           Of several repetitions each must meet it. Several requirements fit \
-                           together if their shares add up to at most 100 %; how they slow each \
-                           other down in shared caches is not covered.";
+                           Used is the required rate over the highest throughput of such figures \
+                           that meet the SLO, and components use what they used there, in \
+                           proportion (utilization law). Without an open loop (--rate) an SLO is \
+                           judged by the service time at that number of jobs, without waits for a \
+                           session. Of several repetitions each must meet it. Several requirements \
+                           fit together if their shares add up to at most 100 %; how they slow \
+                           each other down in shared caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
 /// Report of `capacity`, which reads the requirements.

@@ -35,7 +35,8 @@ pub struct Answer<'a> {
     pub why: Option<Sentence>,
     /// The valid figure with the fewest jobs that does it.
     pub at: Option<Point<'a>>,
-    /// The best valid figure that meets the SLO.
+    /// The best valid figure that meets the SLO; if the requirement fits the best of those that have
+    /// an interval, so that what is used is known.
     pub most: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
@@ -137,9 +138,10 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
         .filter(|point| point.figure.unit == need.unit)
         .partition(|p| supports(p.figure.status()));
     let keeping = valid.iter().filter(|point| point.keeps() == Some(true)).copied();
-    let most = highest(keeping.clone());
-    let does = keeping.filter(|point| point.low().is_some_and(|low| low >= need.rate));
+    let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
+    // A higher figure without an interval does not tell what is used.
+    let most = highest(keeping.filter(|point| at.is_none() || point.span().is_some()));
     let doubt = doubted(need, &others, most);
     let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {

@@ -583,3 +583,28 @@ fn a_missed_slo_decides_nothing_where_the_interval_of_a_figure_that_meets_it_rea
     let missed = "p99<5ms is missed at 785 qps: it is 60 ms";
     assert_eq!(answered("900 qps p99<5ms", results), (Outcome::DoesNotFit, None, missed.into()));
 }
+
+#[test]
+fn what_is_used_is_known_where_a_higher_figure_has_no_interval() {
+    let short = |test: TestResult| TestResult { ci_fraction: None, window_s: 2.0, ..test };
+    let run = run();
+    let other = |jobs, tps| TestResult {
+        workload: "TP-LIGHT".into(),
+        kpm: kpm(KpmValue::Ops, "tps", Better::Higher),
+        ..point(jobs, tps)
+    };
+    let results = vec![point(4, 300.0), short(point(8, 900.0)), other(4, 1_000.0)];
+    let tests = tests(results);
+    let needs = ["SRV-QUERY1 150 qps", "TP-LIGHT 900 tps"].map(|need| Need::parse(need).unwrap());
+    let alone = platform(&run, &tests, &needs[..1]);
+    let answer = &alone.answers[0];
+    assert_eq!((alone.outcome, answer.most.unwrap().figure.value), (Outcome::Fits, 300.0));
+    assert_eq!(answer.used.unwrap().value, 0.5);
+    assert!((alone.headroom().unwrap().value - 2.0).abs() < 1e-9);
+    let together = platform(&run, &tests, &needs);
+    let why = together.why.unwrap().to_string();
+    assert!(why.contains("alone they take up to 141 % of the platform's time"), "{why}");
+    // Where nothing fits, the figure without an interval still answers with its doubt.
+    let (said, _) = doubtful(&["600 qps"], vec![point(4, 300.0), short(point(8, 900.0))]);
+    assert_eq!(said.unwrap(), "fits 1.50 times by a figure without an interval");
+}
