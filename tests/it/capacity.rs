@@ -65,7 +65,7 @@ fn the_answer_in_every_form_is_as_it_was_read() {
 
 #[test]
 fn sentences_have_the_digits_that_the_table_has() {
-    let mut input = two_platforms();
+    let mut input = Input { language: Language::English, ..two_platforms() };
     for price in &mut input.prices {
         (price.cores, price.core_factor) = (1.5, 1.0);
         price.products.truncate(1);

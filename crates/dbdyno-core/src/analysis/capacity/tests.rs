@@ -608,3 +608,18 @@ fn what_is_used_is_known_where_a_higher_figure_has_no_interval() {
     let (said, _) = doubtful(&["600 qps"], vec![point(4, 300.0), short(point(8, 900.0))]);
     assert_eq!(said.unwrap(), "fits 1.50 times by a figure without an interval");
 }
+
+#[test]
+fn the_command_asks_for_an_open_loop_by_its_rate() {
+    let conditional = |test: TestResult| judged(Status::Conditional, test);
+    let (said, command) = doubtful(&["100 qps p99<5ms"], vec![conditional(offered(150.0, 900.0))]);
+    assert_eq!(said.unwrap(), "fits 1.50 times by a conditional figure");
+    let settle = "dbdyno run engine --workload SRV-QUERY1 --jobs 8 --drive client --rate 150 \
+                  --repeat 5 --retry-disturbed";
+    assert_eq!(command.unwrap(), settle);
+    // A run has either a closed loop or an open one.
+    let results = vec![conditional(point(4, 300.0)), conditional(offered(150.0, 900.0))];
+    let (said, command) = doubtful(&["200 qps p99<5ms", "100 qps p99<1ms"], results);
+    assert_eq!(said.unwrap(), "reaches 0.750 times what is needed by figures with a doubt");
+    assert_eq!(command, None);
+}
