@@ -1,5 +1,5 @@
-//! Commands that measure again what an answer has a doubt about, as a user types them: the one place
-//! that knows by which options of `run` a stored test is asked for once more.
+//! Commands that measure again what an answer has a doubt about, as a user types them: the one
+//! place that knows by which options of `run` a stored test is asked for once more.
 
 use std::collections::BTreeMap;
 

@@ -35,8 +35,8 @@ pub struct Answer<'a> {
     pub why: Option<Sentence>,
     /// The valid figure with the fewest jobs that does it.
     pub at: Option<Point<'a>>,
-    /// The best valid figure that meets the SLO; if the requirement fits the best of those that have
-    /// an interval, so that what is used is known.
+    /// The best valid figure that meets the SLO; if the requirement fits, the best of those with an
+    /// interval, so that what is used is known.
     pub most: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
