@@ -625,6 +625,31 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
 }
 
 #[test]
+fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
+    let desk = Desk::new();
+    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --rate 20 --arrivals uniform --duration \
+               0.2 --warmup 0.05 --repeat 3 --size 0.05";
+    for name in ["first", "second"] {
+        desk.run(&format!("{run} --name {name}")).ok();
+    }
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
+    assert_eq!(connection.execute(calm, []).unwrap(), 6);
+    let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
+    assert_eq!(connection.execute(slower, []).unwrap(), 3);
+    drop(connection);
+    let confirmed = desk.run("compare first second --confirm").ok();
+    assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
+    let again = desk.run("results show 4 --format json").ok().json();
+    let tests = again["tests"].as_array().unwrap();
+    let offered = |test: &serde_json::Value| {
+        (test["params"]["rate"].as_str(), test["params"]["arrivals"].as_str())
+            == (Some("20"), Some("uniform"))
+    };
+    assert!(tests.len() == 5 && tests.iter().all(offered), "{again:#}");
+}
+
+#[test]
 fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 \

@@ -56,8 +56,8 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{
-    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, pace_of, without_offer,
-    without_schedule,
+    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, is_uniform, pace_of, rate_of,
+    without_offer, without_schedule,
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Outcome, is_from_outside, promise_of};
 use crate::analysis::command;
 use crate::analysis::reason_count::{ReasonCount, count};
-use crate::model::{Arrivals, Drive, Reason, ReasonCode, RunRecord, TestResult, without_offer};
+use crate::model::{Drive, Reason, ReasonCode, RunRecord, TestResult};
 
 /// The trials at one rate that met or missed the SLO, disturbed ones included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -97,16 +97,17 @@ impl<'a> Bracket<'a> {
             return None;
         }
         let (promise, test) = (promise_of(self.test)?, self.test);
+        let asked = command::Asked::new(&test.workload, &test.chosen);
+        if asked.is_on_some_nodes {
+            return None;
+        }
         let mut words = command::run_on(run)?;
-        let workload = command::workload(&test.workload, &without_offer(&test.chosen));
-        words.extend(["--workload".into(), workload, "--jobs".into(), test.jobs.to_string()]);
+        words.extend(["--workload".into(), asked.workload.clone()]);
+        words.extend(["--jobs".into(), test.jobs.to_string()]);
         if test.drive == Drive::Client {
             words.extend(["--drive", "client"].map(String::from));
         }
-        words.extend(["--rate".into(), "auto".into(), "--slo".into(), promise.to_string()]);
-        if test.open.as_ref().is_some_and(|open| open.offer.arrivals == Arrivals::Uniform) {
-            words.extend(["--arrivals", "uniform"].map(String::from));
-        }
+        words.extend(asked.at_highest_rate(promise));
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
