@@ -264,6 +264,21 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
 }
 
 #[test]
+fn a_server_whose_routines_have_no_clock_is_driven_by_the_client_and_a_line_says_why() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[("sysdate_is_now", "on")]));
+    server.create_user("still", "all");
+    let url = server.url("still");
+    let with = |line: String| with_password(&desk, &line, SECRET);
+    let run = with(format!("run {url} {ARGS} --format json")).ok();
+    assert_eq!(run.json()["tests"][0]["drive"], "client");
+    let why = "the server was started with sysdate-is-now, so that routines have no clock";
+    let lacks = format!("no database drive here ({why})");
+    assert!(run.stderr.contains(&lacks), "{}", run.stderr);
+    let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
+    assert!(asked.code == Some(2) && asked.stderr.contains(why), "{asked:#?}");
+}
+
+#[test]
 fn instruments_of_an_existing_server_are_named_in_the_verdict() {
     let (desk, mut server) = (Desk::new(), Existing::start(&[("performance_schema", "on")]));
     server.create_user("timed", "all");
