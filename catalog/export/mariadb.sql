@@ -21,7 +21,9 @@ delimiter //
 delimiter ;
 
 -- name: head
+-- rows that a recursion makes are not to be cut short, which would be no error
 use dbdyno;
+set max_recursive_iterations = 4294967295;
 
 -- name: schema
 create schema if not exists dbdyno comment 'made by dbdyno';

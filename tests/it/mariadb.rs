@@ -279,6 +279,15 @@ fn a_server_whose_routines_have_no_clock_is_driven_by_the_client_and_a_line_says
 }
 
 #[test]
+fn a_recursion_makes_rows_for_more_jobs_than_the_server_lets_it_by_default() {
+    let lease = Lease::new("mariadb", None, &[]);
+    let mut session = try_session_of("mariadb", &lease.url).unwrap();
+    let rows = "with recursive jobs(j) as (select 1 union all select j + 1 from jobs where j < \
+                1500) select count(*) from jobs";
+    assert_eq!(column(session.as_mut(), rows), ["1500"]);
+}
+
+#[test]
 fn instruments_of_an_existing_server_are_named_in_the_verdict() {
     let (desk, mut server) = (Desk::new(), Existing::start(&[("performance_schema", "on")]));
     server.create_user("timed", "all");
