@@ -10,8 +10,11 @@ use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
+use rustix::process::Signal;
 
-use crate::support::{Desk, assert_run_schema, bytes_in, finished_group, start_options};
+use crate::support::{
+    Desk, assert_run_schema, bytes_in, ended, finished_group, signal, start_options, until,
+};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -357,6 +360,45 @@ case $text in
     *) echo 0 ;;
 esac
 ";
+
+/// A client whose calls of a routine take a while, and that notes these and what drops it.
+const CLIENT_THAT_WORKS: &str = "#!/bin/sh
+text=$(cat)
+case $text in
+    *'drop function'*) : >\"$1/dropped\" ;;
+    *'from dbdyno.w_'*)
+        : >\"$1/called\"
+        sleep 2
+        echo '1000 1000 0 0 777 20000 30 20'
+        ;;
+    *) echo 0 ;;
+esac
+";
+
+#[test]
+fn a_signal_ends_the_scripts_and_what_they_made_goes() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let (client, scratch) = (desk.path("client.sh"), desk.path("scratch"));
+    std::fs::write(&client, CLIENT_THAT_WORKS).unwrap();
+    std::fs::create_dir(&scratch).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command
+        .args(["SRV-QUERY1", "2", "0.1", "0.1"])
+        .env("CLIENT", format!("sh {} {}", client.display(), dir.display()))
+        .env("TMPDIR", &scratch)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let script = command.spawn().unwrap();
+    until("a job calls its routine", || dir.join("called").exists());
+    signal(script.id(), Signal::TERM);
+    let done = ended(script, "run.sh");
+    assert_eq!(done.code, Some(143), "{done:#?}");
+    assert!(dir.join("dropped").exists(), "{done:#?}");
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "{done:#?}");
+    assert!(!dir.join("results.spool").exists(), "{done:#?}");
+}
 
 /// The states that the calls of two tests of two jobs begin with: of each script the warming call's
 /// before the timed one's.
