@@ -1,7 +1,7 @@
 -- Scripts for the mariadb client ('dbdyno export-sql mariadb'); see the other engines' files.
 
 -- name: client
-mariadb --batch --skip-column-names --unbuffered
+mariadb --batch --skip-column-names --unbuffered --default-character-set=utf8mb4
 
 -- name: connect
 -- for the README: where the client gets its connection from
@@ -21,8 +21,9 @@ delimiter //
 delimiter ;
 
 -- name: head
--- rows that a recursion makes are not to be cut short, which would be no error
+-- texts as sessions of dbdyno have them; rows that a recursion makes are not to be cut short, which would be no error
 use dbdyno;
+set names utf8mb4;
 set max_recursive_iterations = 4294967295;
 
 -- name: schema

@@ -19,6 +19,9 @@
 #   us JOB 12 14:3 ...                    its samples in us; 14:3 is three of 14
 #   done                                  the test is whole
 set -eu
+# Numbers have a point whatever the locale is; texts of the server stay what they are.
+LC_ALL=C PGCLIENTENCODING=UTF8
+export LC_ALL PGCLIENTENCODING
 here=$(cd "$(dirname "$0")" && pwd)
 CLIENT=${CLIENT:-"{{client}}"}
 SPOOL=${SPOOL:-$here/results.spool}

@@ -400,6 +400,31 @@ fn a_signal_ends_the_scripts_and_what_they_made_goes() {
     assert!(!dir.join("results.spool").exists(), "{done:#?}");
 }
 
+/// A client that notes the locale and the encoding that it is called with.
+const CLIENT_THAT_LOOKS: &str = "#!/bin/sh
+cat >/dev/null
+echo \"$LC_ALL $PGCLIENTENCODING\" >>\"$1/seen\"
+echo 0
+";
+
+#[test]
+fn the_scripts_run_in_a_locale_whose_numbers_have_a_point() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let client = desk.path("client.sh");
+    std::fs::write(&client, CLIENT_THAT_LOOKS).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command
+        .args(["SRV-QUERY1", "1", "0.1", "0.1"])
+        .env("CLIENT", format!("sh {} {}", client.display(), dir.display()))
+        .env("LC_ALL", "de_DE.UTF-8")
+        .stdin(Stdio::null());
+    // Such a client gives no result: the job fails.
+    assert_eq!(finished_group(command, "run.sh").code, Some(1));
+    let seen = std::fs::read_to_string(dir.join("seen")).unwrap();
+    assert!(seen.lines().all(|line| line == "C UTF8"), "{seen}");
+}
+
 /// The states that the calls of two tests of two jobs begin with: of each script the warming call's
 /// before the timed one's.
 fn states_of_calls(dir: &Path) -> Vec<Vec<u64>> {
