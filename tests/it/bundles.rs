@@ -301,11 +301,11 @@ fn a_stored_plan_asks_for_itself() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &describe(&plan), "sqlite", request("sqlite")).unwrap();
+    let again = again(&catalog, &describe(&plan).into(), "sqlite", request("sqlite")).unwrap();
     assert_eq!(again.left_out, []);
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
-    assert_eq!(differing(&describe(&plan), &second).unwrap(), Vec::<String>::new());
+    assert_eq!(differing(&describe(&plan).into(), &second).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
     };
     let plan = build(&catalog, &asked).unwrap();
     assert_eq!(plan.selections.len(), 8);
-    let stored = describe(&plan);
+    let stored = describe(&plan).into();
     assert_eq!(nodes(&stored).unwrap(), [1, 3]);
     assert!(has_rates(&stored));
     let again = again(&catalog, &stored, "sqlite", request("sqlite")).unwrap();
@@ -353,10 +353,10 @@ fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &describe(&plan), "sqlite", request("postgres")).unwrap();
+    let again = again(&catalog, &describe(&plan).into(), "sqlite", request("postgres")).unwrap();
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(second.selections[0].window, Window::ops(777));
-    assert_eq!(differing(&describe(&plan), &second).unwrap(), ["SRV-QUERY1"]);
+    assert_eq!(differing(&describe(&plan).into(), &second).unwrap(), ["SRV-QUERY1"]);
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn what_is_no_plan_of_ours_is_refused() {
     let catalog = Catalog::embedded().unwrap();
     let refused = again(
         &catalog,
-        &serde_json::json!({"selections": [{"sql": 1}]}),
+        &serde_json::json!({"selections": [{"sql": 1}]}).into(),
         "sqlite",
         request("sqlite"),
     );

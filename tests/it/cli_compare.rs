@@ -601,9 +601,8 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
     drop(connection);
     let json = desk.run("compare --baseline last:10 r7 --format json").ok().json();
     let rows = json["kpms"].as_array().unwrap();
-    let is_speed = |row: &&serde_json::Value| {
-        row["workload"] == "SRV-QUERY1" && row["kind"] == "speed"
-    };
+    let is_speed =
+        |row: &&serde_json::Value| row["workload"] == "SRV-QUERY1" && row["kind"] == "speed";
     let row = rows.iter().find(is_speed).unwrap();
     // The mean of the new text alone, and an interval from its runs.
     let base = row["base"].as_f64().unwrap();

@@ -44,8 +44,11 @@ impl Report for LayersReport {
 
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
-        let found: Vec<(&RunTests, Vec<Layers>)> =
-            input.runs.iter().map(|data| (data, layers(&data.tests, &data.run.plan.omissions()))).collect();
+        let found: Vec<(&RunTests, Vec<Layers>)> = input
+            .runs
+            .iter()
+            .map(|data| (data, layers(&data.tests, &data.run.plan.omissions())))
+            .collect();
         let names = input.platforms();
         let mut sections: Vec<Section> = Vec::new();
         for (at, (_, studies)) in found.iter().enumerate() {

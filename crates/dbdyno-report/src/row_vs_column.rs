@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, Language};
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
 use super::lowered::{self, Lowered};
+use super::{Input, Language};
 use dbdyno_core::analysis::heatmap;
 use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
 use dbdyno_core::model::{Better, KpmValue, Reason, RunRecord, Status, Test, params};

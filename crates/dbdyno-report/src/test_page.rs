@@ -15,8 +15,7 @@ use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
     Drive, Kpm, KpmValue, LatencySummary, RunRecord, Sentence, SnapshotPoint, SqlPiece, Status,
-    StoredSelection, Test,
-    TestResult, params,
+    StoredSelection, Test, TestResult, params,
 };
 
 /// `report test`.
@@ -329,8 +328,7 @@ fn claims(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
     let planned = selection(run, test);
     let contract = planned.and_then(StoredSelection::contract);
     let crosscheck = planned.and_then(StoredSelection::crosscheck);
-    let (Some(result), Some(contract), Some(crosscheck)) =
-        (test.measured(), contract, crosscheck)
+    let (Some(result), Some(contract), Some(crosscheck)) = (test.measured(), contract, crosscheck)
     else {
         let text = "This run's plan holds no claims; the verdict says what did not hold.";
         return vec![Block::Paragraph(language.phrase(text))];

@@ -286,9 +286,8 @@ mod tests {
         let (valid, conditional) = (Status::Valid, Status::Conditional);
         let one = repeated(1, &[99.0, 100.0, 101.0], valid);
         let two = repeated(2, &[148.0, 150.0, 154.0], valid);
-        let found = node_scaling(
-            &[one.clone(), two.clone(), repeated(2, &[400.0], conditional)].concat(),
-        );
+        let found =
+            node_scaling(&[one.clone(), two.clone(), repeated(2, &[400.0], conditional)].concat());
         // The value and the time that every report shows of them.
         let (of_one, of_two) = (value(&one), value(&two));
         assert!((of_two - 150.0).abs() > 0.1, "the median would not tell: {of_two}");

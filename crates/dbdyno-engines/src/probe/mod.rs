@@ -122,11 +122,8 @@ impl ProbeSet {
     /// Only what can be known about our own process (the database is on another host).
     pub fn own_process() -> Self {
         let context = ProbeContext::default();
-        let own = [
-            process::open_own(&context),
-            instructions::open(&context),
-            cpu_quota::open(&context),
-        ];
+        let own =
+            [process::open_own(&context), instructions::open(&context), cpu_quota::open(&context)];
         ProbeSet { probes: own.into_iter().flatten().collect() }
     }
 

@@ -412,8 +412,7 @@ impl<'a> Case<'_, 'a> {
     fn is_contradicted(&self, broken: &Point<'_>) -> bool {
         let is_conditional = |point: &&Point<'_>| point.figure.status() == Status::Conditional;
         let conditional = self.others.iter().filter(is_conditional);
-        let mut meeting =
-            self.valid.iter().chain(conditional).filter(|point| point.trials.met > 0);
+        let mut meeting = self.valid.iter().chain(conditional).filter(|point| point.trials.met > 0);
         meeting.any(|point| {
             point.figure.value >= broken.figure.value || point.high() >= self.need.rate
         })

@@ -173,9 +173,8 @@ impl Reading<'_> {
 /// A speed or throughput that a publication states stands in for its run table where that has no
 /// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let value_of = |test: &Test| {
-        metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some())
-    };
+    let value_of =
+        |test: &Test| metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some());
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
