@@ -139,8 +139,7 @@ select case when a.backend_type in ('client backend', 'parallel worker') then co
     || coalesce(a.wait_event_type, 'CPU') as class,
   coalesce(a.wait_event, 'CPU') as event,
   case when a.wait_event is null then 'cpu'
-    when lower(a.wait_event) in ('walwrite', 'walsync', 'walinitwrite', 'walinitsync', 'syncrep', 'walwritelock',
-      'walbufmapping') then 'log-sync'
+    when a.wait_event ~* '^(WALWrite|WALSync|WALInitWrite|WALInitSync|SyncRep|WALWriteLock|WALBufMapping)$' then 'log-sync'
     when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile(Read|Prefetch)|AioIo|BufFileRead|SLRURead)' then 'data-read'
     when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
     when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'
@@ -160,8 +159,7 @@ select case when a.backend_type in ('client backend', 'parallel worker') then co
     || coalesce(a.wait_event_type, 'CPU') as class,
   coalesce(a.wait_event, 'CPU') as event,
   case when a.wait_event is null then 'cpu'
-    when lower(a.wait_event) in ('walwrite', 'walsync', 'walinitwrite', 'walinitsync', 'syncrep', 'walwritelock',
-      'walbufmapping') then 'log-sync'
+    when a.wait_event ~* '^(WALWrite|WALSync|WALInitWrite|WALInitSync|SyncRep|WALWriteLock|WALBufMapping)$' then 'log-sync'
     when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile(Read|Prefetch)|AioIo|BufFileRead|SLRURead)' then 'data-read'
     when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
     when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'

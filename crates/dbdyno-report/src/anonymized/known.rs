@@ -43,6 +43,8 @@ const FURTHER: &str =
     on off yes no true false none auto try always never madvise default read write back through
     replica logical minimal fdatasync open_datasync fsync open_sync fsync_writethrough pglz lz4
     DataFileRead DataFileWrite DataFileExtend DataFileSync DataFileFlush DataFilePrefetch
+    BufFileRead BufFileWrite SLRURead SLRUWrite SLRUSync DSMFillZeroWrite BuffileRead BuffileWrite
+    SlruRead SlruWrite SlruSync DsmFillZeroWrite WalWrite WalSync WalInitWrite WalInitSync
     zstd local remote_write remote_apply all ddl mod top
     O_DIRECT O_DSYNC O_DIRECT_NO_FSYNC littlesync nosync
     READ-COMMITTED REPEATABLE-READ SERIALIZABLE READ-UNCOMMITTED
