@@ -64,9 +64,17 @@ pub struct NodeScaling {
     pub scaling: Option<f64>,
     /// Half width of its 95 % interval.
     pub half_width: Option<f64>,
-    /// Of a workload that commits: its mean service time over that on one node with as many jobs
-    /// per node, and the worse verdict of the two.
-    pub tax: Option<(f64, Status)>,
+    /// What a commit costs more than on one node; of a workload that commits.
+    pub tax: Option<ClusterTax>,
+}
+
+/// Mean service time on several nodes over that on one node with as many jobs per node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClusterTax {
+    /// Ratio of the two times.
+    pub ratio: f64,
+    /// The worse verdict of the two.
+    pub status: Status,
 }
 
 /// Every workload that was measured on several numbers of nodes.
@@ -160,8 +168,8 @@ impl Candidate for Point {
     }
 }
 
-/// At the fewest jobs per node that were measured on both.
-fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
+/// The cluster tax at the fewest jobs per node that were measured on both.
+fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
     let times = |nodes: u32| {
         let commits = |result: &&TestResult| result.window.commits > 0;
         let mean_us = |test: &Test| test.measured().filter(commits)?.latency.mean_us;
@@ -177,7 +185,7 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
         let as_many =
             |(_, many): &&(f64, &Test)| many.jobs() == one.jobs().map(|jobs| nodes * jobs);
         let (many_us, many) = on_many.iter().find(as_many)?;
-        Some((many_us / one_us, one.status().max(many.status())))
+        Some(ClusterTax { ratio: many_us / one_us, status: one.status().max(many.status()) })
     })
 }
 
@@ -264,7 +272,7 @@ mod tests {
             test(3, 6, 240.0, 50.0),
         ];
         let found = node_scaling(&tests);
-        let tax = |line: &NodeScaling| line.tax.map(|(tax, _)| tax);
+        let tax = |line: &NodeScaling| line.tax.map(|tax| tax.ratio);
         let figures: Vec<_> =
             found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
         let expected = [
@@ -314,14 +322,11 @@ mod tests {
             found[1].half_width.is_some_and(|width| width > 0.05),
             "the spread of the repetitions: {found:?}"
         );
-        assert!(
-            found[1]
-                .tax
-                .is_some_and(|(tax, status)| (tax - 100.0 / 150.0).abs() < 1e-9 && status == valid)
-        );
+        let tax = found[1].tax.unwrap();
+        assert!((tax.ratio - 100.0 / 150.0).abs() < 1e-9 && tax.status == valid, "{tax:?}");
         let unsound = node_scaling(&[one.to_vec(), vec![test(3, 2, 150.0, conditional)]].concat());
         assert_eq!(
-            (unsound[1].status, unsound[1].tax.map(|(_, status)| status)),
+            (unsound[1].status, unsound[1].tax.map(|tax| tax.status)),
             (conditional, Some(conditional))
         );
     }
