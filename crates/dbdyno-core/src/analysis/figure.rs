@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
 use super::bottleneck::{Bottleneck, bottlenecks};
+use super::group;
 use super::interval::{self, IntervalOrReason};
-use super::{group, repeats};
+use super::repeats::{self, Repeat};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate, Repetitions};
 
@@ -53,17 +54,13 @@ pub struct Figure<'a> {
 
 impl<'a> Figure<'a> {
     /// Figure of the repetitions (one or more) at one number of jobs in a metric.
-    pub fn from_repetitions(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
+    pub fn from_repetitions(repeats: &[Repeat<'a>], kpm: &'a Kpm) -> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
 
     /// The same of a value that is not that of the metric, such as ops per second.
-    pub fn computed(
-        repeats: &[(f64, &'a Test)],
-        kpm: &'a Kpm,
-        computed: &'a KpmValue,
-    ) -> Figure<'a> {
-        let (value, test) = repeats::value(repeats, kpm.better, computed);
+    pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
+        let Repeat { value, test } = repeats::value(repeats, kpm.better, computed);
         Figure {
             workload: test.workload(),
             params: test.params(),
@@ -227,7 +224,7 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
             .enumerate()
         {
             for repeats in repeats::by_jobs(ramp, value) {
-                let first = repeats[0].1;
+                let first = repeats[0].test;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = repeats::logs(&repeats).zip(kpm) else { continue };
                 let (within, resource) =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
 use super::interval;
-use super::repeats::{self, by_jobs, median};
+use super::repeats::{self, Repeat, Repeats, by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{
     Better, KpmValue, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult,
@@ -134,8 +134,9 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
 /// The highest throughput at any number of jobs of those with the best verdict.
 fn best(tests: &[&Test]) -> Option<Point> {
     let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
-    let point = |repeats: Vec<(f64, &Test)>| {
-        let (ops_per_s, test) = repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
+    let point = |repeats: Repeats<'_>| {
+        let Repeat { value: ops_per_s, test } =
+            repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
         Point {
             jobs: test.jobs().unwrap_or(0),
             ops_per_s,
@@ -181,11 +182,11 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
         )
     };
     let (on_one, on_many) = (times(1)?, times(nodes)?);
-    on_one.iter().find_map(|(one_us, one)| {
-        let as_many =
-            |(_, many): &&(f64, &Test)| many.jobs() == one.jobs().map(|jobs| nodes * jobs);
-        let (many_us, many) = on_many.iter().find(as_many)?;
-        Some(ClusterTax { ratio: many_us / one_us, status: one.status().max(many.status()) })
+    on_one.iter().find_map(|one| {
+        let as_many = one.test.jobs().map(|jobs| nodes * jobs);
+        let many = on_many.iter().find(|many| many.test.jobs() == as_many)?;
+        let status = one.test.status().max(many.test.status());
+        Some(ClusterTax { ratio: many.value / one.value, status })
     })
 }
 
@@ -313,7 +314,7 @@ mod tests {
         let figure = |tests: &[Test]| {
             let refs: Vec<&Test> = tests.iter().collect();
             let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
-            repeats::value(&by_jobs(&refs, rate)[0], Better::Higher, &KpmValue::Ops).0
+            repeats::value(&by_jobs(&refs, rate)[0], Better::Higher, &KpmValue::Ops).value
         };
         let expected = figure(&two) / (2.0 * figure(&one));
         assert!((expected - 0.75).abs() > 0.01, "the median would not tell: {expected}");

@@ -3,9 +3,9 @@
 
 use super::derive::derive;
 use super::figure;
-use super::interval::{self, IntervalOrReason, Unknown, supports};
+use super::interval::{self, IntervalOrReason, UncertainValue, Unknown, supports};
 use super::ratio::{Change, Ratio};
-use super::repeats::{self, by_jobs, median};
+use super::repeats::{self, Repeat, Repeats, by_jobs, median};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
 
@@ -89,7 +89,7 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
 fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
     let figure =
-        by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].1.kpm()));
+        by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].test.kpm()));
     let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
     Repeated { figure, test, times: point.len() }
 }
@@ -141,8 +141,8 @@ pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
 pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
     let at_jobs = by_jobs(tests, of);
-    let one = at_jobs.iter().find(|repeats| repeats[0].1.jobs() == Some(1))?;
-    let kpm = one[0].1.kpm();
+    let one = at_jobs.iter().find(|repeats| repeats[0].test.jobs() == Some(1))?;
+    let kpm = one[0].test.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
     let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
     let test_value = repeats::value_of_test(one, test);
@@ -176,11 +176,13 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
     let points = points(&representatives(tests, ops));
     let factor = best.value / single.value;
     let status = best.status().max(single.status());
+    let single = UncertainValue { value: single.value, interval: single.interval };
+    let compared = UncertainValue { value: best.value, interval: best.compared() };
     factor.is_finite().then(|| Scalability {
         factor,
         jobs: best.jobs,
         status,
-        ratio: Ratio::new((single.value, single.interval), (best.value, best.compared())),
+        ratio: Ratio::new(single, compared),
         law: scaling::fit(&points),
     })
 }
@@ -205,16 +207,23 @@ pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
     accepted.filter_map(|figure| Some((f64::from(figure.jobs?), figure.value))).collect()
 }
 
-/// A metric of a test with its value, and what that is computed from.
-type Metric<'a> = (f64, &'a Kpm, &'a KpmValue);
+/// A metric of a test with its value.
+struct Metric<'a> {
+    value: f64,
+    /// Its definition.
+    kpm: &'a Kpm,
+    /// What the value is computed from.
+    computed: &'a KpmValue,
+}
 
 fn primary(test: &Test) -> Option<Metric<'_>> {
-    Some((test.kpm_value()?, test.kpm(), &test.kpm().value))
+    let kpm = test.kpm();
+    Some(Metric { value: test.kpm_value()?, kpm, computed: &kpm.value })
 }
 
 fn second(test: &Test) -> Option<Metric<'_>> {
-    let second = test.second()?;
-    Some((test.second_value()?, second, &second.value))
+    let kpm = test.second()?;
+    Some(Metric { value: test.second_value()?, kpm, computed: &kpm.value })
 }
 
 /// The metric that throughput is stated in.
@@ -230,12 +239,13 @@ fn rate(test: &Test) -> Option<Metric<'_>> {
 /// Metric that the law is fitted to: ops per second, or the rate that a publication prints.
 fn ops(test: &Test) -> Option<Metric<'_>> {
     match test.measured() {
-        Some(result) => {
-            (result.ops_per_s > 0.0).then(|| (result.ops_per_s, test.kpm(), &KpmValue::Ops))
-        }
-        None => {
-            rate(test).filter(|(_, kpm, _)| test.jobs().is_some() && kpm.better == Better::Higher)
-        }
+        Some(result) => (result.ops_per_s > 0.0).then(|| Metric {
+            value: result.ops_per_s,
+            kpm: test.kpm(),
+            computed: &KpmValue::Ops,
+        }),
+        None => rate(test)
+            .filter(|rate| test.jobs().is_some() && rate.kpm.better == Better::Higher),
     }
 }
 
@@ -245,23 +255,23 @@ fn representatives<'a>(
     metric: fn(&'a Test) -> Option<Metric<'a>>,
 ) -> Vec<Figure<'a>> {
     let of_kpm = by_jobs(tests, Test::kpm_value);
-    let representative = |repeats: &Vec<(f64, &'a Test)>| {
-        let (_, kpm, computed) = metric(repeats[0].1)?;
+    let representative = |repeats: &Repeats<'a>| {
+        let Metric { kpm, computed, .. } = metric(repeats[0].test)?;
         let figure = Figure::computed(repeats, kpm, computed);
         let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
         Some(Figure { test, test_value: repeats::value_of_test(repeats, test), ..figure })
     };
-    by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
+    by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
 /// The test that stands for repetitions in every metric: the one with the median KPM, so that
 /// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
 /// is not among the repetitions that count.
-fn standing<'a>(of_kpm: &[Vec<(f64, &'a Test)>], repeats: &[(f64, &'a Test)]) -> Option<&'a Test> {
-    let jobs = repeats[0].1.jobs();
-    let same_jobs = of_kpm.iter().find(|repeats| repeats[0].1.jobs() == jobs)?;
-    let (_, test) = median(same_jobs, same_jobs[0].1.kpm().better);
-    repeats.iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
+fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
+    let jobs = repeats[0].test.jobs();
+    let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
+    let test = median(same_jobs, same_jobs[0].test.kpm().better).test;
+    repeats.iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! valid.
 
 use super::ramp::same;
-use super::repeats::by_jobs;
+use super::repeats::{Repeat, by_jobs};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 
 /// Largest / smallest value of up to five repetitions that still support one another.
@@ -37,24 +37,25 @@ fn widest(count: usize) -> f64 {
 }
 
 /// Of repetitions in ascending order of their values.
-fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
-    let ([(low, first), ..], [.., (high, _)]) = (repeats, repeats) else { return Vec::new() };
-    if high / low <= widest(repeats.len())
-        || !(high / low).is_finite()
-        || first.status() == Status::Invalid
+fn disagreement(repeats: &[Repeat<'_>]) -> Vec<(u32, Verdict)> {
+    let Some((lowest, highest)) = repeats.first().zip(repeats.last()) else { return Vec::new() };
+    let factor = highest.value / lowest.value;
+    if factor <= widest(repeats.len())
+        || !factor.is_finite()
+        || lowest.test.status() == Status::Invalid
     {
         return Vec::new();
     }
     let sentence =
         "{count} repetitions differ by a factor of {factor}: another run may give another result";
     let sentence =
-        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
+        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", factor);
     let judged = |test: &Test| {
         let reason = Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence.clone());
         let reasons = test.verdict().reasons.iter().cloned().chain([reason]);
         (test.seq(), Verdict::from_reasons(reasons.collect()))
     };
-    repeats.iter().map(|(_, test)| judged(test)).collect()
+    repeats.iter().map(|repeat| judged(repeat.test)).collect()
 }
 
 #[cfg(test)]

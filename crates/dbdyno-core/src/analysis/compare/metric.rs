@@ -4,7 +4,8 @@ use super::estimate::worst;
 use crate::analysis::best::{Best, Candidate, select_best};
 use crate::analysis::figure::Pace;
 use crate::analysis::interval::IntervalOrReason;
-use crate::analysis::{derive, figure, published, repeats};
+use crate::analysis::repeats::{self, Repeat, Repeats};
+use crate::analysis::{derive, figure, published};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
 
 /// A metric of a workload.
@@ -135,8 +136,8 @@ pub struct Reading<'a> {
     pub test: &'a Test,
     /// Interval of the figure, or the reason why it has none.
     pub known: IntervalOrReason,
-    /// The repetitions that count, with their values.
-    pub all: Vec<(f64, &'a Test)>,
+    /// The repetitions that count.
+    pub all: Repeats<'a>,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
     pub passed_over: Option<u32>,
     /// Direction in which the value is better.
@@ -168,9 +169,9 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     let value_of = |test: &Test| metric.value(test).filter(|value| *value > 0.0);
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
-    let reading = |repeats: Vec<(f64, &'a Test)>| {
-        let computed = metric.computed(repeats[0].1);
-        let (value, test) = repeats::value(&repeats, metric.better, computed);
+    let reading = |repeats: Repeats<'a>| {
+        let computed = metric.computed(repeats[0].test);
+        let Repeat { value, test } = repeats::value(&repeats, metric.better, computed);
         let (known, jobs) = (repeats::interval_of(&repeats, test, computed), test.jobs());
         let better = metric.better;
         Reading { jobs, value, test, known, all: repeats, passed_over: None, better }

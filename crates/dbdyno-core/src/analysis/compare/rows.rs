@@ -1,12 +1,14 @@
 //! The figures of a pair side by side.
 
-use super::estimate::{Past, Repeats, Sample, worst};
+use super::estimate::{Past, Sample, worst};
 use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
+use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
-use crate::analysis::{cpu_speed, published_checks, repeats};
+use crate::analysis::repeats::{self, Repeat, Repeats};
+use crate::analysis::{cpu_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// Data that every row needs in addition to its figures.
@@ -231,8 +233,11 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
-    let times: Vec<_> =
-        reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
+    let times = reading.all.iter().filter_map(|repeat| {
+        let value = service_ms(repeat.test)?;
+        Some(Repeat { value, test: repeat.test })
+    });
+    let times: Repeats<'_> = times.collect();
     let known = repeats::interval_of(&times, reading.test, &KpmValue::ServiceTime);
     let value = reading.service_ms()?;
     Some(Reading { value, known, all: times, better: Better::Lower, ..reading })
@@ -245,7 +250,7 @@ fn make(
     metric: &Metric,
     [base, other]: [&Reading<'_>; 2],
 ) -> Row {
-    let ratio = Ratio::new((base.value, base.known), (other.value, other.known));
+    let ratio = Ratio::new(base.uncertain_value(), other.uncertain_value());
     let counted = [base, other].map(|reading| reading.all.clone());
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
@@ -297,7 +302,7 @@ fn verdict(
         pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
-    let own = counted.iter().flatten().flat_map(|(_, test)| &test.verdict().reasons);
+    let own = counted.iter().flatten().flat_map(|repeat| &repeat.test.verdict().reasons);
     let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::to_sentence);
     let mut reasons: Vec<Sentence> = Vec::new();
     for reason in cautions.into_iter().chain(lowering) {
@@ -341,7 +346,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: Ratio::new((base.value, base.known), (other.value, other.known)),
+            ratio: Ratio::new(base.uncertain_value(), other.uncertain_value()),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),
