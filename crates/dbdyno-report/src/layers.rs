@@ -11,7 +11,7 @@ use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
 use dbdyno_core::analysis::study::MedianInterval;
-use dbdyno_core::model::Status;
+use dbdyno_core::model::{LeftOut, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -87,11 +87,13 @@ fn answer(language: Language, studies: &[&Layers]) -> String {
     language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
 }
 
-/// Tests that the plan of a run left out: workload with way, and reason.
-fn left_out(data: &RunTests) -> Vec<(String, String)> {
+/// Tests that the plan of a run left out.
+fn left_out(data: &RunTests) -> Vec<LeftOut> {
     let entries = data.run.plan["left_out"].as_array().cloned().unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
-    entries.iter().map(|entry| (text(&entry["workload"]), text(&entry["reason"]))).collect()
+    let left_out =
+        |entry: &serde_json::Value| LeftOut::new(text(&entry["workload"]), text(&entry["reason"]));
+    entries.iter().map(left_out).collect()
 }
 
 fn section(language: Language, name: &str, study: &Layers) -> Section {

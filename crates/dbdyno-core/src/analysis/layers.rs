@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::reason_count::ReasonCount;
 use super::study::{Blocks, MedianInterval, known, paired, too_few};
-use crate::model::{Drive, Protocol, Sentence, Status, Test, TestResult, Transport, Wire};
+use crate::model::{Drive, LeftOut, Protocol, Sentence, Status, Test, TestResult, Transport, Wire};
 use crate::stats::summary::median;
 
 /// The way of a lookup.
@@ -134,9 +134,9 @@ pub struct Layers {
     pub layers: Vec<LayerRow>,
 }
 
-/// All lookups of a run that went by two ways at least. `left_out` is what the plan left out:
-/// workload with way, and reason.
-pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
+/// All lookups of a run that went by two ways at least. `left_out` is what the plan left out, each
+/// workload with its way.
+pub fn layers(tests: &[Test], left_out: &[LeftOut]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
     for test in
         tests.iter().filter_map(Test::measured).filter(|test| Way::from_test(test).is_some())
@@ -173,7 +173,7 @@ impl Layer {
 /// The tests of a workload at a number of jobs.
 struct Study<'a> {
     tests: &'a [Test],
-    left_out: &'a [(String, String)],
+    left_out: &'a [LeftOut],
     workload: String,
     jobs: u32,
 }
@@ -357,10 +357,10 @@ impl<'a> Study<'a> {
         let reason = self
             .left_out
             .iter()
-            .find(|(label, _)| label.starts_with(&self.workload) && way.is_left_out(label));
+            .find(|test| test.label.starts_with(&self.workload) && way.is_left_out(&test.label));
         match (reason, blocks.why_left_out()) {
-            (Some((_, reason)), _) => Sentence::new("not measured: {reason}")
-                .with("reason", Sentence::quoted(reason.as_str())),
+            (Some(test), _) => Sentence::new("not measured: {reason}")
+                .with("reason", Sentence::quoted(test.reason.as_str())),
             (None, Some(reason)) => reason.to_sentence(),
             (None, None) => "not measured".into(),
         }
@@ -470,12 +470,9 @@ mod tests {
 
     #[test]
     fn differences_are_taken_block_by_block_whatever_drifts() {
-        let left_out = [
-            ("NULL-OP".to_string(), "x".to_string()),
-            ("T:protocol=prepared-text,transport=socket".into(), "no text".into()),
-        ];
         let workload = fixture::result().workload;
-        let left_out = left_out.map(|(label, reason)| (label.replace('T', &workload), reason));
+        let text = format!("{workload}:protocol=prepared-text,transport=socket");
+        let left_out = [LeftOut::new("NULL-OP", "x"), LeftOut::new(text, "no text")];
         let found = layers(&server(), &left_out);
         assert_eq!((found.len(), found[0].ways.len()), (1, 4));
         let socket = row(&found, "transport");

@@ -125,7 +125,7 @@ pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>
     let outcome = |wish: RequestedTest<'_>| {
         let selection = match selection(catalog, request, size_gb, &wish) {
             Ok(selection) => Ok(selection),
-            Err(Refusal::Unavailable(_, reason)) => Err(reason),
+            Err(Refusal::Unavailable { reason, .. }) => Err(reason),
             Err(Refusal::Wrong(error)) => return Err(error),
         };
         Ok::<_, Error>(Candidate { entry: wish.entry, selection })
@@ -167,8 +167,8 @@ fn background(
     };
     let wish = RequestedTest { entry: named(text), suite: None, beside: None };
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
-        Refusal::Unavailable(id, reason) => {
-            let what = format!("{id} cannot run on {}: {reason}", request.engine);
+        Refusal::Unavailable { workload, reason } => {
+            let what = format!("{workload} cannot run on {}: {reason}", request.engine);
             Refusal::Wrong(Error::usage(format!("--background {text}"), what))
         }
         Refusal::Wrong(error) => {
@@ -301,7 +301,10 @@ fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), R
     let inside = request.drive == Some(Drive::Database) && wire != Wire::default();
     let inside = inside.then(|| "transport and protocol are those of the client drive".to_string());
     let reason = inside.or_else(|| request.capabilities.lacks_wire(wire));
-    reason.map_or(Ok(()), |reason| Err(Refusal::Unavailable(id.to_string(), reason)))
+    match reason {
+        Some(reason) => Err(Refusal::Unavailable { workload: id.to_string(), reason }),
+        None => Ok(()),
+    }
 }
 
 /// The ramp that the request gives, else the suite, on the processors of the target's host.
@@ -333,7 +336,8 @@ pub fn jobs_note(selection: &Selection) -> Option<String> {
 
 /// Refuses what a suite only lists, and what cannot be made as short as asked for.
 fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Refusal> {
-    let refuse = |reason: String| Err(Refusal::Unavailable(entry.label().to_string(), reason));
+    let refuse =
+        |reason: String| Err(Refusal::Unavailable { workload: entry.label().to_string(), reason });
     match (&entry.none, entry.least_time_scale) {
         (Some(reason), _) => refuse(reason.clone()),
         (None, Some(least)) if request.time_scale < least && !request.gives_end() => {
@@ -427,7 +431,7 @@ fn available(
     let reason = entry.workload.unsupported.get(&request.engine).cloned();
     let reason = reason.or_else(|| params::unavailable(&entry.workload, &request.engine, params));
     match reason.or_else(|| values::missing_org(params, &request.capabilities)) {
-        Some(reason) => Err(Refusal::Unavailable(entry.workload.id.clone(), reason)),
+        Some(reason) => Err(Refusal::Unavailable { workload: entry.workload.id.clone(), reason }),
         None => Ok(()),
     }
 }
@@ -451,5 +455,6 @@ fn choose_drive(
     let reasons = candidates
         .iter()
         .filter_map(|drive| Some(format!("{} drive: {}", drive.name(), reason(*drive)?)));
-    Err(Refusal::Unavailable(id.into(), reasons.collect::<Vec<_>>().join("; ")))
+    let reason = reasons.collect::<Vec<_>>().join("; ");
+    Err(Refusal::Unavailable { workload: id.into(), reason })
 }
