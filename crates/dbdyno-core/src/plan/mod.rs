@@ -51,8 +51,8 @@ pub struct Request {
     pub suites: Vec<String>,
     /// Workloads as `ID[:param=value,...]`, after those of the suites.
     pub workloads: Vec<String>,
-    /// Background workload of every test, with its number of jobs: `ID[:param=value,...]`.
-    pub beside: Option<(String, u32)>,
+    /// Background workload of every test.
+    pub beside: Option<AskedBackground>,
     /// Further tests; an entry may name what runs beside it, and its rate.
     pub tests: Vec<SuiteEntry>,
     /// Ramp of every test; none = that of the suite.
@@ -146,6 +146,15 @@ impl Request {
             || self.rate.is_some()
             || self.rate_profile.is_some()
     }
+}
+
+/// A workload that is to run beside the measured ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedBackground {
+    /// The workload, as `ID[:param=value,...]`.
+    pub workload: String,
+    /// Number of its jobs.
+    pub jobs: u32,
 }
 
 /// Reason why a selection does not become part of the plan.

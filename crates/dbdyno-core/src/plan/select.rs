@@ -10,7 +10,7 @@ use crate::model::{
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
-use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
+use super::{AskedBackground, DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
 #[derive(Clone)]
@@ -18,8 +18,8 @@ pub(super) struct RequestedTest<'a> {
     pub entry: SuiteEntry,
     /// Tests of a suite that are not possible are left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
-    /// Background workload, with its number of jobs.
-    pub beside: Option<(String, u32)>,
+    /// Background workload.
+    pub beside: Option<AskedBackground>,
 }
 
 impl RequestedTest<'_> {
@@ -49,8 +49,9 @@ pub(super) fn wishes<'a>(
 ) -> Result<Vec<RequestedTest<'a>>> {
     let mut wishes = Vec::new();
     let beside = |entry: &SuiteEntry| {
-        let own = entry.background.clone();
-        own.map(|text| (text, entry.background_jobs.unwrap_or(1))).or(request.beside.clone())
+        let jobs = entry.background_jobs.unwrap_or(1);
+        let own = entry.background.clone().map(|workload| AskedBackground { workload, jobs });
+        own.or(request.beside.clone())
     };
     for name in &request.suites {
         let suite = catalog.suite(name)?;
@@ -143,8 +144,8 @@ pub(super) fn selection(
     let selection = alone(catalog, request, size_gb, wish)?;
     match &wish.beside {
         None => Ok(selection),
-        Some((text, jobs)) => {
-            let background = background(catalog, request, size_gb, text)?;
+        Some(AskedBackground { workload, jobs }) => {
+            let background = background(catalog, request, size_gb, workload)?;
             with_background(selection, Background { selection: background, jobs: *jobs })
         }
     }
