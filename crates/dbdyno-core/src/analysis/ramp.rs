@@ -17,19 +17,27 @@ pub(super) const WORTHWHILE_GAIN: f64 = 0.05;
 /// Steps in a row without such a gain that end the ramp.
 const VAIN_STEPS: usize = 2;
 
+/// A step of a ramp that was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredStep {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// Throughput, which is better if higher, whatever the KPM; 0 of a test that failed.
+    pub ops_per_s: f64,
+}
+
 /// The next number of jobs; none = the ramp is done.
 ///
-/// `done` holds (jobs, throughput) of every test so far in order, ops per second (higher is better,
-/// whatever the KPM); 0 for a test that failed. An automatic ramp doubles, ends with `max` itself,
-/// and stops early when throughput gained less than 5 % twice in a row.
-pub fn next_jobs(ramp: &Ramp, done: &[(u32, f64)]) -> Option<u32> {
+/// `done` holds every step so far in order. An automatic ramp doubles, ends with `max` itself, and
+/// stops early when throughput gained less than 5 % twice in a row.
+pub fn next_jobs(ramp: &Ramp, done: &[MeasuredStep]) -> Option<u32> {
     match ramp {
         Ramp::Fixed(list) => list.get(done.len()).copied(),
         Ramp::Auto { from, max } => match done.last() {
             None => Some(*from.min(max)),
-            Some((last, _)) if last >= max => None,
-            Some(_) if is_saturated(done.iter().map(|step| step.1)) => None,
-            Some((last, _)) => Some(last.saturating_mul(2).clamp(1, *max)),
+            Some(last) if last.jobs >= *max => None,
+            Some(_) if is_saturated(done.iter().map(|step| step.ops_per_s)) => None,
+            Some(last) => Some(last.jobs.saturating_mul(2).clamp(1, *max)),
         },
     }
 }
@@ -285,9 +293,9 @@ mod tests {
     fn walk(ramp: &Ramp, rate_at: impl Fn(u32) -> f64) -> Vec<u32> {
         let mut done = vec![];
         while let Some(jobs) = next_jobs(ramp, &done) {
-            done.push((jobs, rate_at(jobs)));
+            done.push(MeasuredStep { jobs, ops_per_s: rate_at(jobs) });
         }
-        done.into_iter().map(|step| step.0).collect()
+        done.into_iter().map(|step| step.jobs).collect()
     }
 
     #[test]
