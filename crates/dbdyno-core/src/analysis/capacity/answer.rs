@@ -128,13 +128,14 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
         Some(_) => None,
         None if valid.is_empty() => {
             let doubtful = doubtful(need, &others);
-            Some(not_covered(doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found))))
+            let why = doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found));
+            Some(Refusal::not_covered(why))
         }
         None => Some(case.refusal()),
     };
     let used = most.and_then(|most| most.span()).map(|span| span.share(need.rate));
-    let (outcome, why) =
-        refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
+    let outcome = refused.as_ref().map_or(Outcome::Fits, |refused| refused.outcome);
+    let why = refused.map(|refused| refused.why);
     let is_open = outcome == Outcome::NotCovered;
     let doubt = if is_open { doubted(need, &others, most) } else { None };
     let again = if is_open { doubt.or_else(|| case.unsettled().copied()) } else { None };
@@ -218,8 +219,20 @@ fn points<'a>(tests: &[&'a Test]) -> Vec<Point<'a>> {
     closed.chain(open).collect()
 }
 
-fn not_covered(why: Sentence) -> (Outcome, Sentence) {
-    (Outcome::NotCovered, why)
+/// The outcome where no figure is known to do what is needed.
+struct Refusal {
+    outcome: Outcome,
+    why: Sentence,
+}
+
+impl Refusal {
+    fn not_covered(why: Sentence) -> Refusal {
+        Refusal { outcome: Outcome::NotCovered, why }
+    }
+
+    fn does_not_fit(why: Sentence) -> Refusal {
+        Refusal { outcome: Outcome::DoesNotFit, why }
+    }
 }
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
@@ -312,14 +325,17 @@ struct Case<'p, 'a> {
 
 impl<'p, 'a> Case<'p, 'a> {
     /// Outcome if no figure fits: it does not fit, or that is unknown, with the reason.
-    fn refusal(&self) -> (Outcome, Sentence) {
+    fn refusal(&self) -> Refusal {
         if let Some(broken) = self.broken() {
-            return (Outcome::DoesNotFit, broken);
+            return Refusal::does_not_fit(broken);
         }
-        let Some(most) = self.most else { return not_covered(self.promise_unknown()) };
+        let Some(most) = self.most else { return Refusal::not_covered(self.promise_unknown()) };
         let open =
             self.no_margin(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
-        open.map_or_else(|| (Outcome::DoesNotFit, self.too_little(&most)), not_covered)
+        match open {
+            Some(why) => Refusal::not_covered(why),
+            None => Refusal::does_not_fit(self.too_little(&most)),
+        }
     }
 
     fn too_little(&self, most: &Point<'_>) -> Sentence {
