@@ -170,8 +170,8 @@ enum RampEnd {
 /// # Errors
 /// If a verdict cannot be stored.
 pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
-    for (seq, verdict) in analysis::repetitions::judge(&store.figures(run_id)?) {
-        store.judge_again(run_id, seq, &verdict)?;
+    for new in analysis::repetitions::judge(&store.figures(run_id)?) {
+        store.judge_again(run_id, new.seq, &new.verdict)?;
     }
     Ok(())
 }
