@@ -6,7 +6,7 @@ use crate::analysis::figure::Pace;
 use crate::analysis::interval::IntervalOrReason;
 use crate::analysis::repeats::{self, Repeat, Repeats};
 use crate::analysis::{derive, figure, published};
-use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
+use crate::model::{Better, Kpm, KpmValue, PublishedFigure, PublishedKind, Status, Test};
 
 /// A metric of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +67,7 @@ impl Metric {
         if self.name == SERVICE_TIME {
             return service_ms(test);
         }
-        all(test).into_iter().find(|(metric, _)| metric.is_same(self)).map(|(_, value)| value)
+        all(test).into_iter().find(|one| one.metric.is_same(self)).map(|one| one.value)
     }
 }
 
@@ -89,10 +89,16 @@ pub fn cpu_busy_pct(test: &Test) -> Option<f64> {
     derive(test).get("cpu_busy_pct")
 }
 
+/// A metric with its value in a test.
+pub struct MetricValue {
+    pub metric: Metric,
+    pub value: f64,
+}
+
 /// Every metric of a test that can be compared, the KPM first, without service time.
-pub fn all(test: &Test) -> Vec<(Metric, f64)> {
-    let kpm = test.kpm_value().map(|value| (Metric::kpm(test), value));
-    let further: Vec<(Metric, f64)> = match test.published() {
+pub fn all(test: &Test) -> Vec<MetricValue> {
+    let kpm = test.kpm_value().map(|value| MetricValue { metric: Metric::kpm(test), value });
+    let further: Vec<MetricValue> = match test.published() {
         None => second(test).into_iter().collect(),
         Some(test) => {
             let rates = test
@@ -100,31 +106,33 @@ pub fn all(test: &Test) -> Vec<(Metric, f64)> {
                 .figures
                 .iter()
                 .filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
-            let metric = |name: &str, unit: &str| Metric {
-                name: name.into(),
-                unit: unit.into(),
-                better: Better::Higher,
-                published: true,
-            };
-            rates.map(|figure| (metric(&figure.metric, &figure.unit), figure.value)).collect()
+            rates.map(published_rate).collect()
         }
     };
-    let mut metrics: Vec<(Metric, f64)> = Vec::new();
-    for (metric, value) in kpm.into_iter().chain(further) {
-        if !metrics.iter().any(|(known, _)| *known == metric) {
-            metrics.push((metric, value));
+    let mut metrics: Vec<MetricValue> = Vec::new();
+    for one in kpm.into_iter().chain(further) {
+        if !metrics.iter().any(|known| known.metric == one.metric) {
+            metrics.push(one);
         }
     }
     metrics
 }
 
-fn second(test: &Test) -> Option<(Metric, f64)> {
+fn published_rate(figure: &PublishedFigure) -> MetricValue {
+    let metric = Metric {
+        name: figure.metric.clone(),
+        unit: figure.unit.clone(),
+        better: Better::Higher,
+        published: true,
+    };
+    MetricValue { metric, value: figure.value }
+}
+
+fn second(test: &Test) -> Option<MetricValue> {
     let second = test.second()?;
     let unit = second.unit.clone();
-    Some((
-        Metric { name: unit.clone(), unit, better: second.better, published: false },
-        test.second_value()?,
-    ))
+    let metric = Metric { name: unit.clone(), unit, better: second.better, published: false };
+    Some(MetricValue { metric, value: test.second_value()? })
 }
 
 /// A figure and the test it is from: of repetitions the median one.

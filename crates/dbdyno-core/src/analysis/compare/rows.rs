@@ -1,7 +1,7 @@
 //! The figures of a pair side by side.
 
 use super::estimate::{Past, Sample, worst};
-use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
+use super::metric::{self, Metric, MetricValue, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
 use crate::analysis::best::Candidate;
@@ -65,7 +65,7 @@ fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {
 /// Adds everything that a pair of workloads gives.
 pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) {
     let mut metrics: Vec<Metric> = Vec::new();
-    for (metric, _) in pair.base.iter().flat_map(|test| metric::all(test)) {
+    for MetricValue { metric, .. } in pair.base.iter().flat_map(|test| metric::all(test)) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
@@ -133,7 +133,7 @@ fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
 fn rate(test: &Test) -> Metric {
-    let mut metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
+    let mut metrics = metric::all(test).into_iter().map(|one| one.metric);
     let kpm = Metric::kpm(test);
     let rate = metrics.find(|metric| metric.better == Better::Higher);
     if kpm.better == Better::Higher { kpm } else { rate.unwrap_or(kpm) }
