@@ -139,18 +139,33 @@ fn rate(test: &Test) -> Metric {
     if kpm.better == Better::Higher { kpm } else { rate.unwrap_or(kpm) }
 }
 
+/// The readings of both sides of a row.
+struct Readings<'a> {
+    base: Reading<'a>,
+    other: Reading<'a>,
+}
+
+impl Readings<'_> {
+    fn product(&self) -> f64 {
+        self.base.value * self.other.value
+    }
+}
+
 /// The readings of both for a row, if both have one.
 fn both<'a>(
     context: &Context<'_>,
     pair: &Pair<'a>,
     kind: Kind,
     metric: &Metric,
-) -> Option<(Reading<'a>, Reading<'a>)> {
-    let at_equal_jobs = || equally_best(context, pair, kind, metric);
-    let own = || reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric));
-    let (base, other) = at_equal_jobs().or_else(own)?;
-    let again = is_again(kind, metric, base.jobs) && other.jobs == Some(1);
-    (!again).then_some((base, other))
+) -> Option<Readings<'a>> {
+    let own = || {
+        let base = reading(&pair.base, kind, metric)?;
+        let other = reading(&pair.other, kind, metric)?;
+        Some(Readings { base, other })
+    };
+    let found = equally_best(context, pair, kind, metric).or_else(own)?;
+    let again = is_again(kind, metric, found.base.jobs) && found.other.jobs == Some(1);
+    (!again).then_some(found)
 }
 
 /// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
@@ -162,7 +177,7 @@ fn equally_best<'a>(
     pair: &Pair<'a>,
     kind: Kind,
     metric: &Metric,
-) -> Option<(Reading<'a>, Reading<'a>)> {
+) -> Option<Readings<'a>> {
     if kind == Kind::Speed || !context.is_same_platform {
         return None;
     }
@@ -170,32 +185,30 @@ fn equally_best<'a>(
         [&pair.base, &pair.other].map(|tests| readings(tests, metric, PublishedKind::Throughput));
     let of_jobs = |base: &Reading<'a>| {
         let other = theirs.iter().find(|other| other.jobs == base.jobs && base.jobs.is_some())?;
-        Some((base.clone(), other.clone()))
+        Some(Readings { base: base.clone(), other: other.clone() })
     };
-    let common: Vec<(Reading<'a>, Reading<'a>)> = ours.iter().filter_map(of_jobs).collect();
+    let common: Vec<Readings<'a>> = ours.iter().filter_map(of_jobs).collect();
     let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
     let is_common = |best: &Option<Reading<'_>>| {
-        best.as_ref().is_some_and(|best| common.iter().any(|(base, _)| base.jobs == best.jobs))
+        best.as_ref().is_some_and(|best| common.iter().any(|both| both.base.jobs == best.jobs))
     };
     if !own.iter().all(is_common) {
         return None;
     }
     let passed_over = own.map(|best| best.and_then(|best| best.passed_over));
-    let product = |(base, other): &(Reading<'_>, Reading<'_>)| base.value * other.value;
-    let is_ahead = |one: &(Reading<'_>, Reading<'_>), other: &(Reading<'_>, Reading<'_>)| {
-        metric.better.beats(product(one), product(other))
+    let is_ahead = |one: &Readings<'_>, other: &Readings<'_>| {
+        metric.better.beats(one.product(), other.product())
     };
-    let trusted = most_trusted(common.clone(), |(base, other)| base.status().max(other.status()));
-    let trusted = most_trusted(trusted, |(base, other)| base.status().min(other.status()));
+    let trusted = most_trusted(common, |both| both.base.status().max(both.other.status()));
+    let trusted = most_trusted(trusted, |both| both.base.status().min(both.other.status()));
     let best = trusted.into_iter().reduce(
         |best, next| {
             if is_ahead(&next, &best) { next } else { best }
         },
     )?;
-    let (base, other) = best;
     let bounded =
         |side: usize, reading: Reading<'a>| Reading { passed_over: passed_over[side], ..reading };
-    Some((bounded(0, base), bounded(1, other)))
+    Some(Readings { base: bounded(0, best.base), other: bounded(1, best.other) })
 }
 
 fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
@@ -208,7 +221,7 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
 }
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
-    let (base, other) = both(context, pair, kind, metric)?;
+    let Readings { base, other } = both(context, pair, kind, metric)?;
     Some(make(context, pair, kind, metric, [&base, &other]))
 }
 
@@ -224,9 +237,12 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
     let at_equal_jobs =
         if own.is_same(&foreign) { equally_best(context, pair, kind, &own) } else { None };
-    let (base, other) = match at_equal_jobs {
+    let Readings { base, other } = match at_equal_jobs {
         Some(both) => both,
-        None => (reading(&pair.base, kind, &own)?, reading(&pair.other, kind, &foreign)?),
+        None => Readings {
+            base: reading(&pair.base, kind, &own)?,
+            other: reading(&pair.other, kind, &foreign)?,
+        },
     };
     let (base, other) = (at_service_time(base)?, at_service_time(other)?);
     Some(make(context, pair, kind, &metric, [&base, &other]))
