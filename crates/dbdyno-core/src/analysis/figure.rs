@@ -204,7 +204,7 @@ pub fn estimate(tests: &mut [Test]) {
     let found = estimated(tests);
     let places: BTreeMap<u32, usize> =
         tests.iter().enumerate().map(|(at, test)| (test.seq(), at)).collect();
-    for (seq, metric, estimate) in found {
+    for TestEstimate { seq, metric, estimate } in found {
         let Some(Test::Measured(test)) = places.get(&seq).map(|at| &mut tests[*at]) else {
             continue;
         };
@@ -212,8 +212,17 @@ pub fn estimate(tests: &mut [Test]) {
     }
 }
 
-/// The estimates of a run's tests, each with the number of its test and of the metric.
-fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
+/// The estimate of a metric of a test.
+struct TestEstimate {
+    /// Number of the test within the run.
+    seq: u32,
+    /// 0 for the KPM, 1 for the metric beside it.
+    metric: usize,
+    estimate: Estimate,
+}
+
+/// The estimates of a run's tests.
+fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
     let measured = tests.iter().filter(|test| test.measured().is_some());
     let ramps = group::groups(measured, |test| *test);
     let mut members: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -238,7 +247,7 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
     let found = moderated::estimates(&points);
     let each = members.into_iter().zip(found);
     each.flat_map(|((metric, seqs), estimate)| {
-        seqs.into_iter().map(move |seq| (seq, metric, estimate))
+        seqs.into_iter().map(move |seq| TestEstimate { seq, metric, estimate })
     })
     .collect()
 }
