@@ -14,7 +14,9 @@ use super::{Event, RunContext};
 use crate::store::Store;
 use crate::test_runner::Outcome;
 use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
-use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, GainSpan, TimeShares};
+use dbdyno_core::analysis::bottleneck::{
+    self, Action, Bottleneck, Experiment, GainSpan, TimeShares,
+};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
     ExperimentResult, ForecastOutcome, RunStatus, Selection, Sentence, Status, Test, TestResult,

@@ -19,7 +19,9 @@ use super::{Event, Sink};
 use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, MeasuredStep, TestFacts, circumstances, durability};
+use dbdyno_core::analysis::{
+    self, JudgeContext, MeasuredStep, TestFacts, circumstances, durability,
+};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{

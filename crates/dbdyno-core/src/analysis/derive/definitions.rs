@@ -3,9 +3,9 @@
 use super::Definition;
 use super::formulas::{
     block_mb_per_s, blocks_written_per_row, buffer_hit, commit_wait_ms, commits_per_s, connect_ms,
-    idle_session_kb, mb_per_s, mean_ms, os_cache_hit, per_job, per_op, rate, read_tiers, recall_pct,
-    redo_kb_per_transaction, row_time_ns, service_time_ms, share_pct, threads_used, tier_pct,
-    user_data_gb_per_s, write_amplification, write_service_ms, writes_pct,
+    idle_session_kb, mb_per_s, mean_ms, os_cache_hit, per_job, per_op, rate, read_tiers,
+    recall_pct, redo_kb_per_transaction, row_time_ns, service_time_ms, share_pct, threads_used,
+    tier_pct, user_data_gb_per_s, write_amplification, write_service_ms, writes_pct,
 };
 use crate::analysis::{cpu, cpu_speed, tiers};
 
