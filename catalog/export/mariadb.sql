@@ -1,7 +1,7 @@
 -- Scripts for the mariadb client ('dbdyno export-sql mariadb'); see the other engines' files.
 
 -- name: client
-mariadb --batch --skip-column-names --unbuffered
+mariadb --batch --skip-column-names --unbuffered --default-character-set=utf8mb4
 
 -- name: connect
 -- for the README: where the client gets its connection from
@@ -21,7 +21,10 @@ delimiter //
 delimiter ;
 
 -- name: head
+-- texts as sessions of dbdyno have them; rows that a recursion makes are not to be cut short, which would be no error
 use dbdyno;
+set names utf8mb4;
+set max_recursive_iterations = 4294967295;
 
 -- name: schema
 create schema if not exists dbdyno comment 'made by dbdyno';
@@ -62,6 +65,20 @@ select sleep(greatest(0, __START__ - unix_timestamp(sysdate(6))));
 -- name: probe
 {{session}}
 {{probe_call}};
+
+-- name: check-clock
+-- before jobs that loop within a routine: where its clock stands still, they would not end
+delimiter //
+begin not atomic
+  declare v_first_look datetime(6) default sysdate(6);
+  do sleep(0.002);
+  if sysdate(6) = v_first_look then
+    signal sqlstate '45000'
+      set message_text = 'the server was started with sysdate-is-now, so that routines have no clock';
+  end if;
+end
+//
+delimiter ;
 
 -- name: clock
 -- in the midst of calls: the time of the server, behind a word that tells it from their results; an error ends the session

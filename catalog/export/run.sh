@@ -19,11 +19,14 @@
 #   us JOB 12 14:3 ...                    its samples in us; 14:3 is three of 14
 #   done                                  the test is whole
 set -eu
+# Numbers have a point whatever the locale is; texts of the server stay what they are.
+LC_ALL=C PGCLIENTENCODING=UTF8
+export LC_ALL PGCLIENTENCODING
 here=$(cd "$(dirname "$0")" && pwd)
 CLIENT=${CLIENT:-"{{client}}"}
 SPOOL=${SPOOL:-$here/results.spool}
 workload=${1:-} jobs=${2:-1} seconds=${3:-10} warmup=${4:-1}
-job=1 stride=1 start=0 end=0 seed=0 warm_seed=0
+job=1 stride=1 start=0 end=0 seed=0 warm_seed=0 pids=
 window_us=$(awk -v s="$seconds" 'BEGIN { printf "%d", s * 1e6 }')
 warmup_us=$(awk -v s="$warmup" 'BEGIN { printf "%d", s * 1e6 }')
 if [ -z "$workload" ] || [ ! -d "$here/workloads/$workload" ]; then
@@ -207,7 +210,16 @@ finish() {
     fill teardown.sql | sql >/dev/null || true
     rm -rf "$scratch"
 }
+# A job that is told to end begins nothing more.
+interrupted() {
+    [ -z "$pids" ] || kill $pids 2>/dev/null || true
+    exit "$1"
+}
 trap finish EXIT
+# Not every shell runs the trap of EXIT when a signal ends it.
+trap 'interrupted 129' HUP
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM
 server=$(sql <"$here/version.0.sql" | grep . | head -n 1)
 fill setup.sql | sql >/dev/null
 started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
@@ -215,7 +227,6 @@ begun=$(sql <"$here/now.sql")
 counters begin
 # All jobs begin together, when their warm-ups are over.
 start=$(sql <"$here/now.sql" | awk -v wait="$warmup" -v jobs="$jobs" '{ printf "%.3f", $1 + wait + 0.5 + 0.05 * jobs }')
-pids=
 while [ "$job" -le "$jobs" ]; do
     run_job &
     pids="$pids $!"

@@ -132,17 +132,17 @@ order by place, statement
 -- name: sessions
 -- period: 0.155
 -- Sessions of this process of ours, their parallel workers, and the server's processes that are at work: those that wait for
--- work (Activity) or pace themselves (Timeout) are not.
+-- work (Activity) or pace themselves (Timeout) are not. From 17 on some events are spelled otherwise: BuffileRead, WalSync.
 select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id, a.pid as process,
   (a.backend_type = 'client backend' and a.state <> 'active')::int as idle,
   case when a.backend_type not in ('client backend', 'parallel worker') then a.backend_type || ': ' else '' end
     || coalesce(a.wait_event_type, 'CPU') as class,
   coalesce(a.wait_event, 'CPU') as event,
   case when a.wait_event is null then 'cpu'
-    when a.wait_event in ('WALWrite', 'WALSync', 'WALInitWrite', 'WALInitSync', 'WalWrite', 'WalSync', 'SyncRep',
-      'WALWriteLock', 'WALBufMapping') then 'log-sync'
-    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile(Read|Prefetch)|AioIo|BufFileRead)' then 'data-read'
-    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
+    when lower(a.wait_event) in ('walwrite', 'walsync', 'walinitwrite', 'walinitsync', 'syncrep', 'walwritelock',
+      'walbufmapping') then 'log-sync'
+    when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile(Read|Prefetch)|AioIo|BufFileRead|SLRURead)' then 'data-read'
+    when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
     when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'
     when a.wait_event_type in ('LWLock', 'BufferPin', 'Buffer') or a.wait_event = 'extend' or a.wait_event = 'SpinDelay' then 'latch'
     when a.wait_event_type = 'Client' then 'network' else 'other' end as activity
@@ -160,10 +160,10 @@ select case when a.backend_type in ('client backend', 'parallel worker') then co
     || coalesce(a.wait_event_type, 'CPU') as class,
   coalesce(a.wait_event, 'CPU') as event,
   case when a.wait_event is null then 'cpu'
-    when a.wait_event in ('WALWrite', 'WALSync', 'WALInitWrite', 'WALInitSync', 'WalWrite', 'WalSync', 'SyncRep',
-      'WALWriteLock', 'WALBufMapping') then 'log-sync'
-    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile(Read|Prefetch)|AioIo|BufFileRead)' then 'data-read'
-    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
+    when lower(a.wait_event) in ('walwrite', 'walsync', 'walinitwrite', 'walinitsync', 'syncrep', 'walwritelock',
+      'walbufmapping') then 'log-sync'
+    when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile(Read|Prefetch)|AioIo|BufFileRead|SLRURead)' then 'data-read'
+    when a.wait_event_type = 'IO' and a.wait_event ~* '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
     when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'
     when a.wait_event_type in ('LWLock', 'BufferPin', 'Buffer') or a.wait_event = 'extend' or a.wait_event = 'SpinDelay' then 'latch'
     when a.wait_event_type = 'Client' then 'network' else 'other' end as activity

@@ -4,13 +4,13 @@
 
 use maud::html;
 use oxhttp::model::{Body, Request, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::http::response;
 use super::pages::{Answer, Pages, cells, table};
 use super::query::Query;
 use crate::error::visible;
-use crate::model::{Ramp, RunRecord, RunStatus, Test};
+use crate::model::{Ramp, RunRecord, RunStatus, StoredPlan, StoredSelection, Test};
 use crate::report::Language;
 
 /// The browser asks again after so long.
@@ -100,13 +100,20 @@ fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
 }
 
 /// Tests of a plan; none if its ramps end by themselves, or before it is stored.
-fn planned(plan: &Value) -> Option<u64> {
-    let selections = plan["selections"].as_array().filter(|selections| !selections.is_empty())?;
-    let tests = |selection: &Value| match serde_json::from_value(selection["ramp"].clone()).ok()? {
-        Ramp::Fixed(jobs) => Some(jobs.len() as u64 * selection["repeat"].as_u64().unwrap_or(1)),
+fn planned(plan: &StoredPlan) -> Option<u64> {
+    let selections = plan.selections();
+    if selections.is_empty() {
+        return None;
+    }
+    selections.into_iter().map(planned_of).sum()
+}
+
+/// Tests of a selection; none if its ramp ends by itself.
+fn planned_of(selection: StoredSelection<'_>) -> Option<u64> {
+    match selection.ramp()? {
+        Ramp::Fixed(jobs) => Some(jobs.len() as u64 * selection.repetitions()),
         Ramp::Auto { .. } => None,
-    };
-    selections.iter().map(tests).sum()
+    }
 }
 
 #[cfg(test)]
@@ -121,12 +128,11 @@ mod tests {
         let plan = json!({
             "selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]
         });
-        assert_eq!(planned(&plan), Some(7));
+        assert_eq!(planned(&plan.into()), Some(7));
         let open = json!({"selections": [{"ramp": {"auto": {"from": 1, "max": 8}}, "repeat": 1}]});
-        assert_eq!(
-            (planned(&open), planned(&Value::Null), planned(&json!({"selections": []}))),
-            (None, None, None)
-        );
+        for plan in [open, json!(null), json!({"selections": []})] {
+            assert_eq!(planned(&plan.into()), None);
+        }
     }
 
     #[test]

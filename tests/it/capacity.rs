@@ -64,6 +64,22 @@ fn the_answer_in_every_form_is_as_it_was_read() {
 }
 
 #[test]
+fn sentences_have_the_digits_that_the_table_has() {
+    let mut input = Input { language: Language::English, ..two_platforms() };
+    for price in &mut input.prices {
+        (price.cores, price.core_factor) = (1.5, 1.0);
+        price.products.truncate(1);
+        price.products[0].price = 0.175;
+    }
+    let text_format = FORMATS.iter().find(|format| format.name() == "text").unwrap();
+    let text = rendered(*text_format, &CapacityReport.build(&input), Options::plain(120));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "The smallest that fits: nightly, with 1.50 cores. The cheapest that fits: nightly, \
+                for 0.35 USD with licenses.";
+    assert!(words.contains(said), "{words}");
+}
+
+#[test]
 fn of_published_platforms_the_smallest_that_fits_is_found_as_printed() {
     let mut input = published_runs(&["dl380-bm", "ibm-e870"]);
     let is_heap = |test: &Test| test.params().get("org").is_some_and(|org| org == "heap");

@@ -519,6 +519,11 @@ fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
     assert!(blind > 5 && passed.is_empty(), "{blind} blind, {passed:#?}");
     let (passed, blind) = cases("r5 r6 --fail-below 10%", "blind");
     assert!(passed.len() > 5 && blind < passed.len(), "{blind} blind, {passed:#?}");
+    // Of a limit of 0 %, which is that of the file alone, no half can be seen.
+    for runs in ["r5 r6", "r5 r6 --fail-below 0%"] {
+        let (passed, blind) = cases(runs, "blind");
+        assert!(passed.len() > 5 && blind == 0, "{blind} blind, {passed:#?}");
+    }
 
     // Conditional figures decide nothing: the gate has no answer.
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
@@ -526,6 +531,23 @@ fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
     connection.execute(doubt, []).unwrap();
     let (passed, unanswered) = cases("r5 r6 --fail-below 10%", "No answer");
     assert!(unanswered > 5 && passed.is_empty(), "{unanswered} without an answer, {passed:#?}");
+}
+
+#[test]
+fn a_file_for_a_build_server_alone_is_no_gate() {
+    let desk = desk();
+    let file = desk.path("alone.xml");
+    let line = format!("compare base slow --junit {}", file.display());
+    let done = desk.run(&line).ok();
+    let answers = ["Answer", "Fail:", "Pass:", "Blind", "No answer"];
+    assert!(answers.iter().all(|word| !done.stdout.contains(word)), "{}", done.stdout);
+    let json = desk.run(&format!("{line} --format json")).ok().json();
+    assert_eq!(json["gate"], serde_json::json!([]));
+    // The file has its own limit of 0 %: what is worse fails there, and nothing is blind.
+    let xml = std::fs::read_to_string(&file).unwrap();
+    assert!(xml.contains("<failure") && !xml.contains("blind"), "{xml}");
+    let judged = desk.run("compare base slow --fail-below 5%").fails(1, &["--fail-below"]);
+    assert!(judged.stdout.contains("Answer") && judged.stdout.contains("Fail:"));
 }
 
 #[test]
@@ -562,6 +584,69 @@ fn a_newest_run_of_the_base_without_sound_figures_hides_no_loss() {
     is_found();
     change_newest("delete from test");
     is_found();
+}
+
+#[test]
+fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
+    let desk = repeated(7, 0.88);
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    for change in [
+        "update test set hash = 'of another text', kpm_value = 0.5 * kpm_value
+         where run_id <= 3 and workload = 'SRV-QUERY1'",
+        "update run set disclosure = json_set(disclosure, '$.settings.fsync', 'off') where id <= 2",
+        "update run set version = '0.0.9' where id = 1",
+    ] {
+        assert!(connection.execute(change, []).unwrap() > 0, "{change}");
+    }
+    drop(connection);
+    let json = desk.run("compare --baseline last:10 r7 --format json").ok().json();
+    let rows = json["kpms"].as_array().unwrap();
+    let is_speed = |row: &&serde_json::Value| {
+        row["workload"] == "SRV-QUERY1" && row["kind"] == "speed"
+    };
+    let row = rows.iter().find(is_speed).unwrap();
+    // The mean of the new text alone, and an interval from its runs.
+    let base = row["base"].as_f64().unwrap();
+    assert!((base / 82_104.0 - 1.0).abs() < 0.03 && row["low"].is_number(), "{row}");
+    let findings = json["findings"].as_array().unwrap();
+    let of_base = findings.iter().filter(|finding| finding["code"] == "base");
+    let said: Vec<&str> = of_base.map(|finding| finding["text"].as_str().unwrap()).collect();
+    let expected = [
+        "Left out of the base, as their SQL text or revision is another: SRV-QUERY1 (T611) in 3 of \
+         6 runs",
+        "Runs of the base differ from its newest one: fsync in 2 of 6 runs, dbdyno version in 1 of \
+         6 runs",
+    ];
+    assert_eq!(said, expected);
+    // Of other workloads nothing is left out.
+    let others = "compare --baseline last:10 r7 --workload SRV-SCAN --format json";
+    let others = desk.run(others).ok().json();
+    assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
+}
+
+#[test]
+fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
+    let desk = Desk::new();
+    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --rate 20 --arrivals uniform --duration \
+               0.2 --warmup 0.05 --repeat 3 --size 0.05";
+    for name in ["first", "second"] {
+        desk.run(&format!("{run} --name {name}")).ok();
+    }
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
+    assert_eq!(connection.execute(calm, []).unwrap(), 6);
+    let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
+    assert_eq!(connection.execute(slower, []).unwrap(), 3);
+    drop(connection);
+    let confirmed = desk.run("compare first second --confirm").ok();
+    assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
+    let again = desk.run("results show 4 --format json").ok().json();
+    let tests = again["tests"].as_array().unwrap();
+    let offered = |test: &serde_json::Value| {
+        (test["params"]["rate"].as_str(), test["params"]["arrivals"].as_str())
+            == (Some("20"), Some("uniform"))
+    };
+    assert!(tests.len() == 5 && tests.iter().all(offered), "{again:#}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn again(desk: &Desk) -> String {
     assert_eq!(second.id, first.id + 1);
     // Statements, hashes, parameters, ramps, windows, seeds, profile and settings.
     let same = |run: &RunRecord| {
-        let mut plan = run.plan.clone();
+        let mut plan = run.plan.json().clone();
         // A suite's name and what it left out are not asked for again.
         plan.as_object_mut()
             .unwrap()
@@ -171,7 +171,7 @@ fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
     desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
     let first = run(&desk, "last");
     assert_eq!(first.disclosure.get("settings", "work_mem"), Some("7168 kB").or(Some("7MB")));
-    let selections = first.plan["selections"].as_array().unwrap();
+    let selections = first.plan.json()["selections"].as_array().unwrap();
     assert_eq!(selections.len(), 4);
     let window = |at: usize| selections[at]["window"]["duration_s"].clone();
     assert_eq!((window(0), window(1)), (json!(0.3), json!(0.4)), "a test's own word counts more");

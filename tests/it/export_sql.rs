@@ -10,8 +10,11 @@ use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
+use rustix::process::Signal;
 
-use crate::support::{Desk, assert_run_schema, bytes_in, finished_group, start_options};
+use crate::support::{
+    Desk, assert_run_schema, bytes_in, ended, finished_group, signal, start_options, until,
+};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -207,6 +210,28 @@ fn the_scripts_for_mariadb_load_and_run() {
 
 #[cfg(feature = "mariadb")]
 #[test]
+fn loops_are_refused_where_routines_have_no_clock_and_calls_from_without_are_timed() {
+    let desk = Desk::new();
+    let settings = start_options(&desk.data(), &[("sysdate_is_now", "on")]);
+    let server = server::start("mariadb", &settings).unwrap();
+    let client = mariadb_client(&desk);
+    let dir = export(&desk, "mariadb", &["SRV-QUERY1", "LGWR-LAT"]);
+    for script in ["create.sql", "load.sql"] {
+        feed(&client, &dir.join(script));
+    }
+    let mut command = Command::new(dir.join("run.sh"));
+    command.args(["SRV-QUERY1", "1", "0.3", "0.1"]).env("CLIENT", &client).stdin(Stdio::null());
+    let refused = finished_group(command, "SRV-QUERY1");
+    assert_eq!(refused.code, Some(1), "{refused:#?}");
+    let why = "the server was started with sysdate-is-now, so that routines have no clock";
+    assert!(refused.stderr.contains(why) && refused.stdout.is_empty(), "{refused:#?}");
+    let (figures, _) = run(&client, &dir, "LGWR-LAT 1 0.3 0.1");
+    assert!(figures["ops_per_s"].parse::<f64>().unwrap() > 0.0, "{figures:?}");
+    server.stop_and_remove().unwrap();
+}
+
+#[cfg(feature = "mariadb")]
+#[test]
 fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_settings() {
     let desk = Desk::new();
     let folder = desk.path("own/workloads/own");
@@ -335,6 +360,70 @@ case $text in
     *) echo 0 ;;
 esac
 ";
+
+/// A client whose calls of a routine take a while, and that notes these and what drops it.
+const CLIENT_THAT_WORKS: &str = "#!/bin/sh
+text=$(cat)
+case $text in
+    *'drop function'*) : >\"$1/dropped\" ;;
+    *'from dbdyno.w_'*)
+        : >\"$1/called\"
+        sleep 2
+        echo '1000 1000 0 0 777 20000 30 20'
+        ;;
+    *) echo 0 ;;
+esac
+";
+
+#[test]
+fn a_signal_ends_the_scripts_and_what_they_made_goes() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let (client, scratch) = (desk.path("client.sh"), desk.path("scratch"));
+    std::fs::write(&client, CLIENT_THAT_WORKS).unwrap();
+    std::fs::create_dir(&scratch).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command
+        .args(["SRV-QUERY1", "2", "0.1", "0.1"])
+        .env("CLIENT", format!("sh {} {}", client.display(), dir.display()))
+        .env("TMPDIR", &scratch)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let script = command.spawn().unwrap();
+    until("a job calls its routine", || dir.join("called").exists());
+    signal(script.id(), Signal::TERM);
+    let done = ended(script, "run.sh");
+    assert_eq!(done.code, Some(143), "{done:#?}");
+    assert!(dir.join("dropped").exists(), "{done:#?}");
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "{done:#?}");
+    assert!(!dir.join("results.spool").exists(), "{done:#?}");
+}
+
+/// A client that notes the locale and the encoding that it is called with.
+const CLIENT_THAT_LOOKS: &str = "#!/bin/sh
+cat >/dev/null
+echo \"$LC_ALL $PGCLIENTENCODING\" >>\"$1/seen\"
+echo 0
+";
+
+#[test]
+fn the_scripts_run_in_a_locale_whose_numbers_have_a_point() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let client = desk.path("client.sh");
+    std::fs::write(&client, CLIENT_THAT_LOOKS).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command
+        .args(["SRV-QUERY1", "1", "0.1", "0.1"])
+        .env("CLIENT", format!("sh {} {}", client.display(), dir.display()))
+        .env("LC_ALL", "de_DE.UTF-8")
+        .stdin(Stdio::null());
+    // Such a client gives no result: the job fails.
+    assert_eq!(finished_group(command, "run.sh").code, Some(1));
+    let seen = std::fs::read_to_string(dir.join("seen")).unwrap();
+    assert!(seen.lines().all(|line| line == "C UTF8"), "{seen}");
+}
 
 /// The states that the calls of two tests of two jobs begin with: of each script the warming call's
 /// before the timed one's.

@@ -46,7 +46,8 @@ pub fn run() -> RunRecord {
         device_sync: None,
         plan: serde_json::json!({
             "selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}],
-        }),
+        })
+        .into(),
         loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
     }
 }

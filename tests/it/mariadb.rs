@@ -4,9 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use dbdyno::catalog::Catalog;
+use dbdyno::model::Drive;
+use dbdyno::plan;
 use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
+use crate::every_workload::request;
 use crate::servers::{Existing, Lease};
 use crate::support::{
     Desk, Done, column, ended, finished, free_port, mistakes, try_session_of, until,
@@ -261,6 +265,51 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     assert!(asked.code == Some(1) && asked.stdout.contains("MISSING  target"), "{asked:#?}");
     let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
     assert_eq!(asked.code, Some(2), "{asked:#?}");
+}
+
+#[test]
+fn a_server_whose_routines_have_no_clock_is_driven_by_the_client_and_a_line_says_why() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[("sysdate_is_now", "on")]));
+    server.create_user("still", "all");
+    let url = server.url("still");
+    let with = |line: String| with_password(&desk, &line, SECRET);
+    let run = with(format!("run {url} {ARGS} --format json")).ok();
+    assert_eq!(run.json()["tests"][0]["drive"], "client");
+    let why = "the server was started with sysdate-is-now, so that routines have no clock";
+    let lacks = format!("no database drive here ({why})");
+    assert!(run.stderr.contains(&lacks), "{}", run.stderr);
+    let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
+    assert!(asked.code == Some(2) && asked.stderr.contains(why), "{asked:#?}");
+}
+
+#[test]
+fn a_recursion_makes_rows_for_more_jobs_than_the_server_lets_it_by_default() {
+    let lease = Lease::new("mariadb", None, &[]);
+    let mut session = try_session_of("mariadb", &lease.url).unwrap();
+    let rows = "with recursive jobs(j) as (select 1 union all select j + 1 from jobs where j < \
+                1500) select count(*) from jobs";
+    assert_eq!(column(session.as_mut(), rows), ["1500"]);
+}
+
+#[test]
+fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others() {
+    let lease = Lease::new("mariadb", None, &[]);
+    let mut session = try_session_of("mariadb", &lease.url).unwrap();
+    for sql in ["create schema dbdyno", "create table dbdyno.big (id int, quantity int)"] {
+        session.execute(sql).unwrap();
+    }
+    let names = ["da_index", "da_index_1", "da_index_12", "da_index_1_own", "my_da_index_1"];
+    for name in names {
+        session.execute(&format!("create index {name} on dbdyno.big (quantity)")).unwrap();
+    }
+    let request = request("mariadb", Drive::Database, "DA-INDEX".into());
+    let plan = plan::build(&Catalog::embedded().unwrap(), &request).unwrap();
+    for sql in plan.selections[0].parts[0].teardown_sql() {
+        session.execute(&sql).unwrap();
+    }
+    let left = "select index_name from information_schema.statistics where table_schema = \
+                'dbdyno' order by 1";
+    assert_eq!(column(session.as_mut(), left), ["da_index_1_own", "my_da_index_1"]);
 }
 
 #[test]

@@ -12,9 +12,10 @@ use dbdyno::sql::Block;
 use serde_json::Value;
 
 use crate::leftovers::Directory;
+use crate::servers::Lease;
 use crate::support::{
-    Desk, assert_run_schema, directory, newest_postgres, postgres_with_collector, servers, session,
-    start_options,
+    Desk, assert_run_schema, column, directory, newest_postgres, postgres_with_collector, servers,
+    session, start_options,
 };
 
 /// Programs of servers to try; none = the distribution's.
@@ -141,6 +142,46 @@ fn every_settings_block_runs_on_every_version() {
         }
         drop(session);
         server.stop_and_remove().unwrap();
+    }
+}
+
+/// Wait events by their class: their names before 17 and from then on, and what a session does.
+const WAIT_EVENTS: [(&str, [&str; 2], &str); 14] = [
+    ("IO", ["WALWrite", "WalWrite"], "log-sync"),
+    ("IO", ["WALSync", "WalSync"], "log-sync"),
+    ("IO", ["WALInitWrite", "WalInitWrite"], "log-sync"),
+    ("IO", ["WALInitSync", "WalInitSync"], "log-sync"),
+    ("LWLock", ["WALBufMapping", "WALBufMapping"], "log-sync"),
+    ("IO", ["DataFileRead", "DataFileRead"], "data-read"),
+    ("IO", ["BufFileRead", "BuffileRead"], "data-read"),
+    ("IO", ["SLRURead", "SlruRead"], "data-read"),
+    ("IO", ["DataFileExtend", "DataFileExtend"], "data-write"),
+    ("IO", ["BufFileWrite", "BuffileWrite"], "data-write"),
+    ("IO", ["SLRUWrite", "SlruWrite"], "data-write"),
+    ("IO", ["SLRUSync", "SlruSync"], "data-write"),
+    ("IO", ["DSMFillZeroWrite", "DsmFillZeroWrite"], "data-write"),
+    ("IO", ["ControlFileSync", "ControlFileSync"], "other"),
+];
+
+#[test]
+fn wait_events_are_the_same_activity_by_either_spelling() {
+    let (catalog, lease) = (Catalog::embedded().unwrap(), Lease::new("postgres", None, &[]));
+    let mut session = session(&lease.url);
+    let blocks = catalog.probes("postgres", &[18]);
+    for name in ["sessions", "sessions.all"] {
+        let text = &blocks.iter().find(|block| block.name == name).unwrap().text;
+        let (_, activity) = text.split_once("case when a.wait_event is null").unwrap();
+        let (activity, _) = activity.split_once("end as activity").unwrap();
+        for (class, spellings, expected) in WAIT_EVENTS {
+            for event in spellings {
+                let sql = format!(
+                    "select case when a.wait_event is null {activity} end \
+                     from (values ('{class}', '{event}')) as a (wait_event_type, wait_event)"
+                );
+                let found = column(session.as_mut(), &sql);
+                assert_eq!(found, [expected], "{name}: {event}");
+            }
+        }
     }
 }
 

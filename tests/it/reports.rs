@@ -71,7 +71,8 @@ pub fn one_test() -> Input {
         "crosscheck": [{"what": "commits", "equals": "commits", "because": "commits are missing"},
                        {"what": "index_scans", "equals": "ops", "because": "lookups are missing"}],
         "sql": [{"caption": "each op, prepared", "sql": "select *\nfrom small\nwhere id < $1"}],
-    }]});
+    }]})
+    .into();
     Input {
         runs: vec![RunTests { run, tests: vec![test.into()] }],
         command: "dbdyno report test 7:4".into(),

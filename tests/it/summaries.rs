@@ -53,7 +53,8 @@ fn summaries_and_datasheets_are_as_they_were_read_in_both_languages() {
 #[test]
 fn what_a_suite_notes_stands_in_the_summary() {
     let mut input = input();
-    input.runs[0].run.plan["note"] = "windows too short for figures to be quoted".into();
+    input.runs[0].run.plan =
+        serde_json::json!({ "note": "windows too short for figures to be quoted" }).into();
     for (language, said) in [
         (Language::English, "Note: windows too short for figures to be quoted."),
         (Language::German, "Beachten: zu kurz, um die Zahlen zu zitieren."),
@@ -238,6 +239,36 @@ fn limits_and_growth_are_those_of_valid_tests() {
         words.contains("8 throughputs say nothing about limits, because they are not valid."),
         "{words}"
     );
+}
+
+/// The report as a page, with its signs as plain text.
+fn page(report: &str, input: &Input) -> String {
+    let report = REPORTS.iter().find(|known| known.name() == report).unwrap();
+    let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
+    rendered(*html, &report.build(input), Options::default()).replace('\u{a0}', " ")
+}
+
+#[test]
+fn a_limit_of_less_than_half_of_the_time_is_the_same_in_cards_datasheet_and_sentences() {
+    let mut test = fixture::test(1, &fixture::RampPoint::tps("TP-LIGHT", "TP", 2, 2_633.0));
+    // Processors to spare, and 60 of 200 sightings at the log.
+    test.window_counters.0.insert("server_cpu_s".into(), 4.0);
+    let waits = test.waits.as_mut().unwrap();
+    (waits.idle, waits.events[0].samples, waits.events[3].samples) = (0, 40, 20);
+    let mut input = input();
+    input.runs[0].tests = vec![test.into()];
+    let datasheet = text("datasheet", &input);
+    let is_it = |line: &str| line.contains("the sync of the log") && line.contains("TP-LIGHT 30 %");
+    assert!(datasheet.lines().any(is_it), "{datasheet}");
+    let words = words(&input);
+    assert!(words.contains("the sync of the log for TP-LIGHT (30 %)"), "{words}");
+    let page = page("datasheet", &input);
+    for said in ["limit: the sync of the log, 30 % of the time", "1 of 1 valid throughputs"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for wrong in ["no limit found", "No limit was found"] {
+        assert!(![&datasheet, &words, &page].iter().any(|text| text.contains(wrong)), "{wrong}");
+    }
 }
 
 #[test]

@@ -255,6 +255,44 @@ fn a_server_without_vectors_leaves_them_out_with_the_reason() {
     }
 }
 
+/// The beginnings of the reasons that leave a workload out with this version of pgvector in the
+/// database, as SQL has it; 0.8.6 could be made.
+fn refused(session: &mut dyn Session, workload: &str, installed: &str) -> Vec<String> {
+    let stated = format!(
+        "(values ('vector', '0.8.6', {installed})) as e (name, default_version, installed_version)"
+    );
+    let mut found = Vec::new();
+    for requirement in part("postgres", workload).requires {
+        let (version, _) = requirement.reason.split_once(" has no ").unwrap();
+        let sql = requirement.sql.replace("pg_available_extensions as e", &stated);
+        if version.starts_with("pgvector before") && column(session, &sql).is_empty() {
+            found.push(version.to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_version_of_pgvector_that_lacks_what_a_test_needs_leaves_it_out() {
+    let lease = Lease::new("postgres", None, &[]);
+    let mut session = try_session_of("postgres", &lease.url).unwrap();
+    for (workload, installed, expected) in [
+        ("VEC-EXACT", "'0.4.4'", None),
+        ("VEC-BUILD", "'0.4.4'", Some("pgvector before 0.5")),
+        ("VEC-INSERT", "'0.4.4'", Some("pgvector before 0.5")),
+        ("VEC-SEARCH", "'0.4.4'", Some("pgvector before 0.5")),
+        ("VEC-SEARCH", "'0.7.4'", None),
+        ("VEC-SEARCH:k=100", "'0.7.4'", Some("pgvector before 0.8")),
+        ("VEC-SEARCH:k=100", "'0.8.0'", None),
+        ("VEC-FILTER", "'0.7.4'", Some("pgvector before 0.8")),
+        ("VEC-FILTER", "'0.10.1'", None),
+        ("VEC-FILTER", "null", None),
+    ] {
+        let found = refused(session.as_mut(), workload, installed);
+        assert_eq!(found, Vec::from_iter(expected), "{workload} with {installed}");
+    }
+}
+
 /// Searches at three efforts, as fast as they find less.
 pub fn recall_input() -> Input {
     let kind = fixture::tests().into_iter().find(|test| test.workload == "STO-RANDOM").unwrap();

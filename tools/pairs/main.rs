@@ -124,7 +124,7 @@ fn failed(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::new(Kind::Target, path.display().to_string(), why.to_string())
 }
 
-/// A catalogue with the suite and the made workloads, whose ops do more in the second run.
+/// A catalog with the suite and the made workloads, whose ops do more in the second run.
 fn overlay(args: &Args, is_base: bool) -> Result<PathBuf> {
     let dir = args.dir.join(if is_base { "catalog-base" } else { "catalog-other" });
     let (suites, group) = (dir.join("suites"), dir.join("workloads/pairs"));

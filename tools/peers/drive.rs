@@ -1,4 +1,4 @@
-//! Our side: a workload of the catalogue, run by the runner as `dbdyno run` does.
+//! Our side: a workload of the catalog, run by the runner as `dbdyno run` does.
 
 use parking_lot::Mutex;
 
@@ -27,7 +27,7 @@ pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Sel
     workload(lab, &format!("SRV-QUERY1{params}"), drive, seconds)
 }
 
-/// A workload of the catalogue, `id` with parameters as on the command line.
+/// A workload of the catalog, `id` with parameters as on the command line.
 pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
     workload_of(lab.engine.name(), lab, id, drive, seconds)
 }

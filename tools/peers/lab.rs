@@ -263,7 +263,7 @@ pub fn run_program(name: &str, command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A server of ours, with the catalogue and the settings that it has.
+/// A server of ours, with the catalog and the settings that it has.
 fn started(
     engine: &str,
     options: StartOptions,
@@ -289,7 +289,7 @@ fn settings(catalog: &Catalog, engine: &str) -> Result<BTreeMap<String, String>>
 mod tests {
     use super::*;
 
-    /// A workload of the tools' own must load whatever engines the embedded catalogue has: without
+    /// A workload of the tools' own must load whatever engines the embedded catalog has: without
     /// it no comparison starts.
     #[test]
     fn the_catalog_of_the_tool_fits_the_embedded_one() {

@@ -40,7 +40,7 @@ mod ttc;
 use lab::Lab;
 use pairs::{Outcome, Precision, Ramp, Rules};
 
-/// Workloads with the peers' statements, laid over the catalogue.
+/// Workloads with the peers' statements, laid over the catalog.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/catalog"));
 /// A load takes much longer than a lookup's half.
 const MAX_LOADS: usize = 3;

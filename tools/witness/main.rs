@@ -61,7 +61,7 @@ use lab::Lab;
 use times::{Clocks, Length};
 use witnesses::{WITNESSES, Witness};
 
-/// Workloads laid over the catalogue.
+/// Workloads laid over the catalog.
 const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/witness/catalog"));
 const COUNTS: [&str; 6] =
     ["statements", "rows", "rows gone through", "commits", "blocks", "blocks read"];

@@ -12,6 +12,9 @@ select * from {{big}} order by quantity, code
 -- name: drop-indexes
 drop index if exists {{prefix}}da_index
 
+-- name: drop-indexes-of-jobs
+-- nothing: jobs have none of their own, or they went with the other one
+
 -- name: DA-INDEX.create
 create index da_index on {{big}} (quantity)
 

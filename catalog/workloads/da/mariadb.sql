@@ -37,6 +37,21 @@ set v_rows = v_rows + v_count;
 -- name: drop-indexes
 drop index if exists da_index on {{big}}
 
+-- name: drop-indexes-of-jobs
+-- what routines leave that are cancelled between building and dropping
+begin not atomic
+  declare v_name varchar(64);
+  repeat
+    select max(index_name) into v_name from information_schema.statistics
+     where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = substring_index('{{big}}', '.', -1)
+       and index_name regexp '^da_index_[0-9]+$';
+    if v_name is not null then
+      execute immediate concat('drop index ', v_name, ' on {{big}}');
+    end if;
+    until v_name is null
+  end repeat;
+end
+
 -- name: DA-INDEX.create
 -- Definitions of tables are not part of a transaction: another job may have made the index since it was dropped.
 create or replace index da_index on {{big}} (quantity)

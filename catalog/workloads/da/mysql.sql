@@ -15,6 +15,18 @@ prepare dbdyno_ddl from @dbdyno_ddl;
 execute dbdyno_ddl;
 deallocate prepare dbdyno_ddl
 
+-- name: drop-indexes-of-jobs
+-- by one statement, since only a routine of MySQL can loop
+set session group_concat_max_len = 1000000;
+set @dbdyno_ddl = (
+  select coalesce(concat('alter table {{big}} ', group_concat(distinct concat('drop index ', index_name) separator ', ')), 'do 0')
+    from information_schema.statistics
+   where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = substring_index('{{big}}', '.', -1)
+     and index_name regexp '^da_index_[0-9]+$');
+prepare dbdyno_ddl from @dbdyno_ddl;
+execute dbdyno_ddl;
+deallocate prepare dbdyno_ddl
+
 -- name: DA-INDEX.body
 set @dbdyno_ddl = concat('create index da_index_', p_job, ' on {{big}} (quantity)');
 prepare dbdyno_ddl from @dbdyno_ddl;

@@ -10,6 +10,23 @@ where e.name = 'vector' and case when e.installed_version is null
     then (select rolsuper from pg_roles where rolname = current_user)
     else exists (select 1 from pg_extension where extname = 'vector' and extnamespace = 'public'::regnamespace) end
 
+-- name: vector_version
+-- of this database, or the one that we would make: the first two numbers
+string_to_array(substring(coalesce(e.installed_version, e.default_version) from '^[0-9]+[.][0-9]+'), '.')::int[]
+
+-- name: has-graphs
+select 1 where not exists (
+  select 1 from pg_available_extensions as e where e.name = 'vector' and {{vector_version}} < array[0, 5])
+
+-- name: VEC-SEARCH.goes-on
+-- only where it keeps fewer candidates than it has to give
+select 1 where {{k}} < 100 or not exists (
+  select 1 from pg_available_extensions as e where e.name = 'vector' and {{vector_version}} < array[0, 8])
+
+-- name: VEC-FILTER.goes-on
+select 1 where not exists (
+  select 1 from pg_available_extensions as e where e.name = 'vector' and {{vector_version}} < array[0, 8])
+
 -- name: extension
 create extension if not exists vector with schema public
 

@@ -8,7 +8,7 @@ use std::fmt;
 /// Kind of an error by what the caller can do about it; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Arguments, configuration or catalogue files are wrong: the user changes them. Exit code 2.
+    /// Arguments, configuration or catalog files are wrong: the user changes them. Exit code 2.
     Usage,
     /// The target (server, data directory, disk) cannot do what is asked. Exit code 3.
     Target,
@@ -57,7 +57,7 @@ impl Error {
     pub fn new(kind: Kind, place: impl Into<String>, what: impl Into<String>) -> Self {
         Error { kind, place: place.into(), what: what.into(), advice: String::new() }
     }
-    /// A usage, configuration or catalogue error (exit 2).
+    /// A usage, configuration or catalog error (exit 2).
     pub fn usage(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self::new(Kind::Usage, place, what)
     }

@@ -75,7 +75,7 @@ impl Report for TrialsReport {
         });
         let sides: Vec<Side<'_>> = sides.collect();
         let [base, other] = sides.as_slice() else { return Document::default() };
-        let margin = base.run.plan["margin"].as_f64().unwrap_or(MARGIN);
+        let margin = base.run.plan.margin().unwrap_or(MARGIN);
         let method = Method::of_plan(&base.run.plan);
         let (rule, rows) = rows(base.tests, other.tests, margin, method);
         let found = Found {
@@ -95,13 +95,8 @@ impl Report for TrialsReport {
 pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     let plan = &base.run.plan;
-    rows(
-        &base.tests,
-        &other.tests,
-        plan["margin"].as_f64().unwrap_or(MARGIN),
-        Method::of_plan(plan),
-    )
-    .1
+    let margin = plan.margin().unwrap_or(MARGIN);
+    rows(&base.tests, &other.tests, margin, Method::of_plan(plan)).1
 }
 
 /// The figures that only one of the two runs of an A/B test has.

@@ -18,12 +18,13 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 const HOW_TO_READ: &str = "A requirement fits if a valid figure reaches it with the low end of its \
                            95 % interval; published figures, which have none, count as printed. \
-                           Used is the required rate over the highest valid throughput that meets \
-                           the SLO, and components use what they used there, in proportion \
-                           (utilization law). Without an open loop (--rate) an SLO is judged by \
-                           the service time at that number of jobs, without waits for a session. \
-                           Several requirements fit together if their shares add up to at most 100 \
-                           %; how they slow each other down in shared caches is not covered.";
+                           Used is the required rate over the highest throughput of such figures \
+                           that meet the SLO, and components use what they used there, in \
+                           proportion (utilization law). Without an open loop (--rate) an SLO is \
+                           judged by the service time at that number of jobs, without waits for a \
+                           session. Of several repetitions each must meet it. Several requirements \
+                           fit together if their shares add up to at most 100 %; how they slow \
+                           each other down in shared caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
 /// Report of `capacity`, which reads the requirements.
@@ -175,7 +176,8 @@ fn chosen<'a>(
     let named = move |key: &str, value: fn(&Platform<'_>) -> Option<f64>| {
         let found = least(platforms, value);
         let names: Vec<String> = found.iter().map(|platform| platform.name.to_string()).collect();
-        let figure = language.number(value(found.first()?)?, Digits::Decimals(0));
+        let figure = value(found.first()?)?;
+        let figure = language.number(figure, whole_digits(figure));
         let values = [("names", language.list(&names)), ("figure", figure)];
         let values: Vec<(&str, &str)> =
             values.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -237,10 +239,11 @@ fn cost(platform: &Platform<'_>) -> Option<f64> {
     platform.cost()
 }
 
-/// The cost in whole units of the currency; of a lower bound `at least 100`.
+/// The cost with the digits that the table has; of a lower bound `at least 100`.
 fn cost_text(language: Language, platform: &Platform<'_>) -> Option<String> {
-    let cost = language.number(platform.cost()?, Digits::Decimals(0));
-    Some(at_least(language, cost, platform.is_cost_bound()))
+    let cost = platform.cost()?;
+    let text = language.number(cost, whole_digits(cost));
+    Some(at_least(language, text, platform.is_cost_bound()))
 }
 
 fn cores(platform: &Platform<'_>) -> Option<f64> {
@@ -294,6 +297,7 @@ fn cost_cell(language: Language, platform: &Platform<'_>) -> Cell {
     }
 }
 
+/// Digits of a number of cores or of a cost: two decimals unless it is whole.
 fn whole_digits(value: f64) -> Digits {
     if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Decimals(2) }
 }

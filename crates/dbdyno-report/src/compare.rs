@@ -83,7 +83,8 @@ fn terms<'a>(input: &'a Input, base: &Side<'_>, other: &Side<'_>) -> Terms<'a> {
     let limit = input.is_gate.then_some(input.fail_below);
     if input.is_base_of_many {
         let past = input.history.iter().map(|data| data.tests.iter().collect()).collect();
-        return Terms { effects, past, is_base: true, limit, ..Terms::default() };
+        let notes_on_base = input.notes_on_base.clone();
+        return Terms { past, is_base: true, notes_on_base, limit, ..Terms::new(effects) };
     }
     // A calibration may be older than the runs that are looked at.
     let is_known = |data: &&RunTests| input.history.iter().any(|known| known.run.id == data.run.id);
@@ -249,6 +250,12 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     let mut table = Table::declared(language, name, &columns);
     found.iter().for_each(|difference| table.add_row(&columns, difference));
     vec![Block::Table(table)]
+}
+
+/// What is to be said of a base of many, a paragraph each.
+pub(super) fn notes_on_base(comparison: &Comparison, language: Language) -> Vec<Block> {
+    let said = comparison.notes_on_base.iter();
+    said.map(|said| Block::Paragraph(format!("{}.", language.sentence(said)))).collect()
 }
 
 fn difference_columns() -> [Declared<Difference>; 6] {
@@ -532,7 +539,7 @@ fn levels(gate: &Judgement) -> impl Iterator<Item = (String, Outcome)> {
         let text = format!("x{:.3} (x{:.3} to x{:.3})", level.ratio, level.low, level.high);
         let outcome = match level.fails {
             true => Outcome::Failed("worse than allowed", text),
-            false if level.detectable_loss > 2.0 * gate.limit => Outcome::Skipped(blind(gate)),
+            false if gate.is_blind(level.detectable_loss) => Outcome::Skipped(blind(gate)),
             false => Outcome::Passed,
         };
         (name, outcome)
@@ -550,7 +557,7 @@ fn unjudged(compared: &Comparison, row: &Row) -> Option<String> {
     // Not by the names of blind figures: rows of one figure share what the gate says, and one name
     // stands for them.
     match row.detectable_loss {
-        Some(loss) if loss > 2.0 * gate.limit => Some(blind(gate)),
+        Some(loss) if gate.is_blind(loss) => Some(blind(gate)),
         Some(_) => None,
         None => Some(format!("not judged: {}{}", row.status, first_reason(row))),
     }

@@ -284,11 +284,10 @@ fn origin(language: Language, run: &RunRecord) -> Vec<(String, String)> {
 /// `0.7 to 3 s; every test up to 3 times, in blocks; too short to be quoted`, as far as the plan
 /// says so.
 fn windows(language: Language, run: &RunRecord) -> Option<String> {
-    let selections = run.plan["selections"].as_array()?;
-    let mut seconds: Vec<f64> =
-        selections.iter().filter_map(|one| one["window"]["duration_s"].as_f64()).collect();
+    let selections = run.plan.selections();
+    let mut seconds: Vec<f64> = selections.iter().filter_map(|one| one.duration_s()).collect();
     seconds.sort_by(f64::total_cmp);
-    let most = selections.iter().filter_map(|one| one["repeat"].as_u64()).max().unwrap_or(1);
+    let most = selections.iter().map(|one| one.repetitions()).max().unwrap_or(1);
     let [shortest, longest] =
         [seconds.first()?, seconds.last()?].map(|seconds| language.exactly(*seconds));
     let length = match shortest == longest {
@@ -296,7 +295,7 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         false => language
             .say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
     };
-    let precision = selections.iter().find_map(|one| one["window"]["precision"].as_f64());
+    let precision = selections.iter().find_map(|one| one.precision());
     let length = match precision.map(|half| language.exactly(half * 100.0) + " %") {
         None => length,
         Some(precision) => {
@@ -305,18 +304,15 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         }
     };
     let times = most.to_string();
-    let repeated = match run.plan["fresh"].as_str() {
+    let repeated = match run.plan.fresh() {
         Some("data") => "{times} blocks, each on data loaded anew",
         Some(_) => "{times} blocks, each on a server started anew",
         None => "every test up to {times} times, in blocks",
     };
     let repeated = (most > 1).then(|| language.say(repeated, &[("times", &times)]));
-    let redo = run.plan["redo_disturbed"]
-        .as_u64()
-        .filter(|times| *times > 0)
-        .map(|times| times.to_string());
+    let redo = run.plan.redo_disturbed().map(|times| times.to_string());
     let redo = redo.map(|times| language.say(REDO, &[("times", &times)]));
-    let note = run.plan["note"].as_str().map(|note| language.phrase(note));
+    let note = run.plan.note().map(|note| language.phrase(note));
     let more: Vec<String> = repeated.into_iter().chain(redo).chain(note).collect();
     let told = precision.is_some() || !more.is_empty();
     told.then(|| std::iter::once(length).chain(more).collect::<Vec<_>>().join("; "))

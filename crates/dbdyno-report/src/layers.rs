@@ -11,7 +11,7 @@ use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
 use dbdyno_core::analysis::study::MedianInterval;
-use dbdyno_core::model::{LeftOut, Status};
+use dbdyno_core::model::Status;
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -44,8 +44,11 @@ impl Report for LayersReport {
 
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
-        let found: Vec<(&RunTests, Vec<Layers>)> =
-            input.runs.iter().map(|data| (data, layers(&data.tests, &left_out(data)))).collect();
+        let found: Vec<(&RunTests, Vec<Layers>)> = input
+            .runs
+            .iter()
+            .map(|data| (data, layers(&data.tests, &data.run.plan.omissions())))
+            .collect();
         let names = input.platforms();
         let mut sections: Vec<Section> = Vec::new();
         for (at, (_, studies)) in found.iter().enumerate() {
@@ -85,15 +88,6 @@ fn answer(language: Language, studies: &[&Layers]) -> String {
     let name = language.sentence(&row.name);
     let values = [("layer", name.as_str()), ("us", &us), ("low", &low), ("high", &high)];
     language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
-}
-
-/// Tests that the plan of a run left out.
-fn left_out(data: &RunTests) -> Vec<LeftOut> {
-    let entries = data.run.plan["left_out"].as_array().cloned().unwrap_or_default();
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
-    let left_out =
-        |entry: &serde_json::Value| LeftOut::new(text(&entry["workload"]), text(&entry["reason"]));
-    entries.iter().map(left_out).collect()
 }
 
 fn section(language: Language, name: &str, study: &Layers) -> Section {

@@ -69,7 +69,7 @@ use dbdyno_core::analysis::figure;
 use dbdyno_core::analysis::noise::Noise;
 use dbdyno_core::analysis::price::PriceList;
 use dbdyno_core::catalog::{Catalog, Form, Group};
-use dbdyno_core::model::{RunRecord, RunStatus, Test};
+use dbdyno_core::model::{RunRecord, RunStatus, Sentence, Test};
 
 use document::Code;
 pub use document::Document;
@@ -105,21 +105,14 @@ impl RunTests {
     /// The tests in the order of the plan, whose blocks ran them in an order of their own; without
     /// repetitions as they ran.
     pub fn ordered(mut self) -> RunTests {
-        let empty = Vec::new();
-        let planned = self.run.plan["selections"].as_array().unwrap_or(&empty);
-        if planned
-            .iter()
-            .all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1))
-        {
+        let planned = self.run.plan.selections();
+        if planned.iter().all(|selection| selection.repetitions() == 1) {
             return self;
         }
         let place = |test: &Test| {
-            let is_of = |selection: &serde_json::Value| {
-                selection["workload"] == test.workload()
-                    && selection["drive"] == test.drive().name()
-                    && selection["hash"] == test.hash()
-            };
-            planned.iter().position(is_of)
+            planned.iter().position(|selection| {
+                selection.is_of(test) && selection.drive() == test.drive().name()
+            })
         };
         self.tests.sort_by_cached_key(|test| (place(test), test.jobs(), test.seq()));
         self
@@ -166,6 +159,8 @@ pub struct Input {
     pub history: Vec<RunTests>,
     /// The earlier runs are the base of a comparison: the first run is one of them.
     pub is_base_of_many: bool,
+    /// Sentences on that base: what is left out of it, what differs within it.
+    pub notes_on_base: Vec<Sentence>,
     /// Charts write the labels of their points beside them.
     pub point_labels: bool,
 }

@@ -3,12 +3,9 @@
 use super::document::{Block, Digits};
 use super::masthead::entries::DIGITS;
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks, experiment};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Bound, Status, Test, TestResult};
-
-/// From this share of the jobs' time on a cause is named.
-const NAMED_SHARE: f64 = 0.5;
 
 /// The limit of a workload.
 struct Limited {
@@ -72,19 +69,21 @@ fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
 fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
     let best = ramp::throughput(tests).filter(|best| best.status() < Status::Invalid)?;
     let measured = best.test.measured()?;
-    let is_named =
-        |bottleneck: &Bottleneck| bottleneck.share.is_some_and(|share| share >= NAMED_SHARE);
-    let found = bottlenecks(measured).into_iter().find(is_named);
+    let found = best.limit();
     let mark = if best.status() == Status::Valid { "" } else { "?" };
-    let share = found.as_ref().and_then(|bottleneck| bottleneck.share).map(|share| {
-        format!(" {} %", language.number(100.0 * share.min(1.0), Digits::Decimals(0)))
-    });
+    let share = found.as_ref().map(|bottleneck| format!(" {} %", percent(language, bottleneck)));
     Some(Limited {
         cause: found.map(|bottleneck| bottleneck.cause.code()),
         label: label.into(),
         said: format!("{label}{}{mark}", share.unwrap_or_default()),
         seq: measured.seq,
     })
+}
+
+/// Share of the time that a limit takes, in percent: none takes more than all of it.
+pub(super) fn percent(language: Language, bottleneck: &Bottleneck) -> String {
+    let share = bottleneck.share.unwrap_or(0.0).min(1.0);
+    language.number(100.0 * share, Digits::Decimals(0))
 }
 
 /// A limit with its share of the time, and what its removal should bring.
@@ -94,8 +93,7 @@ pub(super) fn describe_limit(
     bottleneck: &Bottleneck,
 ) -> String {
     let name = language.say(&format!("limit_{}", bottleneck.cause.code()), &[]);
-    let share = 100.0 * bottleneck.share.unwrap_or(0.0).min(1.0);
-    let percent = language.number(share, Digits::Decimals(0));
+    let percent = percent(language, bottleneck);
     let values = [("limit", name.as_str()), ("percent", &percent)];
     let text = language.say("limit: {limit}, {percent} % of the time", &values);
     let next = experiment(test, bottleneck);

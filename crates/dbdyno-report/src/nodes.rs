@@ -100,10 +100,11 @@ fn scaling_columns() -> [Declared<NodeScaling>; 7] {
             verdict: Some(line.status),
         }),
         Declared::new("Scaling", "x", 0, |line, table| {
-            ratio_cell(table, line.scaling.map(|ratio| (ratio, line.status)), "no test on one node")
+            let scaling = line.scaling.map(|scaling| (scaling, line.scaling_status));
+            ratio_cell(table, scaling, "no test on one node")
         }),
         Declared::new("Scaling +-", "x", 0, |line, table| {
-            let half_width = line.half_width.map(|half_width| (half_width, line.status));
+            let half_width = line.half_width.map(|half_width| (half_width, line.scaling_status));
             ratio_cell(table, half_width, "one node, or no interval")
         }),
         Declared::new("Cluster tax", "x", 0, |line, table| {

@@ -100,6 +100,11 @@ impl CostsOfWorkload {
     fn least(&self) -> f64 {
         self.known().fold(f64::INFINITY, f64::min)
     }
+
+    /// True if a unit costs nothing on a platform: nothing has a ratio to that.
+    fn is_free(&self) -> bool {
+        self.least() <= 0.0
+    }
 }
 
 /// The workloads of which at least two platforms have a cost per unit.
@@ -169,14 +174,16 @@ fn least(
     Some(language.say(text, &[("told", told.as_str()), ("ties", &ties), ("count", &count)]))
 }
 
-/// The geometric means of how much more a unit costs on each platform than on the cheapest.
+/// The geometric means of how much more a unit costs on each platform than on the cheapest, and the
+/// number of workloads that are in none, as the cheapest costs nothing.
 fn means(
     language: Language,
     platforms: &[Priced<'_>],
     costs: &[CostsOfWorkload],
 ) -> Option<String> {
-    let whole: Vec<&CostsOfWorkload> =
-        costs.iter().filter(|costs| costs.known().count() == platforms.len()).collect();
+    let of_all = costs.iter().filter(|costs| costs.known().count() == platforms.len());
+    let (free, whole): (Vec<&CostsOfWorkload>, Vec<&CostsOfWorkload>) =
+        of_all.partition(|costs| costs.is_free());
     let mean = |at: usize| {
         let logarithms =
             whole.iter().filter_map(|it| Some((it.per_unit().nth(at)?? / it.least()).ln()));
@@ -191,7 +198,14 @@ fn means(
     let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
     let said = "Against the cheapest of each workload, {count} that all have, geometric mean: \
                 {means}.";
-    (!whole.is_empty()).then(|| language.say(said, &values))
+    let said = (!whole.is_empty()).then(|| language.say(said, &values));
+    let [left_out, all] = [free.len(), free.len() + whole.len()].map(|count| count.to_string());
+    let without = "Left out of the geometric mean, as a unit costs nothing on a platform: \
+                   {left_out} of {all}.";
+    let without = (!free.is_empty())
+        .then(|| language.say(without, &[("left_out", &left_out), ("all", &all)]));
+    let said: Vec<String> = said.into_iter().chain(without).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// The cost per unit of each workload, platforms side by side; none if nothing can be compared.
@@ -213,10 +227,13 @@ fn side_by_side(input: &Input) -> Option<Table> {
         let figures =
             row.per_unit().map(|cost| table.figure(cost.ok_or_else(why), RATE, Status::Valid));
         let figures: Vec<Cell> = figures.collect();
-        let ratio = Cell::Number {
-            value: most / row.least(),
-            digits: Digits::Significant(3),
-            verdict: None,
+        let ratio = match row.is_free() {
+            true => Cell::Empty,
+            false => Cell::Number {
+                value: most / row.least(),
+                digits: Digits::Significant(3),
+                verdict: None,
+            },
         };
         let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
         table.rows.push(texts.into_iter().chain(figures).chain([ratio]).collect());
@@ -499,6 +516,38 @@ mod tests {
              difference is known to go beyond the noise. Against the cheapest of each workload, 1 \
              that all have, geometric mean: a x1.01, b x1.00."
         );
+    }
+
+    #[test]
+    fn what_costs_nothing_has_no_ratio_and_is_in_no_mean() {
+        use dbdyno_core::analysis::fixture::at;
+        let list = include_str!("../../../examples/prices/exadata-x2-2-dbserver.toml");
+        let runs: Vec<RunTests> = [("a", 1), ("b", 2)]
+            .map(|(name, id)| {
+                let run = dbdyno_core::model::RunRecord { id, ..run(name) };
+                RunTests { run, tests: vec![Test::from(at(1, 100.0))] }
+            })
+            .into();
+        let priced = |platform: &str, factor: f64| {
+            let mut list = PriceList::parse(list).unwrap();
+            list.platform = Some(platform.into());
+            list.products.iter_mut().for_each(|product| product.price *= factor);
+            list
+        };
+        let input = |factor: f64| {
+            let prices = vec![priced("a", factor), priced("b", 1.0)];
+            Input { runs: runs.clone(), prices, ..Input::default() }
+        };
+        let without = "Left out of the geometric mean, as a unit costs nothing on a platform: \
+                       1 of 1.";
+        let said = answer(&input(0.0));
+        assert!(said.ends_with(without) && !said.contains("NaN"), "{said}");
+        assert!(!said.contains("inf") && !said.contains("geometric mean:"), "{said}");
+        assert!(answer(&input(0.5)).contains("geometric mean: a x1.00, b x2.00."));
+        let last = |input: &Input| side_by_side(input).unwrap().rows[0].last().cloned();
+        assert_eq!(last(&input(0.0)), Some(Cell::Empty));
+        let Some(Cell::Number { value, .. }) = last(&input(0.5)) else { panic!("no ratio") };
+        assert!((value - 2.0).abs() < 1e-9, "{value}");
     }
 
     #[test]

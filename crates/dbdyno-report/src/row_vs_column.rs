@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Input;
+use super::{Input, Language};
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
+use super::lowered::{self, Lowered};
+use dbdyno_core::analysis::heatmap;
 use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
-use dbdyno_core::model::{Better, KpmValue, RunRecord, Status, Test, params};
+use dbdyno_core::model::{Better, KpmValue, Reason, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
 const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the \
@@ -73,15 +75,18 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     let columns = pair_columns();
     let mut table = Table::declared(language, "stores", &columns);
     let has_data_set = |stored: &Stored<'_>| stored.run.data_set_id.is_some();
+    let mut lowered = Vec::new();
     for (by_rows, by_columns) in pairs {
         if has_data_set(by_rows) && by_rows.work() == by_columns.work() {
-            let pair = StorePair::new(by_rows, by_columns);
-            pair.iter().for_each(|pair| table.add_row(&columns, pair));
+            let Some(pair) = StorePair::new(by_rows, by_columns) else { continue };
+            table.add_row(&columns, &pair);
+            lowered.extend(pair.lowered(language));
         }
     }
     if table.rows.is_empty() {
         return None;
     }
+    table.remarks = lowered::remarks(language, &lowered);
     let mut about = language.phrase(ABOUT);
     if !refused.is_empty() {
         let count = refused.len().to_string();
@@ -128,6 +133,8 @@ struct StorePair<'a> {
     of_columns: Figure<'a>,
     /// Above 1 the column store is better.
     ratio: f64,
+    /// Reasons why the columns' test is of other work than that of the rows.
+    other_work: Vec<Reason>,
 }
 
 impl<'a> StorePair<'a> {
@@ -138,7 +145,25 @@ impl<'a> StorePair<'a> {
             Better::Higher => of_columns.value / of_rows.value,
             Better::Lower => of_rows.value / of_columns.value,
         };
-        Some(StorePair { by_rows, by_columns, of_rows, of_columns, ratio })
+        let other_work = heatmap::other_work(by_columns.test, by_rows.test);
+        Some(StorePair { by_rows, by_columns, of_rows, of_columns, ratio, other_work })
+    }
+
+    /// The verdict on the ratio: the worse of both figures, lowered by what makes the two other
+    /// work.
+    fn status(&self) -> Status {
+        let of_figures = self.of_rows.status().max(self.of_columns.status());
+        self.other_work.iter().map(|reason| reason.status).fold(of_figures, Status::max)
+    }
+
+    /// Reasons that lower the verdict on the ratio alone.
+    fn lowered(&self, language: Language) -> Vec<Lowered> {
+        let test = self.by_columns.test;
+        let label = format!("{}, {}", self.by_columns.platform, work_name(test));
+        let jobs = language.jobs(test.jobs());
+        let subject = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &jobs)]);
+        let of = |reason: &Reason| Lowered { subject: subject.clone(), reason: reason.clone() };
+        self.other_work.iter().map(of).collect()
     }
 }
 
@@ -156,8 +181,7 @@ fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 8] {
         }),
         Declared::new("Unit", "", 1, |pair, _| Cell::text(pair.of_rows.unit)),
         Declared::new("Ratio", "", 0, |pair, table| {
-            let status = pair.of_rows.status().max(pair.of_columns.status());
-            table.figure(Ok(pair.ratio), RATE, status)
+            table.figure(Ok(pair.ratio), RATE, pair.status())
         }),
     ]
 }
@@ -174,7 +198,7 @@ mod tests {
     use crate::RunTests;
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture;
-    use dbdyno_core::model::TestResult;
+    use dbdyno_core::model::{Drive, TestResult};
 
     fn measured(name: &str, store: &str, value: f64, status: Status, better: Better) -> RunTests {
         let mut test = fixture::result();
@@ -254,6 +278,32 @@ mod tests {
             run
         });
         assert_eq!(ratios(both.into()).unwrap().iter().map(number).collect::<Vec<_>>(), [3.0]);
+    }
+
+    #[test]
+    fn a_ratio_of_other_work_is_conditional_and_says_why() {
+        let by_rows = measured("one", "row", 2.0, Status::Valid, Better::Higher);
+        let mut by_columns = measured("two", "column", 8.0, Status::Valid, Better::Higher);
+        let test = by_columns.tests[0].measured().unwrap().clone();
+        by_columns.tests =
+            vec![TestResult { drive: Drive::Database, revision: 2, ..test.clone() }.into()];
+        let runs = vec![by_rows.clone(), by_columns.clone()];
+        let section = section(&Input { runs, ..Input::default() }).unwrap();
+        let [Block::Paragraph(_), Block::Table(table)] = &section.blocks[..] else {
+            panic!("{:?}", section.blocks)
+        };
+        let ratio = Cell::Number { value: 4.0, digits: RATE, verdict: Some(Status::Conditional) };
+        assert_eq!(table.rows[0].last(), Some(&ratio));
+        let remarks = [
+            "two, SRV-QUERY1 at 2 jobs: conditional: another drive: database, compared with client",
+            "two, SRV-QUERY1 at 2 jobs: conditional: revision 2 of the workload, compared with 1",
+        ];
+        assert_eq!(table.remarks, remarks);
+        // Of the same work the ratio has the verdict of the figures.
+        by_columns.tests = vec![test.into()];
+        let same = ratios(vec![by_rows, by_columns]).unwrap();
+        let valid = Cell::Number { value: 4.0, digits: RATE, verdict: Some(Status::Valid) };
+        assert_eq!(same, [valid]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         version: &run.version,
         command: &run.command,
         seed: run.seed,
-        key_seed: run.plan.get("key_seed").and_then(Value::as_u64),
+        key_seed: run.plan.key_seed(),
         size_gb: run.size_gb,
         data_set_id: run.data_set_id.as_deref(),
         disclosure: &run.disclosure,

@@ -7,7 +7,7 @@ use super::document::{
     Table,
 };
 use super::{Input, Language, Report, RunTests, masthead};
-use dbdyno_core::analysis::bottleneck::{begins_at, bottlenecks};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, begins_at, limit};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, Step, hidden_saturation, ramps};
 use dbdyno_core::model::{Status, Test};
@@ -318,13 +318,13 @@ impl StepRow<'_> {
     }
 }
 
-/// The first cause of a step.
+/// The limit of a step.
 fn step_limit(language: Language, test: &Test) -> Cell {
-    match test.measured().map(bottlenecks) {
+    match test.measured().map(limit) {
         None => Cell::Empty,
-        Some(found) => Cell::text(
-            language.phrase(found.first().map_or("not found", |first| first.cause.code())),
-        ),
+        Some(found) => {
+            Cell::text(language.phrase(found.map_or("not found", |limit| limit.cause.code())))
+        }
     }
 }
 
@@ -332,9 +332,10 @@ fn step_limit(language: Language, test: &Test) -> Cell {
 /// are valid; nothing without any.
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
     let accepted = scaling.steps.iter().filter(|step| supports(step.figure.status()));
-    let steps: Vec<_> = accepted
-        .filter_map(|step| Some((step.jobs, bottlenecks(step.figure.test.measured()?))))
-        .collect();
+    let limits = |step: &Step<'_>| -> Option<(u32, Vec<Bottleneck>)> {
+        Some((step.jobs, limit(step.figure.test.measured()?).into_iter().collect()))
+    };
+    let steps: Vec<_> = accepted.filter_map(limits).collect();
     let cause = steps.last()?.1.first()?.cause;
     let jobs = language.jobs(begins_at(&steps, cause));
     let begins = language.say("first from {jobs} on", &[("jobs", &jobs)]);

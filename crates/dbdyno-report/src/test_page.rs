@@ -1,7 +1,5 @@
 //! The page of one test: figures, verdict, seconds, distribution, claims, counters, SQL, settings.
 
-use serde_json::Value;
-
 use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
@@ -12,12 +10,12 @@ use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::texts::capitalized;
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{load_generators, nodes, open_loop, sustained};
-use dbdyno_core::analysis::bottleneck::bottlenecks;
+use dbdyno_core::analysis::bottleneck;
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
-    Claim, Drive, Kpm, KpmValue, LatencySummary, RunRecord, Sentence, SnapshotPoint, Status, Test,
-    TestResult, params,
+    Drive, Kpm, KpmValue, LatencySummary, RunRecord, Sentence, SnapshotPoint, SqlPiece, Status,
+    StoredSelection, Test, TestResult, params,
 };
 
 /// `report test`.
@@ -80,9 +78,8 @@ fn answer(language: Language, test: &Test) -> String {
     ];
     let figure = language.say("{value} {unit} {workload} at {jobs}: {verdict}.", &values);
     let limit = test.measured().and_then(|result| {
-        let bottleneck =
-            bottlenecks(result).into_iter().find(|bottleneck| bottleneck.share.is_some())?;
-        Some(format!(" {}.", capitalized(&describe_limit(language, result, &bottleneck))))
+        let limit = describe_limit(language, result, &bottleneck::limit(result)?);
+        Some(format!(" {}.", capitalized(&limit)))
     });
     figure + &limit.unwrap_or_default()
 }
@@ -323,21 +320,16 @@ fn metrics(language: Language, test: &Test) -> Table {
 }
 
 /// The selection of the plan that the test belongs to.
-fn selection<'a>(run: &'a RunRecord, test: &Test) -> Option<&'a Value> {
-    let selections = run.plan["selections"].as_array()?;
-    let is_it = |selection: &&Value| {
-        selection["hash"] == test.hash() && selection["workload"] == test.workload()
-    };
-    selections.iter().find(is_it)
+fn selection<'a>(run: &'a RunRecord, test: &Test) -> Option<StoredSelection<'a>> {
+    run.plan.selections().into_iter().find(|selection| selection.is_of(test))
 }
 
 fn claims(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
-    let stored = |list: &str| {
-        let claims = selection(run, test)?.get(list)?;
-        serde_json::from_value::<Vec<Claim>>(claims.clone()).ok()
-    };
+    let planned = selection(run, test);
+    let contract = planned.and_then(StoredSelection::contract);
+    let crosscheck = planned.and_then(StoredSelection::crosscheck);
     let (Some(result), Some(contract), Some(crosscheck)) =
-        (test.measured(), stored("contract"), stored("crosscheck"))
+        (test.measured(), contract, crosscheck)
     else {
         let text = "This run's plan holds no claims; the verdict says what did not hold.";
         return vec![Block::Paragraph(language.phrase(text))];
@@ -466,15 +458,10 @@ fn snapshots(language: Language, test: &Test) -> Table {
 
 /// The SQL of the plan.
 fn code(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
-    let pieces = selection(run, test).and_then(|selection| selection["sql"].as_array());
-    let text = |piece: &Value, name: &str| piece[name].as_str().unwrap_or_default().to_string();
-    let block = |piece: &Value| {
-        Block::Code(Code { caption: text(piece, "caption"), text: text(piece, "sql") })
+    let Some(pieces) = selection(run, test).and_then(StoredSelection::sql) else {
+        let text = "This run's plan holds no SQL of this test.";
+        return vec![Block::Paragraph(language.phrase(text))];
     };
-    match pieces {
-        Some(pieces) => pieces.iter().map(block).collect(),
-        None => {
-            vec![Block::Paragraph(language.phrase("This run's plan holds no SQL of this test."))]
-        }
-    }
+    let block = |piece: SqlPiece| Block::Code(Code { caption: piece.caption, text: piece.sql });
+    pieces.into_iter().map(block).collect()
 }

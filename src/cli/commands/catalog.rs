@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use crate::cli::context::Context;
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
-use crate::model::{Drive, Workload};
+use crate::model::{Drive, SqlPiece, Workload};
 use crate::plan;
 use crate::report::document::Code;
 use crate::report::{Input, Statements};
@@ -57,6 +57,6 @@ fn sql(
     }
     let selection =
         selection(catalog, &workload.id, engine, Some(drive)).map_err(|error| error.what)?;
-    let code = |shown: plan::Shown| Code { caption: shown.caption, text: shown.sql };
+    let code = |piece: SqlPiece| Code { caption: piece.caption, text: piece.sql };
     Ok(plan::show(&selection).into_iter().map(code).collect())
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{confirm, ending, report};
 use crate::analysis::compare::{
-    Comparison, Judgement, Level, Outcome, Row, answer, base_of_many, unjudged,
+    Comparison, Judgement, Level, Outcome, Row, Side, answer, base_of_many, differences_within,
+    unjudged,
 };
-use crate::catalog::nearest;
+use crate::catalog::{Catalog, nearest};
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
@@ -22,13 +23,15 @@ use crate::serve::stored;
 /// # Errors
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
+    let catalog = context.catalog()?;
     let output = args.out.output.as_deref();
-    let input = only(runs(context, args)?, &args.workload)?;
+    let input = only(runs(context, args, &catalog)?, &args.workload)?;
+    let input = if args.baseline.is_some() { with_base(input, &catalog) } else { input };
     let input = report::priced(input, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
-    let is_gate = args.limit.fail_below.is_some() || args.limit.junit.is_some();
-    let (catalog, language) = (context.catalog()?, args.out.language);
+    let is_gate = args.limit.fail_below.is_some();
+    let language = args.out.language;
     let input = Input { catalog, language, fail_below, is_gate, ..input };
     let mut compared = comparisons(&input);
     let mut input = input;
@@ -39,11 +42,14 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         compared = comparisons(&input);
     }
     let format = report::form(context, &CompareReport, output)?;
-    let document =
-        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     if let Some(path) = &args.limit.junit {
+        // A build server judges by the limit, whether or not the exit code does.
+        let judged = Input { is_gate: true, ..input.clone() };
+        let document = report::build(&CompareReport, &Junit, judged);
         report::show(context, &Junit, &document, Some(path))?;
     }
+    let document =
+        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }
@@ -59,9 +65,8 @@ fn only(mut input: Input, workloads: &[String]) -> Result<Input> {
         own.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(name))
     };
     for name in workloads {
-        let mut tests = input.runs.iter().flat_map(|data| &data.tests);
-        if !tests.any(|test| names(test, name)) {
-            let tests = input.runs.iter().flat_map(|data| &data.tests);
+        if !tests_of(&input).any(|test| names(test, name)) {
+            let tests = tests_of(&input);
             let known: BTreeSet<&str> = tests.map(Test::workload).collect();
             let advice = match nearest(name, known.iter().copied()).first() {
                 Some(near) => format!("did you mean {near}?"),
@@ -80,11 +85,17 @@ fn only(mut input: Input, workloads: &[String]) -> Result<Input> {
     Ok(input)
 }
 
-/// The runs with the earlier ones of their platform, or a run and its base of many.
+/// The tests of all runs that are compared, those of a base of many among them.
+fn tests_of(input: &Input) -> impl Iterator<Item = &Test> {
+    let base = if input.is_base_of_many { input.history.as_slice() } else { &[] };
+    input.runs.iter().chain(base).flat_map(|data| &data.tests)
+}
+
+/// The runs with the earlier ones of their platform, or a run with those of its base of many.
 ///
 /// # Errors
 /// Unknown runs; too few runs for a base.
-fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
+fn runs(context: &Context, args: &CompareArgs, catalog: &Catalog) -> Result<Input> {
     let store = context.store_to_read()?;
     let input = report::load(context, &args.runs, false)?;
     let Some(baseline) = &args.baseline else {
@@ -92,7 +103,6 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
             return Err(Error::usage("compare", "needs two runs: RUN RUN")
                 .advise("name the base first, or give --baseline last:10"));
         }
-        let catalog = context.catalog()?;
         let history = stored::history(&store, &input.runs, catalog.effects())?;
         return Ok(Input { history, ..input });
     };
@@ -102,27 +112,38 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
     };
     let (label, most) = base_named(baseline)?;
     let history = stored::base_of(&store, &run.run, label, most)?;
-    match history.last() {
-        Some(newest) if history.len() >= MIN_OF_BASE => {
-            let tests: Vec<&[Test]> = history.iter().map(|data| data.tests.as_slice()).collect();
-            let base = base_of_many(&tests);
-            let runs = vec![of_base(newest, base.tests), run.clone()];
-            let counted = history.iter().zip(base.runs).map(|(data, tests)| of_base(data, tests));
-            let history = counted.collect();
-            Ok(Input { runs, history, is_base_of_many: true, ..input })
-        }
-        _ => Err(Error::usage(
-            "--baseline",
-            format!(
-                "{} finds {} finished runs of this platform before {}, of the {MIN_OF_BASE} \
-                 that it takes",
-                quote(baseline),
-                history.len(),
-                quote(&args.runs[0])
-            ),
-        )
-        .advise("measure more runs, or name the base: compare BASE RUN")),
+    if history.len() < MIN_OF_BASE {
+        let what = format!(
+            "{} finds {} finished runs of this platform before {}, of the {MIN_OF_BASE} that it \
+             takes",
+            quote(baseline),
+            history.len(),
+            quote(&args.runs[0])
+        );
+        return Err(Error::usage("--baseline", what)
+            .advise("measure more runs, or name the base: compare BASE RUN"));
     }
+    Ok(Input { history, is_base_of_many: true, ..input })
+}
+
+/// The runs of a base of many as one run, before the one that is compared with it; of the tests of
+/// each those that count.
+fn with_base(input: Input, catalog: &Catalog) -> Input {
+    let tests: Vec<&[Test]> = input.history.iter().map(|data| data.tests.as_slice()).collect();
+    let compared = input.runs.first().map(|data| data.tests.as_slice()).unwrap_or_default();
+    let base = base_of_many(&tests, compared);
+    let sides: Vec<Side<'_>> = input.history.iter().map(side).collect();
+    let within = differences_within(&sides, compared, catalog.effects());
+    let notes_on_base = base.without().into_iter().chain(within).collect();
+    let history: Vec<RunTests> =
+        input.history.iter().zip(base.runs).map(|(data, tests)| of_base(data, tests)).collect();
+    let newest = input.history.last().map(|data| of_base(data, base.tests));
+    let runs = newest.into_iter().chain(input.runs.iter().cloned()).collect();
+    Input { runs, history, notes_on_base, ..input }
+}
+
+fn side(data: &RunTests) -> Side<'_> {
+    Side { name: "", run: &data.run, tests: &data.tests, price: None }
 }
 
 /// A run with those tests that say something of the base; their figures are those of their runs.

@@ -4,22 +4,33 @@ use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 
 use super::report;
+use crate::analysis::command::{self, Asked};
 use crate::analysis::compare::{Comparison, Row};
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result, quote, shell_words};
-use crate::model::{RunKind, RunRecord, Status, params};
+use crate::model::{RunKind, RunRecord, Status};
 use crate::report::Input;
 
 /// A figure whose own interval excludes 1 this clearly is measured again.
 const SUSPECT: f64 = 0.05;
 /// Number of repetitions.
 const REPEAT: &str = "5";
-/// Options of the first run that say what was measured, and how it was shown: each with a value.
-const REPLACED: [&str; 13] = [
+/// Options of the first run that say what was measured under which load, and how it was shown: each
+/// with a value. The numbers of nodes stay as they were asked for.
+const REPLACED: [&str; 22] = [
     "--suite",
     "--workload",
     "--jobs",
+    "--rate",
+    "--slo",
+    "--arrivals",
+    "--rate-profile",
+    "--think",
+    "--background",
+    "--beside",
+    "--background-jobs",
+    "--beside-jobs",
     "--repeat",
     "--fresh",
     "--name",
@@ -69,7 +80,7 @@ fn is_suspect(row: &Row) -> bool {
 
 /// Measures what is suspect again as a run was measured, and gives the new run.
 fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
-    let words = command(run, suspects)?;
+    let words = words(run, suspects)?;
     let program =
         std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;
     let mut command = Command::new(program);
@@ -93,7 +104,10 @@ fn name(run: &RunRecord) -> String {
 }
 
 /// The words of the command that measures what is suspect as the run was measured.
-fn command(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
+///
+/// # Errors
+/// A run that cannot be repeated, or figures that one run cannot measure.
+fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
     let words = shell_words(&run.command);
     let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
     if !is_run {
@@ -117,17 +131,18 @@ fn command(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
         .flat_map(|row| [row.base_jobs, row.other_jobs].into_iter().flatten())
         .collect();
     let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
-    let mut workloads: Vec<String> = Vec::new();
-    for row in suspects {
-        let chosen = params::assignments(&row.subject.params, ",");
-        let colon = if chosen.is_empty() { "" } else { ":" };
-        let workload = format!("{}{colon}{chosen}", row.subject.workload);
-        if !workloads.contains(&workload) {
-            workloads.push(workload);
-        }
-    }
+    let subjects = suspects.iter().map(|row| &row.subject);
+    let asked: Vec<Asked> =
+        subjects.map(|subject| Asked::new(&subject.workload, &subject.params)).collect();
+    let load = command::load(&asked).ok_or_else(|| {
+        wrong(
+            "the figures that differ were measured under several loads, and a run has one",
+            "compare the workloads of each load by themselves, with --workload",
+        )
+    })?;
     kept.extend(["--repeat".into(), REPEAT.into(), "--jobs".into(), jobs.join(",")]);
     kept.extend(["--name".into(), format!("{} again", name(run))]);
-    kept.extend(workloads.into_iter().flat_map(|workload| ["--workload".into(), workload]));
+    kept.extend(command::workloads(&asked));
+    kept.extend(load);
     Ok(kept)
 }

@@ -14,7 +14,9 @@ use crate::cli::{experiment, out, reasons, request};
 use crate::engine::{self, ENGINES, Engine};
 use crate::error::{Error, Result, quote, visible};
 use crate::host::processors;
-use crate::model::{AskedRamp, Claim, Drive, FactForm, Needed, Selection, StatableFact, Workload};
+use crate::model::{
+    AskedRamp, Claim, Drive, FactForm, Needed, Selection, SqlPiece, StatableFact, Workload,
+};
 use crate::plan;
 use crate::report::catalog::claim_in_words;
 
@@ -138,7 +140,7 @@ struct Planned {
     drive: Drive,
     params: BTreeMap<String, String>,
     hash: String,
-    statements: Vec<plan::Shown>,
+    statements: Vec<SqlPiece>,
 }
 
 /// The workload with all that it inherits, and its statements on each engine that can run it.

@@ -44,33 +44,33 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     put("name", json!(run.name));
     put("target", json!(target(&run.target)));
     put("size", json!(run.size_gb));
-    put("profile", run.plan["profile"].clone());
+    put("profile", json!(run.plan.profile()));
     put("seed", json!(run.seed));
-    put("key_seed", run.plan["key_seed"].clone());
-    put("fresh", run.plan["fresh"].clone());
-    put("retry_disturbed", positive(&run.plan["redo_disturbed"]));
+    put("key_seed", json!(run.plan.key_seed()));
+    put("fresh", json!(run.plan.fresh()));
+    put("retry_disturbed", json!(run.plan.redo_disturbed()));
     if let Some((option, value)) = pace {
         put(option, json!(value));
         let mut measured = tests.iter().filter_map(Test::measured);
         put("arrivals", json!(measured.find_map(|test| test.params.get("arrivals"))));
     }
     put("nodes", nodes(run)?);
-    put("network_delay", json!(run.plan["network_delay_s"].as_f64().map(|s| format!("{s}s"))));
-    put("no_sampler", run.plan["no_sampler"].clone());
-    for repository in run.plan["repositories"].as_array().into_iter().flatten() {
-        put(repository.as_str().unwrap_or_default(), json!(true));
+    put("network_delay", json!(run.plan.network_delay_s().map(|s| format!("{s}s"))));
+    put("no_sampler", json!(run.plan.is_without_sampler().then_some(true)));
+    for repository in run.plan.repositories() {
+        put(repository, json!(true));
     }
-    put("via", run.plan["via"].clone());
-    put("test_bottleneck", run.plan["test_bottleneck"].clone());
+    put("via", json!(run.plan.via()));
+    put("test_bottleneck", json!(run.plan.bottleneck_tests()));
     put("labels", json!(run.labels));
-    put("settings", run.plan["settings"].clone());
+    put("settings", json!(run.plan.settings()));
     put("test", again.request.tests.iter().map(test).collect());
     let mut text = format!(
         "#:schema {SCHEMA}\n# The tests of run {} of {}; 'dbdyno run FILE' does the same again.\n",
         run.id,
         visible(run.started_at.as_deref().unwrap_or("an unknown day"))
     );
-    if run.plan["profile"].is_null() && !run.target.contains("://") {
+    if run.plan.profile().is_none() && !run.target.contains("://") {
         text.push_str(
             "# This run does not store its size profile: write profile = \"S\" if it had one.\n",
         );
@@ -119,13 +119,9 @@ fn target(label: &str) -> &str {
 fn nodes(run: &RunRecord) -> Result<Value> {
     let numbers = plan::nodes(&run.plan)?;
     if numbers.is_empty() {
-        return Ok(run.plan["nodes"].clone());
+        return Ok(json!(run.plan.nodes()));
     }
     Ok(json!(numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")))
-}
-
-fn positive(number: &Value) -> Value {
-    number.as_u64().filter(|number| *number > 0).map_or(Value::Null, Value::from)
 }
 
 /// A test without what a file says once for all.

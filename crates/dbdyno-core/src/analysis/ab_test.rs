@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::reason_count::{ReasonCount, count};
 use super::{figure, ramp};
-use crate::model::{Better, Reason, ReasonCode, Status, Test, TestResult, Verdict};
+use crate::model::{Better, Reason, ReasonCode, Status, StoredPlan, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
 
 pub use row::{Row, Unpaired, rows, unpaired};
@@ -42,8 +42,8 @@ pub enum Method {
 
 impl Method {
     /// As the plan of a run of the A/B test says.
-    pub fn of_plan(plan: &serde_json::Value) -> Method {
-        if plan["duet"].as_bool() == Some(true) { Method::Duet } else { Method::InTurns }
+    pub fn of_plan(plan: &StoredPlan) -> Method {
+        if plan.is_duet() { Method::Duet } else { Method::InTurns }
     }
 
     /// Trials of each side in a block.

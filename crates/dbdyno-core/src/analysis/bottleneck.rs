@@ -146,6 +146,13 @@ pub fn bottlenecks(result: &TestResult) -> Vec<Bottleneck> {
     found
 }
 
+/// The limit of a test: the first cause that is known to take a share of the time. Whatever names
+/// one limit names this one.
+pub fn limit(result: &TestResult) -> Option<Bottleneck> {
+    let takes = |bottleneck: &Bottleneck| bottleneck.share.is_some_and(|share| share > 0.0);
+    bottlenecks(result).into_iter().find(takes)
+}
+
 /// The smallest number of jobs from which on a cause comes first in every step up to the last;
 /// steps are in the order of their jobs.
 pub fn begins_at(steps: &[(u32, Vec<Bottleneck>)], cause: Cause) -> Option<u32> {

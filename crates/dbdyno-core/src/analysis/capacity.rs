@@ -18,7 +18,7 @@ pub use need::{FORM, Need};
 use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, bottlenecks, usable_processors, used_processors};
-use super::command;
+use super::command::{self, Asked};
 use super::derive::derive;
 use super::missing::not_known;
 use super::price::PriceList;
@@ -282,7 +282,7 @@ impl Platform<'_> {
     }
 
     /// The command that measures again the figures that leave the answer open; none of a
-    /// publication.
+    /// publication, of some nodes of a cluster, and of figures under several loads.
     pub fn settling_command(&self) -> Option<String> {
         let is_settled =
             |answer: &Answer<'_>| answer.outcome == Outcome::Fits || answer.again.is_some();
@@ -295,12 +295,15 @@ impl Platform<'_> {
         if points.is_empty() || points.iter().any(|point| point.figure.test.measured().is_none()) {
             return None;
         }
-        let mut words = command::run_on(self.run)?;
-        for point in &points {
-            let test = point.figure.test;
-            let workload = command::workload(test.workload(), test.chosen());
-            words.extend(["--workload".into(), workload]);
+        let tests = points.iter().map(|point| point.figure.test);
+        let asked: Vec<Asked> =
+            tests.map(|test| Asked::new(test.workload(), test.chosen())).collect();
+        if asked.iter().any(|one| one.is_on_some_nodes) {
+            return None;
         }
+        let load = command::load(&asked)?;
+        let mut words = command::run_on(self.run)?;
+        words.extend(command::workloads(&asked));
         let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
         let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
         if !jobs.is_empty() {
@@ -309,6 +312,7 @@ impl Platform<'_> {
         if points.iter().all(|point| point.figure.test.drive() == Drive::Client) {
             words.extend(["--drive", "client"].map(String::from));
         }
+        words.extend(load);
         words.extend(command::size(self.run));
         words.extend(["--repeat", "5"].map(String::from));
         if points.iter().any(|point| point.figure.is_disturbed()) {

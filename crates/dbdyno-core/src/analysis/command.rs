@@ -1,9 +1,13 @@
-//! Commands that measure what an answer has a doubt about again, as a user types them.
+//! Commands that measure again what an answer has a doubt about, as a user types them: the one
+//! place that knows by which options of `run` a stored test is asked for once more.
 
 use std::collections::BTreeMap;
 
 use crate::error::shell_word;
-use crate::model::{RunRecord, params};
+use crate::model::params::{self, BESIDE, BESIDE_JOBS, NODES};
+use crate::model::{
+    AskedRate, RunRecord, Slo, THINK, is_uniform, pace_of, rate_of, without_schedule,
+};
 
 /// The first words of a command that measures on the target of `run`. None if the stored target is
 /// empty or reads as an option: that is nobody's target.
@@ -16,18 +20,142 @@ pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
 
 /// The size of the data that the run measured on; nothing if its plan does not tell.
 pub(super) fn size(run: &RunRecord) -> Vec<String> {
-    let size_gb = run.plan["size_gb"].as_f64();
-    size_gb.map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
+    run.plan.size_gb().map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
 }
 
-/// A workload with its parameters, as `--workload` takes it.
-pub(super) fn workload(id: &str, chosen: &BTreeMap<String, String>) -> String {
-    let chosen = params::assignments(chosen, ",");
-    let colon = if chosen.is_empty() { "" } else { ":" };
-    format!("{id}{colon}{chosen}")
+/// What `run` is asked for to measure a test again: its workload, and the load on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The workload with its own parameters, as `--workload` takes it.
+    pub workload: String,
+    /// True if the test ran on some of the nodes of a cluster, which this does not ask for.
+    pub is_on_some_nodes: bool,
+    /// Ops per second of an open loop at one rate, as `--rate` takes it.
+    rate: Option<String>,
+    /// Further options of the load, each before its value.
+    load: Vec<String>,
+}
+
+impl Asked {
+    /// What asks for a test of a workload that shows these parameters: those of the workload, and
+    /// those that say how its ops were offered and what ran beside it.
+    pub fn new(workload: &str, shown: &BTreeMap<String, String>) -> Asked {
+        let mut own = without_schedule(shown);
+        own.retain(|name, _| ![THINK, BESIDE, BESIDE_JOBS, NODES].contains(&name.as_str()));
+        let own = params::assignments(&own, ",");
+        let colon = if own.is_empty() { "" } else { ":" };
+        let mut load: Vec<String> = Vec::new();
+        if let Some((name, value)) = pace_of(shown) {
+            load.extend([format!("--{}", name.replace('_', "-")), value.to_string()]);
+        }
+        if is_uniform(shown) {
+            load.extend(["--arrivals", "uniform"].map(String::from));
+        }
+        for (name, option) in [(BESIDE, "--background"), (BESIDE_JOBS, "--background-jobs")] {
+            if let Some(value) = shown.get(name) {
+                load.extend([option.to_string(), value.clone()]);
+            }
+        }
+        Asked {
+            workload: format!("{workload}{colon}{own}"),
+            is_on_some_nodes: shown.contains_key(NODES),
+            rate: rate_of(shown).map(String::from),
+            load,
+        }
+    }
+
+    /// The options of the load at the highest rate that meets an SLO.
+    pub(super) fn at_highest_rate(&self, promise: Slo) -> Vec<String> {
+        let rate = ["--rate".into(), AskedRate::Auto.to_string()];
+        let slo = ["--slo".into(), promise.to_string()];
+        rate.into_iter().chain(slo).chain(self.load.iter().cloned()).collect()
+    }
+
+    /// True if one run has the load of both, at one rate or several.
+    fn has_load_of(&self, other: &Asked) -> bool {
+        self.load == other.load && self.rate.is_some() == other.rate.is_some()
+    }
+}
+
+/// The options of one command for the load on all of these tests; none if they have several loads,
+/// for all tests of a run have the same, at each of its rates.
+pub fn load(asked: &[Asked]) -> Option<Vec<String>> {
+    let first = asked.first()?;
+    if !asked.iter().all(|one| one.has_load_of(first)) {
+        return None;
+    }
+    let mut rates: Vec<f64> =
+        asked.iter().filter_map(|one| one.rate.as_ref()?.parse().ok()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let mut words = Vec::new();
+    if !rates.is_empty() {
+        words.extend(["--rate".into(), AskedRate::Listed(rates).to_string()]);
+    }
+    words.extend(first.load.iter().cloned());
+    Some(words)
+}
+
+/// The workloads of these tests, each once, each behind its option.
+pub fn workloads(asked: &[Asked]) -> Vec<String> {
+    let mut workloads: Vec<&str> = Vec::new();
+    for one in asked {
+        if !workloads.contains(&one.workload.as_str()) {
+            workloads.push(&one.workload);
+        }
+    }
+    workloads.into_iter().flat_map(|workload| ["--workload", workload]).map(String::from).collect()
 }
 
 /// The words as a line for a shell.
 pub(super) fn line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What asks for a test that shows these parameters.
+    fn asked(shown: &[(&str, &str)]) -> Asked {
+        let shown = shown.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        Asked::new("TP-LIGHT", &shown.collect())
+    }
+
+    /// The words of a command for tests that show these parameters.
+    fn words(tests: &[&[(&str, &str)]]) -> Option<String> {
+        let all: Vec<Asked> = tests.iter().map(|shown| asked(shown)).collect();
+        Some(line(&[workloads(&all), load(&all)?].concat()))
+    }
+
+    #[test]
+    fn the_load_of_a_test_is_asked_for_by_options_and_not_by_parameters() {
+        let said = |shown: &[(&str, &str)]| words(&[shown]).unwrap();
+        assert_eq!(said(&[("update_pct", "40")]), "--workload TP-LIGHT:update_pct=40");
+        let trial = [("rate", "900"), ("slo", "p99<5ms"), ("arrivals", "uniform")];
+        let at_rate = "--workload TP-LIGHT --rate 900 --arrivals uniform";
+        assert_eq!(said(&trial), at_rate, "an SLO is for a rate that is looked for");
+        let phases = "--workload TP-LIGHT --rate-profile 'hold 500 60s'";
+        assert_eq!(said(&[("rate_profile", "hold 500 60s")]), phases);
+        let thinking = [("think", "50ms"), ("update_pct", "40")];
+        assert_eq!(said(&thinking), "--workload TP-LIGHT:update_pct=40 --think 50ms");
+        let beside = [("beside", "CPU-DOUBLE:n=2"), ("beside_jobs", "3")];
+        let background = "--workload TP-LIGHT --background CPU-DOUBLE:n=2 --background-jobs 3";
+        assert_eq!(said(&beside), background);
+        let of_some = asked(&[("nodes", "2")]);
+        assert_eq!((of_some.workload.as_str(), of_some.is_on_some_nodes), ("TP-LIGHT", true));
+        let promise = "p99<5ms".parse().unwrap();
+        let search = "--rate auto --slo 'p99<5ms' --arrivals uniform";
+        assert_eq!(line(&asked(&trial).at_highest_rate(promise)), search);
+    }
+
+    #[test]
+    fn one_command_has_several_rates_and_one_load() {
+        let rates = words(&[&[("rate", "900")], &[("rate", "70.5")], &[("rate", "900")]]);
+        assert_eq!(rates.unwrap(), "--workload TP-LIGHT --rate 70.5,900");
+        assert_eq!(words(&[&[("rate", "900")], &[]]), None, "a closed loop beside an open one");
+        assert_eq!(words(&[&[("think", "50ms")], &[("think", "20ms")]]), None);
+        let both = words(&[&[("org", "iot")], &[]]).unwrap();
+        assert_eq!(both, "--workload TP-LIGHT:org=iot --workload TP-LIGHT");
+    }
 }

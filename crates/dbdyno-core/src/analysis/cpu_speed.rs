@@ -2,7 +2,7 @@
 //! probe.
 
 use super::missing::not_known;
-use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
+use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, Test, TestResult};
 use crate::stats::summary::mean;
 
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
@@ -44,7 +44,23 @@ pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence>
     let times = at_begin_s(other)? / at_begin_s(base)?;
     let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time when \
                     the run started";
-    (!(SLOW..=1.0 / SLOW).contains(&times)).then(|| Sentence::new(sentence).with("times", times))
+    is_another(times).then(|| Sentence::new(sentence).with("times", times))
+}
+
+/// True if the same CPUs were faster in one of two runs from the start on, by the first test of
+/// each that tells it.
+pub(super) fn differ(base: &[Test], other: &[Test]) -> bool {
+    let both = first_begin_s(base).zip(first_begin_s(other));
+    both.is_some_and(|(base, other)| is_another(other / base))
+}
+
+fn first_begin_s(tests: &[Test]) -> Option<f64> {
+    tests.iter().filter_map(|test| test.measured()).find_map(at_begin_s)
+}
+
+/// True if work that takes so many times as long shows another speed.
+fn is_another(times: f64) -> bool {
+    !(SLOW..=1.0 / SLOW).contains(&times)
 }
 
 fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {

@@ -19,7 +19,7 @@ const MISSED_EVENTS: f64 = 2.0;
 /// processors.
 const LOST_WITHOUT_LOCK: f64 = 0.2;
 /// Events of any counter that one reading of our probe may cause between begin and end (its own
-/// statements, rows and index lookups in the system catalogue).
+/// statements, rows and index lookups in the system catalog).
 const EVENTS_PER_READING: f64 = 10.0;
 /// Events of any counter that one job may cause per second beside its ops (the call of a slice, its
 /// end).

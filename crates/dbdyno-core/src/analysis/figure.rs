@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
-use super::bottleneck::{Bottleneck, bottlenecks};
+use super::bottleneck::{self, Bottleneck};
 use super::group;
 use super::interval::{self, IntervalOrReason};
 use super::repeats::{self, Repeat};
@@ -41,6 +41,8 @@ pub struct Figure<'a> {
     pub interval: IntervalOrReason,
     /// Repetitions that count: those of the best verdict among them.
     pub repetitions: usize,
+    /// Further ones of that verdict that measured 0.
+    pub zeros: usize,
     /// The test that stands for the repetitions (with its latency and series).
     pub test: &'a Test,
     /// Value of that test alone.
@@ -60,7 +62,8 @@ impl<'a> Figure<'a> {
 
     /// The same of a value that is not that of the metric, such as ops per second.
     pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
-        let Repeat { value, test } = repeats::value(repeats, kpm.better, computed);
+        let counted = repeats::counted(repeats);
+        let Repeat { value, test } = repeats::value(counted, kpm.better, computed);
         Figure {
             workload: test.workload(),
             params: test.params(),
@@ -69,10 +72,11 @@ impl<'a> Figure<'a> {
             unit: &kpm.unit,
             better: kpm.better,
             computed,
-            interval: repeats::interval_of(repeats, test, computed),
-            repetitions: repeats.len(),
+            interval: repeats::interval_of(counted, test, computed),
+            repetitions: counted.len(),
+            zeros: repeats.len() - counted.len(),
             test,
-            test_value: repeats::value_of_test(repeats, test),
+            test_value: repeats::value_of_test(counted, test),
             favour: 1.0,
             passed_over: None,
         }
@@ -121,15 +125,20 @@ impl<'a> Figure<'a> {
         self.verdict().has_disturbance()
     }
 
-    /// Bottleneck: the first cause that took a share of the time; none of a publication.
+    /// Bottleneck of the test that stands for it; none of a publication.
     pub fn limit(&self) -> Option<Bottleneck> {
-        let found = bottlenecks(self.test.measured()?);
-        found.into_iter().find(|bottleneck| bottleneck.share.is_some_and(|share| share > 0.0))
+        bottleneck::limit(self.test.measured()?)
     }
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.
     pub fn own_reasons(&self) -> impl Iterator<Item = Reason> + use<> {
-        self.wide().into_iter().chain(self.passed_over.map(lower_bound))
+        let further = [self.passed_over.map(lower_bound), self.measured_zero()];
+        self.wide().into_iter().chain(further.into_iter().flatten())
+    }
+
+    fn measured_zero(&self) -> Option<Reason> {
+        let sentence = repeats::measured_zero(self.zeros, self.repetitions)?;
+        Some(Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence))
     }
 
     fn wide(&self) -> Option<Reason> {
@@ -233,11 +242,12 @@ fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
             .enumerate()
         {
             for repeats in repeats::by_jobs(ramp, value) {
-                let first = repeats[0].test;
+                let counted = repeats::counted(&repeats);
+                let first = counted[0].test;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
-                let Some((logs, kpm)) = repeats::logs(&repeats).zip(kpm) else { continue };
+                let Some((logs, kpm)) = repeats::logs(counted).zip(kpm) else { continue };
                 let (within, resource) =
-                    (repeats::within(&repeats, &kpm.value), repeats::resource_of(first));
+                    (repeats::within(counted, &kpm.value), repeats::resource_of(first));
                 points.push(Repetitions { logs, within, resource });
                 let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
                 members.push((metric, of_point.map(|test| test.seq()).collect()));
@@ -298,6 +308,34 @@ mod tests {
         assert!((mean_us * figure.value / 1e6 - 1.0).abs() < 1e-9, "{mean_us} {figure:?}");
         let alone = ramp::speed(&[&tests[0]]).unwrap();
         assert_eq!(alone.mean_us(), Some(1e4));
+    }
+
+    #[test]
+    fn a_repetition_that_measured_0_is_not_in_the_mean_and_said() {
+        let values = |rates: &[f64]| -> Vec<Test> {
+            let mut tests: Vec<Test> = (1..)
+                .zip(rates)
+                .map(|(seq, rate)| {
+                    TestResult { seq, ..crate::analysis::fixture::at(1, *rate) }.into()
+                })
+                .collect();
+            estimate(&mut tests);
+            tests
+        };
+        let (tests, others) =
+            (values(&[99.0, 0.0, 100.0, 101.0, 100.5]), values(&[99.0, 100.0, 101.0, 100.5]));
+        let figure = ramp::speed(&tests.iter().collect::<Vec<_>>()).unwrap();
+        let without = ramp::speed(&others.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((figure.value, figure.interval), (without.value, without.interval));
+        assert_eq!((figure.repetitions, figure.zeros), (4, 1));
+        assert_eq!((without.status(), figure.status()), (Status::Valid, Status::Conditional));
+        let reasons: Vec<String> = figure.own_reasons().map(|reason| reason.text).collect();
+        let said = "1 of 5 repetitions measured 0, which does not count: another run may give \
+                    another result";
+        assert_eq!(reasons, [said]);
+        let all = values(&[0.0, 0.0]);
+        let figure = ramp::speed(&all.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((figure.value, figure.zeros), (0.0, 0), "nothing else was measured");
     }
 
     #[test]

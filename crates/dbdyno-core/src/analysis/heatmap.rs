@@ -160,7 +160,7 @@ pub fn work(test: &Test) -> String {
 }
 
 /// Reasons why a figure is of other work than the first one of its row, with which it is compared.
-fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
+pub fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
     let reason = |code, sentence: Sentence| Reason::new(Status::Conditional, code, sentence);
     let drive = (own.drive() != first.drive()).then(|| {
         let sentence = Sentence::new("another drive: {own}, compared with {first}");

@@ -1,4 +1,4 @@
-//! Key performance metrics of a test, computed from their definition in the catalogue; counters as
+//! Key performance metrics of a test, computed from their definition in the catalog; counters as
 //! rates per second of the window; how many processes really worked on an op, and how much data it
 //! went through.
 

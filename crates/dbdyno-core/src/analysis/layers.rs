@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use super::reason_count::ReasonCount;
 use super::study::{Blocks, MedianInterval, known, paired, too_few};
-use crate::model::{Drive, LeftOut, Protocol, Sentence, Status, Test, TestResult, Transport, Wire};
+use crate::model::{
+    Drive, Protocol, Sentence, Status, StoredOmission, Test, TestResult, Transport, Wire,
+};
 use crate::stats::summary::median;
 
 /// The way of a lookup.
@@ -134,9 +136,9 @@ pub struct Layers {
     pub layers: Vec<LayerRow>,
 }
 
-/// All lookups of a run that went by two ways at least. `left_out` is what the plan left out, each
-/// workload with its way.
-pub fn layers(tests: &[Test], left_out: &[LeftOut]) -> Vec<Layers> {
+/// All lookups of a run that went by two ways at least. The workloads of what the plan left out
+/// name the way.
+pub fn layers(tests: &[Test], left_out: &[StoredOmission<'_>]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
     for test in
         tests.iter().filter_map(Test::measured).filter(|test| Way::from_test(test).is_some())
@@ -173,7 +175,7 @@ impl Layer {
 /// The tests of a workload at a number of jobs.
 struct Study<'a> {
     tests: &'a [Test],
-    left_out: &'a [LeftOut],
+    left_out: &'a [StoredOmission<'a>],
     workload: String,
     jobs: u32,
 }
@@ -354,13 +356,12 @@ impl<'a> Study<'a> {
 
     /// Reason why a way has no figure.
     fn missing(&self, way: Way, blocks: &Blocks<'_>) -> Sentence {
-        let reason = self
-            .left_out
-            .iter()
-            .find(|test| test.label.starts_with(&self.workload) && way.is_left_out(&test.label));
-        match (reason, blocks.why_left_out()) {
-            (Some(test), _) => Sentence::new("not measured: {reason}")
-                .with("reason", Sentence::quoted(test.reason.as_str())),
+        let omission = self.left_out.iter().find(|omission| {
+            omission.workload.starts_with(&self.workload) && way.is_left_out(omission.workload)
+        });
+        match (omission, blocks.why_left_out()) {
+            (Some(omission), _) => Sentence::new("not measured: {reason}")
+                .with("reason", Sentence::quoted(omission.reason)),
             (None, Some(reason)) => reason.to_sentence(),
             (None, None) => "not measured".into(),
         }
@@ -470,9 +471,12 @@ mod tests {
 
     #[test]
     fn differences_are_taken_block_by_block_whatever_drifts() {
-        let workload = fixture::result().workload;
-        let text = format!("{workload}:protocol=prepared-text,transport=socket");
-        let left_out = [LeftOut::new("NULL-OP", "x"), LeftOut::new(text, "no text")];
+        let by_text =
+            format!("{}:protocol=prepared-text,transport=socket", fixture::result().workload);
+        let left_out = [
+            StoredOmission { workload: "NULL-OP", reason: "x" },
+            StoredOmission { workload: &by_text, reason: "no text" },
+        ];
         let found = layers(&server(), &left_out);
         assert_eq!((found.len(), found[0].ways.len()), (1, 4));
         let socket = row(&found, "transport");

@@ -62,7 +62,7 @@ pub mod capacity;
 pub mod changes;
 pub mod circumstances;
 pub mod claims;
-mod command;
+pub mod command;
 pub mod compare;
 pub mod complete;
 pub mod contract;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
-use super::interval;
-use super::repeats::{self, Repeat, Repeats, by_jobs, median};
+use super::figure::Figure;
+use super::interval::IntervalOrReason;
+use super::ramp;
 use crate::model::params::{NODES, assignments};
-use crate::model::{
-    Better, KpmValue, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult,
-};
+use crate::model::{Better, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult};
 
 /// Share of the window in which a node may hold up those that write.
 const MAX_PAUSED: f64 = 0.05;
@@ -60,10 +59,12 @@ pub struct NodeScaling {
     pub ops_per_s: f64,
     /// Verdict on that figure.
     pub status: Status,
-    /// Throughput over that of as many single nodes, and half of its 95 % interval.
+    /// Throughput over that of as many single nodes.
     pub scaling: Option<f64>,
     /// Half width of its 95 % interval.
     pub half_width: Option<f64>,
+    /// Verdict on the scaling: the worse one of the two figures.
+    pub scaling_status: Status,
     /// What a commit costs more than on one node; of a workload that commits.
     pub tax: Option<ClusterTax>,
 }
@@ -100,13 +101,24 @@ pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
 /// Tests of a workload by their number of nodes.
 type OnNodes<'t> = BTreeMap<u32, Vec<&'t Test>>;
 
-/// Result of the repetitions at one number of jobs.
+/// A figure with its ops per second.
 #[derive(Clone, Copy)]
-struct Point {
-    jobs: u32,
+struct Point<'t> {
+    figure: Figure<'t>,
     ops_per_s: f64,
-    status: Status,
-    known: interval::IntervalOrReason,
+}
+
+impl<'t> Point<'t> {
+    /// In proportion to the figure, as its rate of ops stands beside it in every report.
+    fn from_figure(figure: Figure<'t>) -> Option<Point<'t>> {
+        let of_test = figure.test.measured()?.ops_per_s;
+        Some(Point { figure, ops_per_s: figure.pace().apply(of_test, Better::Higher) })
+    }
+
+    /// Half width of the interval that it is compared with.
+    fn half_width(&self) -> Option<f64> {
+        self.figure.compared().ok().map(|interval| interval.half_width())
+    }
 }
 
 fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
@@ -114,80 +126,67 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
     let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
         let best = best(tests)?;
         let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
-        let width = |point: Point| Some(point.known.ok()?.half_width());
-        let widths =
-            one.filter(|_| *nodes > 1).and_then(|one| Some(width(one)?.hypot(width(best)?)));
+        let widths = one
+            .filter(|_| *nodes > 1)
+            .and_then(|one| Some(one.half_width()?.hypot(best.half_width()?)));
+        let status = best.figure.status();
         Some(NodeScaling {
             label: label.to_owned(),
             nodes: *nodes,
-            jobs: best.jobs,
+            jobs: best.figure.jobs.unwrap_or(0),
             ops_per_s: best.ops_per_s,
-            status: one.map_or(best.status, |one| best.status.max(one.status)),
+            status,
             half_width: scaling.zip(widths).map(|(scaling, width)| scaling * width),
             scaling,
+            scaling_status: one.map_or(status, |one| one.figure.status().max(status)),
             tax: tax(on_nodes, *nodes),
         })
     };
     on_nodes.iter().filter_map(line).collect()
 }
 
-/// The highest throughput at any number of jobs of those with the best verdict.
-fn best(tests: &[&Test]) -> Option<Point> {
-    let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
-    let point = |repeats: Repeats<'_>| {
-        let Repeat { value: ops_per_s, test } =
-            repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
-        Point {
-            jobs: test.jobs().unwrap_or(0),
-            ops_per_s,
-            status: test.status(),
-            known: repeats::interval_of(&repeats, test, &KpmValue::Ops),
-        }
-    };
-    let points = by_jobs(tests, rate).into_iter().map(point).collect();
-    let Best { figure, favour, passed_over } = select_best(points, Better::Higher)?;
-    let bound = if passed_over.is_some() { Status::Conditional } else { Status::Valid };
-    let known = interval::widened(figure.known, favour);
-    Some(Point { known, status: figure.status.max(bound), ..figure })
+/// The figure with the most ops per second at any number of jobs, of those with the best verdict.
+fn best<'t>(tests: &[&'t Test]) -> Option<Point<'t>> {
+    let points = ramp::kpms(tests).into_iter().filter_map(Point::from_figure).collect();
+    let Best { figure: Point { figure, ops_per_s }, favour, passed_over } =
+        select_best(points, Better::Higher)?;
+    Some(Point { figure: Figure { favour, passed_over, ..figure }, ops_per_s })
 }
 
-impl Candidate for Point {
+impl Candidate for Point<'_> {
     fn value(&self) -> f64 {
         self.ops_per_s
     }
 
     fn jobs(&self) -> Option<u32> {
-        Some(self.jobs)
+        self.figure.jobs
     }
 
     fn status(&self) -> Status {
-        self.status
+        self.figure.status()
     }
 
-    fn interval(&self) -> interval::IntervalOrReason {
-        self.known
+    fn interval(&self) -> IntervalOrReason {
+        self.figure.interval
     }
 }
 
 /// The cluster tax at the fewest jobs per node that were measured on both.
 fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
-    let times = |nodes: u32| {
-        let commits = |result: &&TestResult| result.window.commits > 0;
-        let mean_us = |test: &Test| test.measured().filter(commits)?.latency.mean_us;
-        Some(
-            by_jobs(on_nodes.get(&nodes)?, mean_us)
-                .iter()
-                .map(|repeats| median(repeats, Better::Higher))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let (on_one, on_many) = (times(1)?, times(nodes)?);
+    let figures = |nodes: u32| on_nodes.get(&nodes).map(|tests| ramp::kpms(tests));
+    let (on_one, on_many) = (figures(1)?, figures(nodes)?);
     on_one.iter().find_map(|one| {
-        let as_many = one.test.jobs().map(|jobs| nodes * jobs);
-        let many = on_many.iter().find(|many| many.test.jobs() == as_many)?;
-        let status = one.test.status().max(many.test.status());
-        Some(ClusterTax { ratio: many.value / one.value, status })
+        let jobs = one.jobs.map(|jobs| nodes * jobs);
+        let many = on_many.iter().find(|many| many.jobs == jobs)?;
+        let ratio = transaction_us(many)? / transaction_us(one)?;
+        Some(ClusterTax { ratio, status: one.status().max(many.status()) })
     })
+}
+
+/// Mean service time of ops that commit, in us.
+fn transaction_us(figure: &Figure<'_>) -> Option<f64> {
+    figure.test.measured().filter(|result| result.window.commits > 0)?;
+    figure.mean_us()
 }
 
 /// Reason for a node that was not present all the time.
@@ -260,8 +259,8 @@ mod tests {
     #[test]
     fn throughput_on_nodes_is_held_against_as_many_single_ones() {
         let test = |nodes: u32, jobs: u32, ops_per_s: f64, mean_us: f64| {
-            let mut result =
-                TestResult { nodes, jobs, ops_per_s, ci_fraction: Some(0.03), ..fixture::result() };
+            let mut result = fixture::at(jobs, ops_per_s);
+            (result.nodes, result.ci_fraction) = (nodes, Some(0.03));
             result.chosen.insert(NODES.into(), nodes.to_string());
             (result.window.commits, result.latency.mean_us) = (10, Some(mean_us));
             Test::from(result)
@@ -292,43 +291,62 @@ mod tests {
 
     #[test]
     fn of_repetitions_their_figure_counts_and_none_of_a_worse_verdict() {
-        let test = |seq: u32, nodes: u32, ops_per_s: f64, status: Status| {
-            let mut result = TestResult {
-                seq,
-                nodes,
-                jobs: 2 * nodes,
-                ops_per_s,
-                ci_fraction: None,
-                ..fixture::result()
-            };
-            result.chosen.insert(NODES.into(), nodes.to_string());
-            (result.window.commits, result.latency.mean_us) = (10, Some(1e6 / ops_per_s));
-            crate::analysis::published_checks::fixture::judged(result.into(), status)
-        };
         let (valid, conditional) = (Status::Valid, Status::Conditional);
-        let one = [99.0, 100.0, 101.0].map(|rate| test(1, 1, rate, valid));
-        let two = [148.0, 150.0, 170.0].map(|rate| test(2, 2, rate, valid));
-        let tests = [one.to_vec(), two.to_vec(), vec![test(3, 2, 400.0, conditional)]].concat();
-        let found = node_scaling(&tests);
-        // The value that every report shows of them, which is what the interval is around.
-        let figure = |tests: &[Test]| {
-            let refs: Vec<&Test> = tests.iter().collect();
-            let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
-            repeats::value(&by_jobs(&refs, rate)[0], Better::Higher, &KpmValue::Ops).value
-        };
-        let expected = figure(&two) / (2.0 * figure(&one));
-        assert!((expected - 0.75).abs() > 0.01, "the median would not tell: {expected}");
-        assert_eq!((found[1].scaling, found[1].status), (Some(expected), valid));
-        assert!(
-            found[1].half_width.is_some_and(|width| width > 0.05),
-            "the spread of the repetitions: {found:?}"
+        let one = repeated(1, &[99.0, 100.0, 101.0], valid);
+        let two = repeated(2, &[148.0, 150.0, 154.0], valid);
+        let found = node_scaling(
+            &[one.clone(), two.clone(), repeated(2, &[400.0], conditional)].concat(),
         );
+        // The value and the time that every report shows of them.
+        let (of_one, of_two) = (value(&one), value(&two));
+        assert!((of_two - 150.0).abs() > 0.1, "the median would not tell: {of_two}");
+        let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        assert!(is_near(found[1].ops_per_s, of_two), "{found:?}");
+        assert!(is_near(found[1].scaling.unwrap(), of_two / (2.0 * of_one)), "{found:?}");
+        assert!(found[1].half_width.unwrap() > 0.05, "the spread of the repetitions: {found:?}");
         let tax = found[1].tax.unwrap();
-        assert!((tax.ratio - 100.0 / 150.0).abs() < 1e-9 && tax.status == valid, "{tax:?}");
-        let unsound = node_scaling(&[one.to_vec(), vec![test(3, 2, 150.0, conditional)]].concat());
+        assert!(is_near(tax.ratio, of_one / of_two) && tax.status == valid, "{found:?}");
+        assert_eq!((found[1].status, found[1].scaling_status), (valid, valid));
+        let unsound = node_scaling(&[one, repeated(2, &[150.0], conditional)].concat());
         assert_eq!(
             (unsound[1].status, unsound[1].tax.map(|tax| tax.status)),
             (conditional, Some(conditional))
         );
+    }
+
+    #[test]
+    fn a_rate_has_the_verdict_on_its_own_figure_and_a_ratio_the_worse_of_both() {
+        let (valid, conditional) = (Status::Valid, Status::Conditional);
+        let wide = repeated(1, &[60.0, 100.0, 170.0], valid);
+        let known = repeated(2, &[149.0, 150.0, 151.0], valid);
+        let found = node_scaling(&[wide, known].concat());
+        let statuses = |line: &NodeScaling| (line.status, line.scaling_status);
+        assert_eq!(statuses(&found[0]), (conditional, conditional), "known to a factor only");
+        assert_eq!(statuses(&found[1]), (valid, conditional));
+        assert_eq!(found[1].tax.map(|tax| tax.status), Some(conditional));
+    }
+
+    #[test]
+    fn of_two_repetitions_the_time_is_that_of_the_figure_and_not_the_shorter_one() {
+        let (one, two) =
+            (repeated(1, &[100.0], Status::Valid), repeated(2, &[100.0, 121.0], Status::Valid));
+        let tax = node_scaling(&[one, two].concat())[1].tax.unwrap();
+        assert!((tax.ratio - 1.0 / 1.1).abs() < 1e-9, "{tax:?}");
+    }
+
+    /// Tests at two jobs per node that commit, without intervals of their seconds.
+    fn repeated(nodes: u32, rates: &[f64], status: Status) -> Vec<Test> {
+        let test = |rate: &f64| {
+            let mut result = fixture::at(2 * nodes, *rate);
+            (result.nodes, result.ci_fraction) = (nodes, None);
+            result.chosen.insert(NODES.into(), nodes.to_string());
+            (result.window.commits, result.latency.mean_us) = (10, Some(1e6 / rate));
+            crate::analysis::published_checks::fixture::judged(result.into(), status)
+        };
+        rates.iter().map(test).collect()
+    }
+
+    fn value(tests: &[Test]) -> f64 {
+        ramp::kpms(&tests.iter().collect::<Vec<_>>())[0].value
     }
 }

@@ -129,6 +129,14 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
+/// The repetitions that the throughput at a number of jobs is made from.
+pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+    let all = by_jobs(tests, |test| Some(rate(test)?.value));
+    let at_jobs = all.iter().find(|repeats| repeats[0].test.jobs() == jobs);
+    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
+    counted.map(|repeat| repeat.test).collect()
+}
+
 /// The KPM: one figure per number of jobs, ascending.
 pub fn kpms<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     representatives(tests, primary)
@@ -278,8 +286,8 @@ fn representatives<'a>(
 fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
     let jobs = repeats[0].test.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
-    let test = median(same_jobs, same_jobs[0].test.kpm().better).test;
-    repeats.iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
+    let test = median(repeats::counted(same_jobs), same_jobs[0].test.kpm().better).test;
+    repeats::counted(repeats).iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
 }
 
 #[cfg(test)]

@@ -93,12 +93,12 @@ pub fn searches(tests: &[Test]) -> Vec<Search> {
     searches
 }
 
-/// The figures of a ramp, each with the recall of all its repetitions.
+/// The figures of a ramp, each with the recall of the repetitions that it is made from.
 fn points(group: &[&Test], effort: &str) -> Vec<Point> {
     let figures = ramp::curve(group).into_iter();
     let point = |figure: super::figure::Figure<'_>| {
-        let same = group.iter().filter(|test| test.jobs() == figure.jobs);
-        let results: Vec<&TestResult> = same.filter_map(|test| test.measured()).collect();
+        let counted = ramp::counted(group, figure.jobs);
+        let results: Vec<&TestResult> = counted.into_iter().filter_map(Test::measured).collect();
         let sum = |of: fn(&TestResult) -> u64| results.iter().map(|result| of(result)).sum();
         let near = *results.first()?.facts.get(NEAR)?;
         Some(Point {
@@ -130,7 +130,7 @@ fn best(points: &[Point], level: f64) -> Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
+    use crate::analysis::{fixture, published_checks};
     use crate::model::Verdict;
 
     /// A search that found so many of 10 neighbours per op, at so many ops per second.
@@ -165,6 +165,17 @@ mod tests {
             searches(&tests[..1])[0].best.iter().filter(|best| best.point.is_some()).count(),
             0
         );
+    }
+
+    #[test]
+    fn the_recall_is_that_of_the_repetitions_whose_throughput_is_shown() {
+        let broken = published_checks::fixture::judged(search("40", 6.3, 9000.0), Status::Invalid);
+        let tests = [search("40", 9.54, 5000.0), search("40", 9.56, 5010.0), broken];
+        let [found] = searches(&tests).try_into().unwrap();
+        let [point] = found.points.as_slice() else { panic!("{found:?}") };
+        assert!((point.recall - 0.955).abs() < 1e-4, "{point:?}");
+        let best: Vec<_> = found.best.iter().map(|best| best.point).collect();
+        assert_eq!(best, [Some(0), Some(0), None]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
 use super::spread::{self, Window};
 use super::tiers;
-use crate::model::{Better, KpmValue, Test};
+use crate::model::{Better, KpmValue, Sentence, Test};
 use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
 
 /// A repetition of a test in one metric.
@@ -36,6 +36,21 @@ pub fn by_jobs<'a>(
     known.sort_by(|a, b| a.test.jobs().cmp(&b.test.jobs()).then(a.value.total_cmp(&b.value)));
     let repeats = known.chunk_by(|a, b| a.test.jobs() == b.test.jobs());
     repeats.map(|repeats| most_trusted(repeats.to_vec(), |repeat| repeat.test.status())).collect()
+}
+
+/// Of repetitions in ascending order those that count: where others measured more, 0 does not,
+/// which has no place in a mean of logarithms.
+pub fn counted<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
+    let zeros = repeats.partition_point(|repeat| repeat.value <= 0.0);
+    if zeros < repeats.len() { &repeats[zeros..] } else { repeats }
+}
+
+/// What is to be said where some of the repetitions measured 0: as a doubt about their figure.
+pub(super) fn measured_zero(zeros: usize, counted: usize) -> Option<Sentence> {
+    let sentence = "{zeros} of {count} repetitions measured 0, which does not count: another run \
+                    may give another result";
+    let sentence = Sentence::new(sentence).with("zeros", zeros).with("count", zeros + counted);
+    (zeros > 0).then_some(sentence)
 }
 
 /// Of repetitions in ascending order the median one (of two in the middle the worse, so that a

@@ -2,7 +2,7 @@
 //! valid.
 
 use super::ramp::same;
-use super::repeats::{Repeat, by_jobs};
+use super::repeats::{self, Repeat, by_jobs};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 
 /// Largest / smallest value of up to five repetitions that still support one another.
@@ -24,7 +24,8 @@ pub struct NewVerdict {
 /// `repetitions`, where the largest KPM is more than 1.5 times the smallest. The more repetitions
 /// there are, the further apart lie the two: from six on that is allowed for, so that a test is not
 /// the worse for having been repeated. Of the repetitions of a ramp at a number of jobs those of
-/// the best verdict are compared, which are those that a figure is taken from.
+/// the best verdict are compared, which are those that a figure is taken from. One that measured 0
+/// is a doubt about the figure itself.
 pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
     let mut ramps: Vec<Vec<&Test>> = Vec::new();
     for test in tests {
@@ -34,7 +35,7 @@ pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
         }
     }
     let points = ramps.iter().flat_map(|ramp| by_jobs(ramp, Test::kpm_value));
-    points.flat_map(|repeats| disagreement(&repeats)).collect()
+    points.flat_map(|repeats| disagreement(repeats::counted(&repeats))).collect()
 }
 
 /// Largest / smallest value of so many repetitions that still support one another: that of the
@@ -120,5 +121,7 @@ mod tests {
         assert_eq!(reasons, [2, 2]);
         assert_eq!(judge(&[test(1, 1, 100.0)]), [], "a single test");
         assert_eq!(judge(&[test(1, 1, 0.0), test(2, 1, 7.0)]), [], "nothing to divide by");
+        let others = [test(1, 1, 0.0), test(2, 1, 7.0), test(3, 1, 14.0)];
+        assert_eq!(judge(&others).iter().map(|new| new.seq).collect::<Vec<_>>(), [2, 3]);
     }
 }

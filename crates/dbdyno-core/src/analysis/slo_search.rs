@@ -7,6 +7,7 @@
 //! it while others disturbed them are no evidence, but a [`Bracket`] says what they measured.
 
 mod conditional;
+mod trial_counts;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::model::{
 };
 
 pub use conditional::{Bracket, Tried};
+pub use trial_counts::TrialCounts;
 
 /// A step of the grid.
 const STEP: f64 = 0.98;
@@ -103,24 +105,17 @@ impl Outcome {
         if !unsound.is_empty() {
             return Some(Outcome::Unknown(unsound));
         }
-        let response_us = promise.percentile.value_us(&open.response);
-        let is_broken = open.is_overloaded(result.window.ops)
-            || !codes(&result.verdict, is_shed_load).is_empty()
-            || response_us.is_some_and(|us| us >= promise.limit_us);
-        if is_broken {
+        let is_met = open.meets(promise, result.window.ops);
+        let is_shed = !codes(&result.verdict, is_shed_load).is_empty();
+        if is_met == Some(false) || is_shed {
             let excuses = codes(&result.verdict, is_from_outside);
             let is_excused = !excuses.is_empty();
             return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Broken });
         }
-        // Ops that were due and not done have no response time: with more of them than the
-        // percentile leaves out nobody knows it.
-        let missing = 1.0 - result.window.ops as f64 / open.due;
-        Some(match response_us {
-            None => Outcome::Unknown(vec![ReasonCode::Samples]),
-            Some(_) if missing > 1.0 - promise.percentile.fraction() => {
-                Outcome::Unknown(vec![ReasonCode::Overload])
-            }
-            Some(_) => Outcome::Kept,
+        Some(match (is_met, promise.percentile.value_us(&open.response)) {
+            (Some(_), _) => Outcome::Kept,
+            (None, None) => Outcome::Unknown(vec![ReasonCode::Samples]),
+            (None, Some(_)) => Outcome::Unknown(vec![ReasonCode::Overload]),
         })
     }
 }
@@ -374,8 +369,7 @@ impl<'a> Subject<'a> {
 /// Trials at one rate.
 struct Rate<'a> {
     per_s: f64,
-    keeps: u32,
-    breaks: u32,
+    trials: TrialCounts,
     verdicts: Vec<&'a Verdict>,
 }
 
@@ -386,15 +380,12 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
         let trial = Trial::from_result(test);
         let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
         if !rates.iter().any(|rate| rate.per_s == offer.per_s) {
-            rates.push(Rate { per_s: offer.per_s, keeps: 0, breaks: 0, verdicts: Vec::new() });
+            let trials = TrialCounts::default();
+            rates.push(Rate { per_s: offer.per_s, trials, verdicts: Vec::new() });
         }
         let same = rates.iter_mut().filter(|rate| rate.per_s == offer.per_s);
         for rate in same {
-            if kept {
-                rate.keeps += 1
-            } else {
-                rate.breaks += 1
-            }
+            rate.trials.add(Some(kept));
             rate.verdicts.push(&test.verdict);
         }
     }
@@ -404,12 +395,12 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
 
 fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let rates = rates(group);
-    let lower = rates.iter().take_while(|rate| rate.breaks == 0);
-    let kept = lower.filter(|rate| rate.keeps >= SETTLED).last();
-    let higher = rates.iter().rev().take_while(|rate| rate.keeps == 0);
-    let broken = higher.filter(|rate| rate.breaks >= SETTLED).last();
-    let first_broken = rates.iter().position(|rate| rate.breaks > 0);
-    let last_kept = rates.iter().rposition(|rate| rate.keeps > 0);
+    let lower = rates.iter().take_while(|rate| rate.trials.agreed() == Some(true));
+    let kept = lower.filter(|rate| rate.trials.met >= SETTLED).last();
+    let higher = rates.iter().rev().take_while(|rate| rate.trials.agreed() == Some(false));
+    let broken = higher.filter(|rate| rate.trials.missed >= SETTLED).last();
+    let first_broken = rates.iter().position(|rate| rate.trials.missed > 0);
+    let last_kept = rates.iter().rposition(|rate| rate.trials.met > 0);
     let mut unknown_because = Vec::new();
     let mut unknown = 0;
     for test in group {
@@ -435,8 +426,8 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         test,
         params: without_offer(&test.params),
         promise,
-        kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.keeps }),
-        broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.breaks }),
+        kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
+        broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
         trials: group.len(),
         unknown,
         unknown_because,

@@ -1,4 +1,4 @@
-//! Checks of the whole catalogue that no single file can make: names, references, expressions, SQL
+//! Checks of the whole catalog that no single file can make: names, references, expressions, SQL
 //! blocks, and that every test of a suite names a workload that there is, with values that it
 //! allows, or says why it has none.
 

@@ -192,7 +192,7 @@ fn only(
     params
 }
 
-/// The names that claims may use in any workload: gathered once, for a catalogue has thousands.
+/// The names that claims may use in any workload: gathered once, for a catalog has thousands.
 pub(super) struct Names {
     counts: Facts,
     needed: BTreeSet<String>,

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_catalogue_of_ones_own_adds_facts_and_publishes_no_free_text() {
+    fn a_catalog_of_ones_own_adds_facts_and_publishes_no_free_text() {
         let add = |text: &str| {
             let mut known = Catalog::embedded().unwrap().statable;
             let file = File {

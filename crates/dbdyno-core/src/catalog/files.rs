@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/catalog");
 
-/// The folders of a catalogue.
+/// The folders of a catalog.
 const FOLDERS: [&str; 12] = [
     "workloads",
     "suites",
@@ -25,19 +25,19 @@ const FOLDERS: [&str; 12] = [
     "export",
     "failover",
 ];
-/// Directories above a file within a catalogue: `workloads/<group>`.
+/// Directories above a file within a catalog: `workloads/<group>`.
 const MAX_DIRS: usize = 2;
 const MB: u64 = 1_000_000;
-/// A larger file does not belong to a catalogue; ours have less than a hundredth of it.
+/// A larger file does not belong to a catalog; ours have less than a hundredth of it.
 const MAX_BYTES: u64 = 4 * MB;
 /// All files together.
 const MAX_TOTAL_BYTES: u64 = 64 * MB;
 const MAX_FILES: usize = 10_000;
 
-/// A text file of a catalogue.
+/// A text file of a catalog.
 #[derive(Debug, Clone)]
 pub(super) struct File {
-    /// Path within the catalogue with `/`: `workloads/srv/group.toml`.
+    /// Path within the catalog with `/`: `workloads/srv/group.toml`.
     pub path: String,
     /// Path as messages name it.
     pub label: String,
@@ -86,14 +86,14 @@ pub(super) fn with_lent(files: &[File], likes: &BTreeMap<String, String>) -> Vec
     sorted(all)
 }
 
-/// The catalogue in the binary.
+/// The catalog in the binary.
 pub(super) fn embedded() -> Vec<File> {
     let mut files = Vec::new();
     collect_embedded(&EMBEDDED, "", &mut files);
     sorted(files)
 }
 
-/// The catalogue within a folder of the one in the binary.
+/// The catalog within a folder of the one in the binary.
 pub(super) fn embedded_in(folder: &str) -> Vec<File> {
     let mut files = Vec::new();
     EMBEDDED.get_dir(folder).into_iter().for_each(|dir| collect_embedded(dir, folder, &mut files));
@@ -109,7 +109,7 @@ fn collect_embedded(dir: &Dir<'_>, root: &str, files: &mut Vec<File>) {
                 let whole = file.path().to_string_lossy().replace('\\', "/");
                 let path =
                     whole.strip_prefix(root).unwrap_or(&whole).trim_start_matches('/').to_string();
-                if let (true, Some(text)) = (is_catalogue_file(&path), file.contents_utf8()) {
+                if let (true, Some(text)) = (is_catalog_file(&path), file.contents_utf8()) {
                     files.push(File {
                         label: format!("catalog/{whole}"),
                         path,
@@ -122,10 +122,10 @@ fn collect_embedded(dir: &Dir<'_>, root: &str, files: &mut Vec<File>) {
     }
 }
 
-/// The catalogue in a directory.
+/// The catalog in a directory.
 ///
 /// # Errors
-/// If it cannot be read or holds no catalogue file.
+/// If it cannot be read or holds no catalog file.
 pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     let mut files = Vec::new();
     collect_dir(root, root, &mut files)?;
@@ -136,18 +136,18 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     Ok(sorted(files))
 }
 
-/// Reads what belongs to a catalogue, in its folders only and as deep as they go: a link that leads
+/// Reads what belongs to a catalog, in its folders only and as deep as they go: a link that leads
 /// back ends there.
 fn collect_dir(root: &Path, dir: &Path, files: &mut Vec<File>) -> Result<()> {
     for entry in std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))? {
         let path = entry.map_err(|error| unreadable(dir, &error))?.path();
-        let Some(relative) = relative_path(root, &path).filter(|path| is_of_catalogue(path)) else {
+        let Some(relative) = relative_path(root, &path).filter(|path| is_of_catalog(path)) else {
             continue;
         };
         if path.is_dir() {
             check_depth(&path, &relative)?;
             collect_dir(root, &path, files)?;
-        } else if is_catalogue_file(&relative) {
+        } else if is_catalog_file(&relative) {
             let text = text_of(&path)?;
             files.push(File {
                 path: relative,
@@ -167,7 +167,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
 }
 
 /// Whatever is hidden is somebody else's: of an editor, of version control.
-fn is_of_catalogue(path: &str) -> bool {
+fn is_of_catalog(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.clone().next().is_some_and(|folder| FOLDERS.contains(&folder))
         && !parts.any(|part| part.starts_with('.'))
@@ -217,11 +217,11 @@ fn relative_path(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
 }
 
-/// TOML and SQL files in one of the catalogue's folders; templates of exported scripts too.
-fn is_catalogue_file(path: &str) -> bool {
+/// TOML and SQL files in one of the catalog's folders; templates of exported scripts too.
+fn is_catalog_file(path: &str) -> bool {
     let of_scripts =
         path.starts_with("export/") && (path.ends_with(".sh") || path.ends_with(".md"));
-    is_of_catalogue(path) && (path.ends_with(".toml") || path.ends_with(".sql") || of_scripts)
+    is_of_catalog(path) && (path.ends_with(".toml") || path.ends_with(".sql") || of_scripts)
 }
 
 fn sorted(mut files: Vec<File>) -> Vec<File> {

@@ -14,7 +14,7 @@ use super::lookup::nearest;
 use super::wire::{GroupFile, line_of};
 use crate::error::{Error, Result};
 
-/// The file with what the groups of a catalogue share.
+/// The file with what the groups of a catalog share.
 pub(super) const COMMON: &str = "common.toml";
 const DEFAULTS: &str = "defaults";
 /// The lists of a workload that may use names, each with the table that gives them.

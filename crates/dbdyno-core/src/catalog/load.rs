@@ -1,4 +1,4 @@
-//! Puts the files of one catalogue into a `Catalog`, over what is there already.
+//! Puts the files of one catalog into a `Catalog`, over what is there already.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use super::{Catalog, Entry, Profile, Suite};
 pub struct Asked<'a> {
     /// Workload with its SQL.
     pub entry: &'a Entry,
-    /// The alias as the catalogue writes it, if it was asked for by one (`T611`).
+    /// The alias as the catalog writes it, if it was asked for by one (`T611`).
     pub alias: Option<&'a str>,
     /// Parameters that the alias fixes.
     pub params: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! The catalogue: all workloads, data sets, harnesses, probes, suites and profiles, read from files
+//! The catalog: all workloads, data sets, harnesses, probes, suites and profiles, read from files
 //! and checked.
 //!
 //! It is embedded in the binary; a user's own directory of the same form can be laid over it. A
@@ -38,7 +38,7 @@ pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
 pub use versions::Confirmed;
 
-/// Folder of the catalogue in the binary that is a catalogue of its own.
+/// Folder of the catalog in the binary that is a catalog of its own.
 const SELFTEST: &str = "selftest";
 
 /// A workload with the SQL of its folder.
@@ -68,7 +68,7 @@ pub struct DataSet {
     pub blocks: BlockSet,
 }
 
-/// The checked catalogue.
+/// The checked catalog.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     groups: Vec<Group>,
@@ -95,7 +95,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalogue in the binary. A test has checked it as [`Catalog::with_dir`] checks what is
+    /// The catalog in the binary. A test has checked it as [`Catalog::with_dir`] checks what is
     /// laid over it: nothing can have changed since then.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The embedded catalogue with the user's own in `dir` laid over it: what has the same id or
+    /// The embedded catalog with the user's own in `dir` laid over it: what has the same id or
     /// name is replaced.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Lays the catalogue in `dir` over this one.
+    /// Lays the catalog in `dir` over this one.
     ///
     /// # Errors
     /// As [`Catalog::with_dir`].
@@ -158,7 +158,7 @@ impl Catalog {
         check::catalog(self)
     }
 
-    /// The catalogue in `dir` alone, nothing embedded: for tests of fixture catalogues.
+    /// The catalog in `dir` alone, nothing embedded: for tests of fixture catalogs.
     ///
     /// # Errors
     /// As [`Catalog::with_dir`].
@@ -204,7 +204,7 @@ impl Catalog {
         &self.published
     }
 
-    /// Engines that the catalogue has SQL files for.
+    /// Engines that the catalog has SQL files for.
     pub fn engines(&self) -> Vec<&str> {
         let datasets = self.datasets.values().flat_map(|dataset| dataset.blocks.engines());
         let keys = self.harness.keys().chain(self.probes.keys()).map(String::as_str);

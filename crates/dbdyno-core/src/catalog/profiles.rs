@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// A catalogue that knows the engine `lite`, with these two files.
+    /// A catalog that knows the engine `lite`, with these two files.
     fn mapped(sizes: &str, lite: &str) -> Result<Catalog> {
         let mut catalog = Catalog::default();
         catalog.probes.insert("lite".into(), Vec::new());

@@ -46,7 +46,7 @@ pub struct Suite {
     pub repeat: Option<u32>,
     /// Note of reports on its figures as a whole: that they are too short to be quoted.
     pub note: Option<String>,
-    /// True: every workload of the catalogue, in its order; entries say what differs for theirs.
+    /// True: every workload of the catalog, in its order; entries say what differs for theirs.
     #[serde(default)]
     pub every: bool,
     /// Parameter values of every entry whose workload has the parameter and that does not set it
@@ -238,7 +238,7 @@ impl SuiteEntry {
 }
 
 impl Catalog {
-    /// The tests of a suite in order, complete: every workload of the catalogue if the suite says
+    /// The tests of a suite in order, complete: every workload of the catalog if the suite says
     /// so, one test for each combination of values, and what the suite gives for all. Those that
     /// only are listed are among them.
     ///
@@ -256,7 +256,7 @@ impl Catalog {
         Ok(tests)
     }
 
-    /// The entries as written, or in the order of the catalogue with one for each workload that
+    /// The entries as written, or in the order of the catalog with one for each workload that
     /// none is for.
     fn suite_entries(&self, suite: &Suite) -> Result<Vec<SuiteEntry>> {
         if !suite.every {

@@ -23,7 +23,7 @@ fn write(dir: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A catalogue of one group with the given files replaced; `lite` is its engine.
+/// A catalog of one group with the given files replaced; `lite` is its engine.
 fn loaded(group: &str, sql: &str) -> Result<Catalog> {
     loaded_with(group, sql, &[])
 }
@@ -354,7 +354,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
 
 /// It is not checked again at each start.
 #[test]
-fn the_catalogue_in_the_binary_is_right() {
+fn the_catalog_in_the_binary_is_right() {
     check::catalog(&Catalog::embedded().unwrap()).unwrap();
 }
 
@@ -463,7 +463,7 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
 }
 
 #[test]
-fn a_users_catalogue_lies_over_the_embedded_one() {
+fn a_users_catalog_lies_over_the_embedded_one() {
     let dir = tempfile::tempdir().unwrap();
     let own =
         format!("{}undrivable = {{ database = \"no body\" }}\n", GROUP.replace("X1", "MY-ALIAS"));
@@ -502,7 +502,7 @@ fn a_workload_of_the_same_id_is_replaced_with_its_sql() {
 }
 
 #[test]
-fn a_directory_without_a_catalogue_is_an_error() {
+fn a_directory_without_a_catalog_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     assert!(
         Catalog::with_dir(dir.path())

@@ -33,7 +33,7 @@ impl Disclosure {
 /// Section of the disclosure with what no machine tells: whoever measured states it.
 pub const STATED: &str = "stated";
 
-/// A fact that no machine tells, as the catalogue lists it (`disclosure/facts.toml`).
+/// A fact that no machine tells, as the catalog lists it (`disclosure/facts.toml`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatableFact {
@@ -146,7 +146,7 @@ fn is_date(text: &str) -> bool {
     parts.len() <= forms.len() && parts.iter().zip(&forms).all(fits)
 }
 
-/// A rule of the catalogue (`comparison/effects.toml`).
+/// A rule of the catalog (`comparison/effects.toml`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {

@@ -1,4 +1,4 @@
-//! Arithmetic expressions of the catalogue (`38 * passes`, `25*7 + small_key25*300`) over named
+//! Arithmetic expressions of the catalog (`38 * passes`, `25*7 + small_key25*300`) over named
 //! facts.
 
 use crate::error::quote;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// `small_rows`, `big_mb`.
 pub type Facts = BTreeMap<String, f64>;
 
-/// An arithmetic expression over facts, as written in a catalogue file. A TOML number is an
+/// An arithmetic expression over facts, as written in a catalog file. A TOML number is an
 /// expression too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Wire", into = "String")]

@@ -24,6 +24,7 @@ mod rate_profile;
 pub mod result;
 mod run;
 pub mod sentence;
+mod stored_plan;
 mod tally;
 pub mod target;
 mod test;
@@ -55,8 +56,8 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{
-    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, pace_of, without_offer,
-    without_schedule,
+    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, is_uniform, pace_of, rate_of,
+    without_offer, without_schedule,
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
@@ -65,6 +66,7 @@ pub use result::{
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
+pub use stored_plan::{SqlPiece, StoredOmission, StoredPlan, StoredSelection};
 pub use tally::{Connects, Tally};
 pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LatencySummary, OfferedLoad, RatePhase};
+use super::{LatencySummary, OfferedLoad, RatePhase, Slo};
 
 /// Offered load of a test in an open loop, and how it was served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,20 @@ impl OpenLoop {
     /// True if fewer ops were done than offered.
     pub fn is_overloaded(&self, done: u64) -> bool {
         (done as f64) < KEPT_UP * self.due
+    }
+
+    /// True if it met an SLO with so many ops done, false if it missed it: by its response times,
+    /// or because fewer ops were done than offered. None if that is unknown: ops that were due and
+    /// not done have no response time, and with more of them than the percentile leaves out nobody
+    /// knows it.
+    pub fn meets(&self, promise: Slo, done: u64) -> Option<bool> {
+        let response_us = promise.percentile.value_us(&self.response);
+        if self.is_overloaded(done) || response_us.is_some_and(|us| us >= promise.limit_us) {
+            return Some(false);
+        }
+        let missing = 1.0 - done as f64 / self.due;
+        let is_known = response_us.is_some() && missing <= 1.0 - promise.percentile.fraction();
+        is_known.then_some(true)
     }
 
     /// True if the rate was not the same all the time.

@@ -227,7 +227,7 @@ pub struct PartPlan {
 /// A workload with parameters, compiled for one engine and drive, and its ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// The workload as the catalogue defines it.
+    /// The workload as the catalog defines it.
     pub workload: Workload,
     /// The code under which it was asked for, if an alias (`T611`).
     pub asked_as: Option<String>,

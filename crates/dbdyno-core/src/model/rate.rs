@@ -17,6 +17,8 @@ const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
 const PROMISE: &str = "slo";
 const PROFILE: &str = "rate_profile";
+/// Value of `arrivals` at equal distances.
+const UNIFORM: &str = "uniform";
 /// Parameter of a test whose users think, and option of `run`.
 pub const THINK: &str = "think";
 
@@ -50,7 +52,7 @@ impl OfferedLoad {
     pub fn add_to(&self, params: &mut BTreeMap<String, String>) {
         params.insert(RATE.into(), self.per_s.to_string());
         if self.arrivals == Arrivals::Uniform {
-            params.insert(ARRIVALS.into(), "uniform".into());
+            params.insert(ARRIVALS.into(), UNIFORM.into());
         }
         if let Some(promise) = self.promise {
             params.insert(PROMISE.into(), promise.to_string());
@@ -71,6 +73,16 @@ pub fn without_schedule(params: &BTreeMap<String, String>) -> BTreeMap<String, S
     let mut own = without_offer(params);
     own.remove(PROFILE);
     own
+}
+
+/// The one rate of an open loop as `params` state it, as `--rate` takes it.
+pub fn rate_of(params: &BTreeMap<String, String>) -> Option<&str> {
+    params.get(RATE).map(String::as_str)
+}
+
+/// True if `params` state that the ops of an open loop start at equal distances.
+pub fn is_uniform(params: &BTreeMap<String, String>) -> bool {
+    params.get(ARRIVALS).is_some_and(|arrivals| arrivals == UNIFORM)
 }
 
 /// Load over time, or think time, as `params` state it: the option of `run` and its value.
@@ -340,6 +352,8 @@ mod tests {
         let shown: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);
+        assert_eq!((rate_of(&params), is_uniform(&params)), (Some("12.5"), true));
+        assert_eq!((rate_of(&own), is_uniform(&own)), (None, false));
         assert_eq!(without_offer(&params), own);
     }
 }

@@ -333,7 +333,7 @@ pub struct TestResult {
     pub counters: Counters,
     /// Counter differences over the window: basis of CPU % and rates per second.
     pub window_counters: Counters,
-    /// The KPM definitions, so that a report needs no catalogue.
+    /// The KPM definitions, so that a report needs no catalog.
     pub kpm: Kpm,
     /// Definition of the second metric; absent if the workload has none.
     pub second: Option<Kpm>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Disclosure, Provenance, RunKind};
+use super::{Disclosure, Provenance, RunKind, StoredPlan};
 
 /// A run without its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,8 +57,8 @@ pub struct RunRecord {
     /// Of a run with commits, where it could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_sync: Option<DeviceSync>,
-    /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
-    pub plan: serde_json::Value,
+    /// The plan: per selection id, params, drive, ramp, window, hash, SQL.
+    pub plan: StoredPlan,
     /// Loads of the tables, in order.
     pub loads: Vec<LoadResult>,
 }
@@ -87,7 +87,7 @@ impl RunRecord {
             disclosure: Disclosure::default(),
             own_loop: None,
             device_sync: None,
-            plan: serde_json::Value::Null,
+            plan: StoredPlan::default(),
             loads: Vec::new(),
         }
     }

@@ -29,7 +29,7 @@ pub struct PublishedTest {
     pub workload: String,
     /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
-    /// Of the workload of the catalogue that it is compared with; 0 if there is none.
+    /// Of the workload of the catalog that it is compared with; 0 if there is none.
     pub revision: u32,
     /// Suite and code: what stands in one row of a publication's table.
     pub hash: String,
@@ -113,7 +113,7 @@ macro_rules! common {
 common! {
     /// Number within the run, from 1.
     seq -> u32 = u32::clone;
-    /// Id of the workload; of a publication its code if the catalogue has no such workload.
+    /// Id of the workload; of a publication its code if the catalog has no such workload.
     workload -> &str = String::as_str;
     /// Id of its group.
     group -> &str = String::as_str;

@@ -1,11 +1,11 @@
-//! Vectors of a workload, in the catalogue; [`crate::stats::vectors`] makes them.
+//! Vectors of a workload, in the catalog; [`crate::stats::vectors`] makes them.
 
 use serde::{Deserialize, Serialize};
 
 use super::Expr;
 pub use crate::stats::vectors::*;
 
-/// The vectors of a workload, in the catalogue: expressions over facts and parameters.
+/// The vectors of a workload, in the catalog: expressions over facts and parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {

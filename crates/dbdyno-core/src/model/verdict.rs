@@ -37,7 +37,7 @@ macro_rules! reason_codes {
         #[serde(from = "String", into = "String")]
         pub enum ReasonCode {
             $($(#[$about])* $name,)*
-            /// Of a claim in a catalogue of one's own, or of another version.
+            /// Of a claim in a catalog of one's own, or of another version.
             Other(String),
         }
 

@@ -43,7 +43,7 @@ impl Activity {
         Activity::Other,
     ];
 
-    /// As in the catalogue's files, in JSON and as printed.
+    /// As in the catalog's files, in JSON and as printed.
     pub fn name(self) -> &'static str {
         match self {
             Activity::Cpu => "cpu",

@@ -1,4 +1,4 @@
-//! A workload: one op in a loop, defined entirely by the catalogue.
+//! A workload: one op in a loop, defined entirely by the catalog.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::vectors::Vectors;
 use super::{Expr, Kpm, Quantity, ReasonCode, Status};
 use crate::stats::skew::{KeyLaw, Place};
 
-/// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
+/// A workload as the catalog defines it, checked; SQL blocks are kept beside it in the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Best-known name, upper case: `SRV-QUERY1`.
@@ -477,11 +477,11 @@ pub struct Claim {
     /// what its file in `engines/` says of it; `!name` for what it must lack.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// The engines that have all that, found by the catalogue and stored with a plan; empty = no
+    /// The engines that have all that, found by the catalog and stored with a plan; empty = no
     /// need, so all.
     #[serde(default)]
     pub engines: Vec<String>,
-    /// The engines that count `what` without a lock, found by the catalogue and stored with a plan:
+    /// The engines that count `what` without a lock, found by the catalog and stored with a plan:
     /// with several jobs their counter may have lost events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_without_lock: Vec<String>,

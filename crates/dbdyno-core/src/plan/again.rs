@@ -2,14 +2,13 @@
 //! engine or on another one.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::params::{Params, chosen};
 use super::{Request, candidates};
 use crate::catalog::{Catalog, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
-use crate::model::{Arrivals, AskedRate, Drive, End, LeftOut, Plan, Ramp, Slo, Window};
+use crate::model::{Arrivals, AskedRate, Drive, End, LeftOut, Plan, Ramp, Slo, StoredPlan, Window};
 
 /// A selection as [`super::describe`] stores it: what of it makes a request.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,8 +48,13 @@ pub struct Again {
 /// its own defaults. The numbers of nodes that tests ran on are no part of them: see [`nodes`].
 ///
 /// # Errors
-/// Of usage: the plan is not one of ours, or knows workloads that the catalogue has not.
-pub fn again(catalog: &Catalog, stored: &Value, from: &str, request: Request) -> Result<Again> {
+/// Of usage: the plan is not one of ours, or knows workloads that the catalog has not.
+pub fn again(
+    catalog: &Catalog,
+    stored: &StoredPlan,
+    from: &str,
+    request: Request,
+) -> Result<Again> {
     let selections = selections(stored)?;
     let first = nodes(stored)?.first().map(u32::to_string);
     // Each test stands there once for each number of nodes.
@@ -74,7 +78,7 @@ pub fn again(catalog: &Catalog, stored: &Value, from: &str, request: Request) ->
 ///
 /// # Errors
 /// As [`again`].
-pub fn nodes(stored: &Value) -> Result<Vec<u32>> {
+pub fn nodes(stored: &StoredPlan) -> Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for selection in selections(stored)? {
         let number = selection.params.get(NODES).and_then(|number| number.parse().ok());
@@ -84,17 +88,17 @@ pub fn nodes(stored: &Value) -> Result<Vec<u32>> {
 }
 
 /// True if a stored plan holds the rates of its tests: those of early versions do not.
-pub fn has_rates(stored: &Value) -> bool {
+pub fn has_rates(stored: &StoredPlan) -> bool {
     selections(stored).is_ok_and(|tests| tests.iter().any(|test| test.rate.is_some()))
 }
 
 /// Tests of a stored plan, by workload, whose statements are not those of `plan`: of another
-/// catalogue, another engine or another drive. Both have the same tests in the same order, except
+/// catalog, another engine or another drive. Both have the same tests in the same order, except
 /// those that are left out.
 ///
 /// # Errors
 /// As [`again`].
-pub fn differing(stored: &Value, plan: &Plan) -> Result<Vec<String>> {
+pub fn differing(stored: &StoredPlan, plan: &Plan) -> Result<Vec<String>> {
     let known: Vec<&str> =
         plan.selections.iter().map(|selection| selection.hash.as_str()).collect();
     let differs = |stored: &Stored| !known.contains(&stored.hash.as_str());
@@ -102,12 +106,12 @@ pub fn differing(stored: &Value, plan: &Plan) -> Result<Vec<String>> {
     Ok(selections(stored)?.into_iter().filter(differs).map(named).collect())
 }
 
-fn selections(stored: &Value) -> Result<Vec<Stored>> {
-    Vec::deserialize(&stored["selections"])
+fn selections(stored: &StoredPlan) -> Result<Vec<Stored>> {
+    Vec::deserialize(&stored.json()["selections"])
         .map_err(|error| Error::usage("plan", format!("is not one of dbdyno's: {error}")))
 }
 
-/// The catalogue, and the engines that a plan was of and is for.
+/// The catalog, and the engines that a plan was of and is for.
 struct Asked<'a> {
     catalog: &'a Catalog,
     from: &'a str,

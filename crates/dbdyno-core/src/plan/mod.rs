@@ -24,7 +24,7 @@ mod tests;
 
 pub use again::{Again, again, differing, has_rates, nodes};
 pub use select::{Candidate, candidates, jobs_note};
-pub use show::{Shown, describe, show};
+pub use show::{describe, show};
 pub use values::facts;
 
 /// Nominal size if neither the user nor a suite gives one.
@@ -43,7 +43,7 @@ pub const DEFAULT_SEED: u32 = 42;
 /// Request of a user; what is left out comes from the suite, else from the defaults above.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The engine's name, as the catalogue's file names have it.
+    /// The engine's name, as the catalog's file names have it.
     pub engine: String,
     /// Declared capabilities of the engine.
     pub capabilities: Capabilities,
@@ -167,7 +167,7 @@ enum Refusal {
         /// Reason why the engine cannot do it.
         reason: String,
     },
-    /// The request or the catalogue is wrong.
+    /// The request or the catalog is wrong.
     Wrong(Error),
 }
 
@@ -190,7 +190,7 @@ pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
 ///
 /// # Errors
 /// Unknown names, bad parameters or jobs, a workload asked for by name that the engine cannot run,
-/// an error in the catalogue's SQL, a plan without any workload.
+/// an error in the catalog's SQL, a plan without any workload.
 pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let mut plan = empty_plan(catalog, request)?;
     for wish in select::wishes(catalog, request)? {

@@ -1,21 +1,11 @@
 //! Content of a plan: its SQL for people, and all of it as JSON, as stored with a run.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{
-    AskedRate, BoundStatement, Commit, JobCode, Loop, PartPlan, Plan, Selection, TableRef,
+    AskedRate, BoundStatement, Commit, JobCode, Loop, PartPlan, Plan, Selection, SqlPiece, TableRef,
 };
 use crate::sql;
-
-/// A piece of SQL with what it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shown {
-    /// Heading of one line.
-    pub caption: String,
-    /// SQL as it would run.
-    pub sql: String,
-}
 
 /// Values that stand for the binds of a routine's call, so that what is shown can be pasted into a
 /// client and run; every other bind is a key.
@@ -32,13 +22,13 @@ const EXAMPLE_KEY: &str = "7";
 
 /// Everything a selection runs, in order: setup, routine or statements, teardown. Binds are shown
 /// as example values.
-pub fn show(selection: &Selection) -> Vec<Shown> {
+pub fn show(selection: &Selection) -> Vec<SqlPiece> {
     let mixed = selection.parts.len() > 1;
     let of_part = |part: &PartPlan| {
         let lead = if mixed { format!("{}: ", part.workload) } else { String::new() };
         pieces(part)
             .into_iter()
-            .map(move |(caption, sql)| Shown { caption: format!("{lead}{caption}"), sql })
+            .map(move |(caption, sql)| SqlPiece { caption: format!("{lead}{caption}"), sql })
     };
     selection.parts.iter().flat_map(of_part).collect()
 }

@@ -1,4 +1,4 @@
-//! SQL text as the catalogue holds it: named blocks, `{{name}}` substitution, `:name` binds.
+//! SQL text as the catalog holds it: named blocks, `{{name}}` substitution, `:name` binds.
 //!
 //! Text is never split at `;`: a block is one statement (or one body), however many semicolons
 //! stand in it.

@@ -34,7 +34,7 @@ pub enum ErrorClass {
     Cancelled,
     /// A load generator of several is gone.
     WorkerLost,
-    /// The statement is wrong: a bug in the catalogue.
+    /// The statement is wrong: a bug in the catalog.
     Statement,
     /// Any error that none of the other classes describes.
     Other,

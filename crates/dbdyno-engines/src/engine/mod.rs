@@ -2,7 +2,7 @@
 //!
 //! An engine is one file (or folder) plus one line in [`ENGINES`]. It opens a [`Database`], hands
 //! out control [`Session`]s, loads rows by its fastest path and runs jobs. What differs between
-//! engines is declared in [`Capabilities`] and written in the catalogue's `<engine>.sql` files;
+//! engines is declared in [`Capabilities`] and written in the catalog's `<engine>.sql` files;
 //! nothing outside asks for an engine's name.
 
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub use error::{EngineError, ErrorClass};
 
 /// A database engine.
 pub trait Engine: Sync {
-    /// Registry name, as on the command line and in file names of the catalogue.
+    /// Registry name, as on the command line and in file names of the catalog.
     fn name(&self) -> &'static str;
     /// One line for `list engines`.
     fn title(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! Counters and disclosure of the database: its counters, through the catalogue's `counters.*`
+//! Counters and disclosure of the database: its counters, through the catalog's `counters.*`
 //! blocks, and its part of the disclosure.
 
 use std::time::{Duration, Instant};

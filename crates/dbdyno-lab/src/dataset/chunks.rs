@@ -72,7 +72,7 @@ pub(super) fn found(
 /// The statement that notes a chunk of `table`, for its transaction.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub(super) fn note(
     site: &Site<'_>,
     table: &Table,

@@ -1,4 +1,4 @@
-//! The data set as the catalogue defines it, and its statements for one engine and table.
+//! The data set as the catalog defines it, and its statements for one engine and table.
 
 use serde::Deserialize;
 
@@ -48,7 +48,7 @@ pub struct Site<'a> {
     pub db: &'a dyn Database,
     /// Recipe by which the engine makes it.
     pub recipe: Recipe<'a>,
-    /// First words of the names of what the catalogue's tests make beside the data set: its groups
+    /// First words of the names of what the catalog's tests make beside the data set: its groups
     /// in lower case, and `w` of the generated routines.
     pub words: Vec<String>,
     /// True if the database is there after our end, so that a load that breaks off can go on later.

@@ -8,7 +8,7 @@ use dbdyno_engines::engine::Engine;
 
 use super::Definition;
 
-/// The data set of the catalogue's workloads.
+/// The data set of the catalog's workloads.
 pub const STANDARD: &str = "dbdyno";
 
 /// Recipe by which an engine makes the data set.

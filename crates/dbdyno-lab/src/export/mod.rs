@@ -70,7 +70,7 @@ pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
 /// The scripts of a plan whose selections are all of the database drive, or left out.
 ///
 /// # Errors
-/// An engine without scripts, an error in the catalogue's SQL.
+/// An engine without scripts, an error in the catalog's SQL.
 pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     if let Some(error) = refusal(export.catalog, export.engine) {
         return Err(error);

@@ -34,7 +34,7 @@ pub fn read(file: Text<'_>) -> Result<Platforms> {
     Ok(platforms)
 }
 
-/// The attributes as a disclosure: what the catalogue has a place for there, everything else in a
+/// The attributes as a disclosure: what the catalog has a place for there, everything else in a
 /// section of its own.
 pub fn disclosure(attributes: &BTreeMap<String, String>, words: &PublishedWords) -> Disclosure {
     let mut disclosure = Disclosure::default();

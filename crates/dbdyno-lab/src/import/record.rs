@@ -148,7 +148,7 @@ fn wish(test: &Published, catalog: &Catalog) -> ExpectedKpm {
     ExpectedKpm { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
 }
 
-/// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for
+/// An alias of the catalog decides; then the catalog's list of codes; then the code stands for
 /// itself.
 fn workload(test: &Published, catalog: &Catalog) -> Meaning {
     let listed = catalog.published().code(&test.code, &test.description);

@@ -15,8 +15,8 @@ use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, Snapshot, SnapshotPoint, Tally,
-    TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, RunKind, RunRecord, Snapshot, SnapshotPoint,
+    StoredPlan, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -27,7 +27,7 @@ const KEYS: [u64; 3] = [25, 125, 320];
 /// The run of a spool; `command` is what made the import.
 ///
 /// # Errors
-/// `file:line` of what the scripts do not write so, or of a test that this catalogue has not.
+/// `file:line` of what the scripts do not write so, or of a test that this catalog has not.
 pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedRun<TestResult>> {
     let spool = spool::read(file)?;
     let engine =
@@ -52,14 +52,14 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
             None => whole = Some(plan),
         }
     }
-    let plan = whole.map_or(serde_json::Value::Null, |plan| plan::describe(&plan));
+    let plan = whole.map(|plan| plan::describe(&plan).into()).unwrap_or_default();
     let digest = Sha256::digest(file.text.as_bytes());
     let uid = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let run = record(&spool, engine, plan, command);
     Ok(ImportedRun { uid, run, tests })
 }
 
-/// The test as this catalogue has it.
+/// The test as this catalog has it.
 fn planned(
     catalog: &Catalog,
     engine: &dyn Engine,
@@ -174,7 +174,7 @@ fn slice(done: &Done, start_s: f64, counts: bool) -> SliceLog {
     SliceLog { start_s, end_s: start_s + busy_s, tally, stride: done.stride, counts, behind: None }
 }
 
-fn record(spool: &Spool, engine: &dyn Engine, plan: serde_json::Value, command: &str) -> RunRecord {
+fn record(spool: &Spool, engine: &dyn Engine, plan: StoredPlan, command: &str) -> RunRecord {
     let mut disclosure = Disclosure::default();
     disclosure.set(
         "database",

@@ -116,7 +116,7 @@ fn record(subject: Subject) -> RunRecord {
         status: RunStatus::Running,
         command: subject.command,
         disclosure: subject.disclosure,
-        plan: serde_json::Value::Object(Default::default()),
+        plan: serde_json::json!({}).into(),
         loads: Vec::new(),
         ..RunRecord::new(RunKind::Measured, subject.target)
     }

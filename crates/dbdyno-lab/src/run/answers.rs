@@ -1,5 +1,5 @@
 //! Every workload's answer is checked before it is timed: rows, sums and sinks against the
-//! catalogue.
+//! catalog.
 //!
 //! Two things are compared: the result of the answer's statement with fixed binds, and one op as a
 //! job runs it, in the plan's drive. What one op touches follows from the answer or, without one,

@@ -40,7 +40,7 @@ pub struct CatchUp<'a> {
 }
 
 impl<'a> CatchUp<'a> {
-    /// None for a plan without commits, and where the catalogue does not say what the engine puts
+    /// None for a plan without commits, and where the catalog does not say what the engine puts
     /// off.
     pub fn open(context: &RunContext<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
         let database = platform.database.as_ref();

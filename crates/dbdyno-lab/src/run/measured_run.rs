@@ -20,7 +20,7 @@ use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
 use dbdyno_core::model::{
     Disclosure, Drive, LeftOut, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED,
-    Selection, Target, Transport,
+    Selection, StoredPlan, Target, Transport,
 };
 use dbdyno_engines::engine::{self, EngineError};
 use dbdyno_engines::host::processors;
@@ -330,7 +330,7 @@ fn with_what_is_stated(
 /// The standard data set's definition.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
     let set = catalog.dataset(dataset::STANDARD)?;
     Definition::parse(&set.toml, &set.toml_path)
@@ -339,7 +339,7 @@ pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
 /// Site of the data set on an open platform.
 ///
 /// # Errors
-/// A broken catalogue.
+/// A broken catalog.
 pub fn make_site<'a>(
     catalog: &'a Catalog,
     platform: &'a Platform,
@@ -434,7 +434,7 @@ fn interrupted(place: &str) -> Error {
 }
 
 /// The plan as stored, with what is made anew, and how an A/B test compares.
-fn described(plan: &Plan, request: &Request) -> serde_json::Value {
+fn described(plan: &Plan, request: &Request) -> StoredPlan {
     let mut described = dbdyno_core::plan::describe(plan);
     let cluster = request.target.cluster();
     let link_delay = cluster.and_then(|cluster| cluster.link_delay);
@@ -460,7 +460,7 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     for (name, value) in options.into_iter().filter(|(_, value)| !value.is_null()) {
         described[name] = value;
     }
-    described
+    described.into()
 }
 
 fn record(context: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {

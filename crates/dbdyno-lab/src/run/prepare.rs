@@ -158,7 +158,9 @@ fn with_data<'p, T>(
     spare(&site, context.plan, context.events)?;
     let sample_cost = match &context.plan.calibration {
         Some(routine) if context.plan.calls_routines() => {
-            measuring.sample_cost.with_routine(measuring.database, routine)
+            interruptible(&site, context.interrupt, || {
+                Ok(measuring.sample_cost.with_routine(measuring.database, routine))
+            })?
         }
         _ => measuring.sample_cost,
     };

@@ -115,7 +115,12 @@ impl Request {
             Some((Drive::Client, _)) => request.capabilities.drives = &[Drive::Database],
             None => {}
         }
-        plan::build(catalog, &request)
+        plan::build(catalog, &request).map_err(|error| match &lacking.drive {
+            Some((drive, reason)) if request.drive == Some(*drive) => {
+                Error { what: format!("{} ({reason})", error.what), ..error }
+            }
+            _ => error,
+        })
     }
 
     /// Data directory of a private or embedded database; none for an existing server, which has

@@ -27,7 +27,7 @@ use dbdyno_core::model::{
 use dbdyno_core::plan;
 use dbdyno_engines::host::processors;
 
-/// The suite that it runs, of a catalogue that is laid over the other one for it.
+/// The suite that it runs, of a catalog that is laid over the other one for it.
 pub const SUITE: &str = "selftest";
 /// Window of a further try of what is in doubt, and how often it is tried again.
 const LONGER: Window = Window { warmup_s: 0.5, end: End::Time(2.0) };

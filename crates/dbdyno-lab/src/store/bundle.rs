@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::Store;
 use dbdyno_core::error::{Error, Result, quote};
-use dbdyno_core::model::{Disclosure, RunRecord, Test};
+use dbdyno_core::model::{Disclosure, RunRecord, SqlPiece, Test};
 
 /// Version of the format; older ones are read.
 const FORMAT: u32 = 1;
@@ -182,14 +182,11 @@ fn read_run(place: &str, lines: &[u8]) -> Result<(RunRecord, Vec<Test>)> {
 
 /// Every statement of a run's plan, below the test that it is of.
 fn plan_text(run: &RunRecord) -> String {
-    let none = Vec::new();
     let mut text = format!("-- What run {:?} on {} executed.\n", run.id, run.target);
-    for selection in run.plan["selections"].as_array().unwrap_or(&none) {
-        let word = |key: &str| selection[key].as_str().unwrap_or_default().to_string();
-        text += &format!("\n-- {} {} ({})\n", word("workload"), word("hash"), word("drive"));
-        for piece in selection["sql"].as_array().unwrap_or(&none) {
-            let caption = piece["caption"].as_str().unwrap_or_default();
-            let sql = piece["sql"].as_str().unwrap_or_default();
+    for selection in run.plan.selections() {
+        let (workload, hash) = (selection.workload(), selection.hash());
+        text += &format!("\n-- {workload} {hash} ({})\n", selection.drive());
+        for SqlPiece { caption, sql } in selection.sql().unwrap_or_default() {
             text += &format!("-- {caption}\n{sql}\n");
         }
     }

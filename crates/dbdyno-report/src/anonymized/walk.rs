@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::forms;
 use super::known::Known;
-use dbdyno_core::model::{Disclosure, Reason, RunRecord, Sentence, Test, TestResult, sentence};
+use dbdyno_core::model::{
+    Disclosure, Reason, RunRecord, Sentence, StoredPlan, Test, TestResult, sentence,
+};
 
 /// The form of what a text may be.
 #[derive(Clone, Copy)]
@@ -199,7 +201,7 @@ impl Publisher {
             disclosure: self.disclosure(&run.disclosure),
             own_loop: run.own_loop,
             device_sync: run.device_sync,
-            plan: Value::Null,
+            plan: StoredPlan::default(),
             loads: run
                 .loads
                 .iter()

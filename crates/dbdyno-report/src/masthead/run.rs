@@ -9,7 +9,7 @@ use super::super::lowered::{self, Lowered};
 use super::super::picture::{Count, Fold, Mark, StyledText};
 use super::super::{Input, Language, RunTests};
 use super::entries::{self, Entry, compact, headline, times_shown};
-use dbdyno_core::analysis::bottleneck::bottlenecks;
+use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::Scalability;
 use dbdyno_core::catalog::Form;
@@ -163,23 +163,20 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     sentences.map(|text| language.say(text, &values)).collect::<Vec<_>>().join(" ")
 }
 
-/// Bottleneck of most of the valid best throughputs.
+/// Limit of most of the valid best throughputs.
 fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     let valid =
         entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
-    let tests: Vec<_> = valid.filter_map(|best| best.test.measured()).collect();
+    let measured: Vec<Figure<'_>> = valid.filter(|best| best.test.measured().is_some()).collect();
     let mut causes: BTreeMap<_, usize> = BTreeMap::new();
-    for test in &tests {
-        let limit = bottlenecks(test)
-            .into_iter()
-            .find(|bottleneck| bottleneck.share.is_some_and(|share| share >= 0.5));
-        limit.into_iter().for_each(|limit| *causes.entry(limit.cause).or_default() += 1);
+    for limit in measured.iter().filter_map(Figure::limit) {
+        *causes.entry(limit.cause).or_default() += 1;
     }
     let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else {
         return String::new();
     };
     let limit = StyledText::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
-    let (count, all) = (count.to_string(), tests.len().to_string());
+    let (count, all) = (count.to_string(), measured.len().to_string());
     let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
     language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
 }

@@ -74,10 +74,12 @@ fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
     (status.into(), language.verdict(status))
 }
 
-/// True if a figure can be called the best: an only number of jobs has no best. What a publication
-/// states as its throughput is the best of what it measured.
-fn is_one_of_several(entry: &Entry<'_>, main: &Figure<'_>) -> bool {
-    main.test.measured().is_none() || ramp::curve(entry.tests()).len() >= FEWEST
+/// True if the best figure of a ramp can be called so: the verdict accepts it, and that at another
+/// number of jobs. What a publication states as its throughput is the best of what it measured.
+fn is_best_of_several(entry: &Entry<'_>, best: &Figure<'_>) -> bool {
+    let steps = ramp::curve(entry.tests());
+    let accepted = steps.iter().filter(|step| supports(step.status())).count();
+    supports(best.status()) && (best.test.measured().is_none() || accepted >= FEWEST)
 }
 
 /// `best, at 2 jobs · one job 996 k · 1.52 x`.
@@ -85,8 +87,8 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
     let is_time = main.better == Better::Lower;
     let jobs = |figure: &Figure<'_>| language.jobs(figure.jobs);
     let strong = |figure: &Figure<'_>| StyledText::strong(&compact(language, figure.value));
-    let is_best = is_one_of_several(entry, main);
-    let at = if is_time || !is_best { "at {jobs}" } else { "best, at {jobs}" };
+    let is_best = !is_time && is_best_of_several(entry, main);
+    let at = if is_best { "best, at {jobs}" } else { "at {jobs}" };
     let mut parts = vec![language.say(at, &[("jobs", &jobs(main))])];
     if is_time {
         let best =
@@ -94,6 +96,7 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
         parts.extend(best.map(|best| {
             let values =
                 [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
+            let is_best = is_best_of_several(entry, &best);
             language.say(
                 if is_best { "best {figure} {unit} at {jobs}" } else { "{figure} {unit}" },
                 &values.each_ref().map(|(name, value)| (*name, value.as_str())),
@@ -121,7 +124,7 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
 
 fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
     let figures = ramp::curve(entry.tests());
-    let best = ramp::throughput(entry.tests());
+    let best = ramp::throughput(entry.tests()).filter(|best| is_best_of_several(entry, best));
     let is_best = |figure: &Figure<'_>| best.is_some_and(|best| best.jobs == figure.jobs);
     let point = |figure: &Figure<'_>| {
         let jobs = f64::from(figure.jobs?);
@@ -242,5 +245,44 @@ fn other(language: Language, entry: &Entry<'_>) -> Other {
         unit: main.map_or("", |figure| figure.unit).into(),
         mark,
         verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunTests;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::analysis::published_checks::fixture::judged;
+
+    /// The card of a ramp with these verdicts at one job and at four.
+    fn card_of(verdicts: [Status; 2]) -> Card {
+        let steps = [at(1, 100.0), at(4, 300.0)].into_iter().zip(verdicts);
+        let tests = steps.map(|(step, status)| judged(step.into(), status)).collect();
+        let runs = vec![RunTests { run: run("a"), tests }];
+        cards(&Input { runs, ..Input::default() }).remove(0)
+    }
+
+    #[test]
+    fn only_the_best_of_several_valid_figures_is_called_so_and_has_a_ring() {
+        use Status::{Conditional, Invalid, Valid};
+        let cases = [
+            ([Valid, Valid], true),
+            ([Invalid, Valid], false),
+            ([Conditional, Valid], false),
+            ([Valid, Conditional], false),
+            ([Conditional, Conditional], false),
+            ([Invalid, Invalid], false),
+        ];
+        for (verdicts, is_best) in cases {
+            let card = card_of(verdicts);
+            let said: String = card.pair.iter().map(|part| part.text.as_str()).collect();
+            assert_eq!(said.starts_with("best, at"), is_best, "{verdicts:?}: {said}");
+            assert!(is_best || said.starts_with("at "), "{verdicts:?}: {said}");
+            let points = card.spark.map(|spark| spark.points).unwrap_or_default();
+            let rings = points.iter().filter(|point| point.is_best).count();
+            assert_eq!((points.len(), rings > 0), (2, is_best), "{verdicts:?}");
+        }
     }
 }

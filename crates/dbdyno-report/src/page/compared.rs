@@ -150,11 +150,9 @@ fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
     }
     let name = format!("differences {}", comparison.other);
     let mut differs = Part { title: language.phrase("What differs"), ..Part::default() };
-    differs.pictures.push(Picture::Blocks(compare::differences(
-        &comparison.differences,
-        language,
-        &name,
-    )));
+    let mut what = compare::differences(&comparison.differences, language, &name);
+    what.extend(compare::notes_on_base(comparison, language));
+    differs.pictures.push(Picture::Blocks(what));
     if !comparison.not_compared.is_empty() {
         let table = compare::not_compared(comparison, language, false);
         differs.folds.push(Fold {

@@ -1,10 +1,10 @@
 //! The summary of one run: what was measured, speed and throughput per group, limits, trust.
 
 use super::super::document::{Digits, Section};
+use super::super::limits::percent;
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
 use super::words::{DIGITS, section, trust, what};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks};
 use dbdyno_core::analysis::heatmap::{METRICS, Rank, ValidValue, places};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::ramp::Figure;
@@ -197,7 +197,8 @@ fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<Stri
     vec![limited(language, all), left_out, rising]
 }
 
-/// Bottlenecks at the best throughput, with the workloads; nothing if no throughput is valid.
+/// Limits of the best throughputs, with the workloads and the share of the time that each takes
+/// there; nothing if no throughput is valid.
 fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
     let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| accepted(&[&best]));
@@ -205,13 +206,11 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
         return String::new();
     }
     for row in all.iter().filter(is_valid) {
-        let first = row.best.as_ref().and_then(|best| {
-            best.test.measured().and_then(|test| bottlenecks(test).into_iter().find(is_named))
-        });
-        let Some(limit) = first else { continue };
+        let Some(limit) = row.best.and_then(|best| best.limit()) else { continue };
+        let label = format!("{} ({} %)", row.row.label, percent(language, &limit));
         match limits.iter_mut().find(|(code, _)| *code == limit.cause.code()) {
-            Some((_, labels)) => labels.push(row.row.label.clone()),
-            None => limits.push((limit.cause.code(), vec![row.row.label.clone()])),
+            Some((_, labels)) => labels.push(label),
+            None => limits.push((limit.cause.code(), vec![label])),
         }
     }
     let text = |(code, labels): &(&str, Vec<String>)| {
@@ -223,11 +222,6 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
         false => language
             .say("limited", &[("limits", &limits.iter().map(text).collect::<Vec<_>>().join("; "))]),
     }
-}
-
-/// A limit that is worth a sentence: it takes half of the time.
-fn is_named(limit: &Bottleneck) -> bool {
-    limit.share.is_some_and(|share| share >= 0.5)
 }
 
 /// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer

@@ -32,7 +32,7 @@ pub(super) fn what(language: Language, data: &RunTests, name: &str) -> String {
         key,
         &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)],
     );
-    let note = data.run.plan["note"].as_str().map(|note| language.phrase(note));
+    let note = data.run.plan.note().map(|note| language.phrase(note));
     let note = note.map(|note| language.say("suite_note", &[("note", &note)]));
     let cut = data.incomplete(language);
     let cut = cut.map(|how| language.say("Not complete: {how}.", &[("how", &how)]));

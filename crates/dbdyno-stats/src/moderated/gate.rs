@@ -61,8 +61,14 @@ impl GateResult {
     }
     /// True if it would see no loss that is twice the limit.
     pub fn is_blind(&self, limit: f64) -> bool {
-        self.detectable > 2.0 * limit
+        is_blind(self.detectable, limit)
     }
+}
+
+/// True if a gate that finds losses from `detectable` on would not see twice its limit. One that
+/// allows no loss at all is never blind: twice nothing is nothing.
+pub fn is_blind(detectable: f64, limit: f64) -> bool {
+    limit > 0.0 && detectable > 2.0 * limit
 }
 
 /// A gate over ratios.
@@ -148,6 +154,15 @@ mod tests {
         assert!(!judged(&|_| -0.045).fails());
         assert!(equal.whole.excludes(0.05) && !equal.points[0].excludes(0.03));
         assert_eq!(Gate::judge(&[], &[], Test::with_limit(0.05)), None);
+    }
+
+    #[test]
+    fn a_gate_is_blind_below_twice_its_limit_and_one_without_any_allowance_never() {
+        let judged = |limit: f64| {
+            Gate::judge(&[ratio(0.0)], &[0], Test::with_limit(limit)).unwrap().points[0]
+        };
+        assert!(judged(0.01).is_blind(0.01) && !judged(0.3).is_blind(0.3), "{:?}", judged(0.01));
+        assert!(judged(0.0).detectable > 0.0 && !judged(0.0).is_blind(0.0));
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod vectors;
 pub use between::Between;
 pub use detectable::{Needed, Size, detectable, needed};
 pub use estimate::{Estimate, Repetitions, estimates};
-pub use gate::{Gate, GateResult, Test, step_up};
+pub use gate::{Gate, GateResult, Test, is_blind, step_up};
 pub use location::{Location, Resource, locate};
 pub use ratios::{Ratio, Ratios, against_many, mean_of, one_run, pair};
 pub use squeeze::squeeze;

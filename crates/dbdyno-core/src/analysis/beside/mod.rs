@@ -24,7 +24,7 @@ pub use units::{Code, Conversion, Fixed, Rate};
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
 
-/// Words of the catalogue and the engine about workloads and codes.
+/// Words of the catalog and the engine about workloads and codes.
 #[derive(Debug, Clone, Default)]
 pub struct Words<'a> {
     /// Workloads of the catalog.
@@ -169,7 +169,7 @@ pub enum Why {
     NotRun,
     /// The engine cannot run it.
     EngineCannot,
-    /// The catalogue has no such workload.
+    /// The catalog has no such workload.
     NoWorkload,
     /// The two did other work, or no unit is common to them.
     OtherWork,

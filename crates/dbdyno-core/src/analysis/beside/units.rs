@@ -1,5 +1,5 @@
 //! The algebra of units: a rate that a publication prints and a rate of ours as amounts of one
-//! quantity per second. What an op is stands in the catalogue (`per_op`), what the words of
+//! quantity per second. What an op is stands in the catalog (`per_op`), what the words of
 //! publications count stands here.
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub enum Code {
     AsPrinted,
     /// One op is one of the quantity, so that the figure is the same under another name.
     OneAnOp,
-    /// Ops per second times what the catalogue says of an op.
+    /// Ops per second times what the catalog says of an op.
     PerOp,
     /// Work of a job times jobs, divided by the time that is printed.
     FixedWork,
@@ -139,7 +139,7 @@ pub struct OwnRate<'a> {
     pub metric: Metric,
 }
 
-/// A measured test's amount of a quantity per second: what the catalogue says of an op times ops
+/// A measured test's amount of a quantity per second: what the catalog says of an op times ops
 /// per second, else a metric of the test in the same unit.
 pub fn yours<'a>(
     test: &'a TestResult,

@@ -5,16 +5,20 @@ use super::{Outcome, Span};
 use crate::analysis::bottleneck::{Cause, bottlenecks};
 use crate::analysis::interval::supports;
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
+use crate::analysis::slo_search::TrialCounts;
 use crate::model::{
     Better, Drive, LatencySummary, ReasonCode, Sentence, Slo, Status, Test, params, without_offer,
 };
 
-/// A rate that was measured, and the times of its ops.
+/// A rate that was measured, the times of its ops, and whether they meet the SLO.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a> {
     /// The rate, with its interval.
     pub figure: Figure<'a>,
+    /// Of the test that stands for its repetitions, as other reports show them.
     times: &'a LatencySummary,
+    /// The repetitions that the figure counts, by what each says of the SLO.
+    trials: TrialCounts,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
     /// included.
     pub is_open: bool,
@@ -31,7 +35,8 @@ pub struct Answer<'a> {
     pub why: Option<Sentence>,
     /// The valid figure with the fewest jobs that does it.
     pub at: Option<Point<'a>>,
-    /// The best valid figure that meets the SLO.
+    /// The best valid figure that meets the SLO; if the requirement fits, the best of those with an
+    /// interval, so that what is used is known.
     pub most: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
@@ -66,14 +71,27 @@ impl Answer<'_> {
 }
 
 impl<'a> Point<'a> {
+    /// The point of a figure of these tests, which are alike but for their jobs.
+    fn new(figure: Figure<'a>, tests: &[&'a Test], promise: Option<Slo>) -> Point<'a> {
+        let open = figure.test.measured().and_then(|test| test.open.as_ref());
+        let times = match open {
+            Some(open) => &open.response,
+            None => figure.test.latency(),
+        };
+        let counted = ramp::counted(tests, figure.jobs);
+        let trials = TrialCounts::new(counted.iter().map(|test| meets(test, promise)));
+        Point { figure, times, trials, is_open: open.is_some() }
+    }
+
     /// The percentile of the SLO, in us.
     pub fn time_us(&self, promise: Slo) -> Option<f64> {
         promise.percentile.value_us(self.times)
     }
 
-    /// True if the SLO is met; none if that is unknown.
-    fn keeps(&self, promise: Option<Slo>) -> Option<bool> {
-        promise.map_or(Some(true), |promise| Some(self.time_us(promise)? < promise.limit_us))
+    /// True if every repetition that counts meets the SLO, false if every one misses it; none if
+    /// they contradict one another, or one does not tell.
+    fn keeps(&self) -> Option<bool> {
+        self.trials.agreed()
     }
 
     /// Ends of the interval; both are the figure where a publication prints none, and absent where
@@ -114,16 +132,18 @@ impl<'a> Point<'a> {
 /// The answer to a need.
 pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let found = of_one_drive(tests.iter().filter(|test| need.is_of(test)).collect());
-    let points = if are_one_work(&found) { points(&found) } else { Vec::new() };
+    let points = if are_one_work(&found) { points(need.promise, &found) } else { Vec::new() };
     let (valid, others): (Vec<Point<'_>>, Vec<Point<'_>>) = points
         .into_iter()
         .filter(|point| point.figure.unit == need.unit)
         .partition(|p| supports(p.figure.status()));
-    let keeping = valid.iter().filter(|point| point.keeps(need.promise) == Some(true));
-    let most = keeping.clone().max_by(|a, b| a.figure.value.total_cmp(&b.figure.value)).copied();
-    let does = keeping.filter(|point| point.low().is_some_and(|low| low >= need.rate));
-    let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX)).copied();
-    let case = Case { need, valid: &valid, others: &others, most };
+    let keeping = valid.iter().filter(|point| point.keeps() == Some(true)).copied();
+    let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
+    let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
+    // A higher figure without an interval does not tell what is used.
+    let most = highest(keeping.filter(|point| at.is_none() || point.span().is_some()));
+    let doubt = doubted(need, &others, most);
+    let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
@@ -137,31 +157,27 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let outcome = refused.as_ref().map_or(Outcome::Fits, |refused| refused.outcome);
     let why = refused.map(|refused| refused.why);
     let is_open = outcome == Outcome::NotCovered;
-    let doubt = if is_open { doubted(need, &others, most) } else { None };
-    let again = if is_open { doubt.or_else(|| case.unsettled().copied()) } else { None };
-    let most = most.map(|most| bounded(need, most, &others));
+    let doubt = doubt.filter(|_| is_open);
+    let again = if is_open { doubt.or_else(|| case.unsettled()) } else { None };
+    let most = most.map(|most| bounded(most, &others));
     Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
 }
 
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
 /// SLO.
-fn bounded<'a>(need: &Need, most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
-    let passed_over = better_conditional(need, others, &most).and_then(|point| point.figure.jobs);
+fn bounded<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
+    let passed_over = better_conditional(others, &most).and_then(|point| point.figure.jobs);
     Point { figure: Figure { passed_over, ..most.figure }, ..most }
 }
 
 /// The best conditional figure above the best valid one that is not known to miss the SLO.
-fn better_conditional<'p, 'a>(
-    need: &Need,
-    others: &'p [Point<'a>],
-    most: &Point<'_>,
-) -> Option<&'p Point<'a>> {
-    others
+fn better_conditional<'a>(others: &[Point<'a>], most: &Point<'_>) -> Option<Point<'a>> {
+    let conditional = others
         .iter()
         .filter(|point| point.figure.status() == Status::Conditional)
-        .filter(|point| point.keeps(need.promise) != Some(false))
-        .filter(|point| point.figure.value > most.figure.value)
-        .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
+        .filter(|point| point.keeps() != Some(false))
+        .filter(|point| point.figure.value > most.figure.value);
+    highest(conditional.copied())
 }
 
 /// The figure that answers with a doubt: a valid one without an interval that would do, before a
@@ -170,10 +186,9 @@ fn better_conditional<'p, 'a>(
 fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Option<Point<'a>> {
     let would_do = |point: &Point<'_>| point.figure.value >= need.rate;
     let is_conditional = |point: &&Point<'_>| {
-        point.figure.status() == Status::Conditional && point.keeps(need.promise) == Some(true)
+        point.figure.status() == Status::Conditional && point.keeps() == Some(true)
     };
-    let conditional = others.iter().filter(is_conditional).copied();
-    let conditional = conditional.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value));
+    let conditional = highest(others.iter().filter(is_conditional).copied());
     match most {
         None => conditional,
         Some(most) if most.span().is_some() => {
@@ -182,6 +197,11 @@ fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Op
         Some(most) if would_do(&most) => Some(most),
         Some(most) => conditional.filter(would_do).or(Some(most)),
     }
+}
+
+/// The point with the highest rate.
+fn highest<'a>(points: impl Iterator<Item = Point<'a>>) -> Option<Point<'a>> {
+    points.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
 }
 
 /// True if a figure is a step up from the best valid one that is worth its jobs.
@@ -202,21 +222,30 @@ fn are_one_work(tests: &[&Test]) -> bool {
 }
 
 /// The rates of closed loops, one for each number of jobs, and those of open loops.
-fn points<'a>(tests: &[&'a Test]) -> Vec<Point<'a>> {
+fn points<'a>(promise: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
     let is_open = |test: &&Test| test.measured().is_some_and(|test| test.open.is_some());
     let (open, closed): (Vec<&Test>, Vec<&Test>) = tests.iter().copied().partition(is_open);
     // A publication may print a throughput without its jobs.
     let stated = ramp::throughput(&closed)
         .filter(|best| best.jobs.is_none() && best.better == Better::Higher);
-    let closed = ramp::curve(&closed).into_iter().chain(stated);
-    let closed =
-        closed.map(|figure| Point { figure, times: figure.test.latency(), is_open: false });
-    let open = ramp::groups(open, |test| *test).into_iter().flat_map(|rate| ramp::curve(&rate));
-    let open = open.filter_map(|figure| {
-        let times = &figure.test.measured()?.open.as_ref()?.response;
-        Some(Point { figure, times, is_open: true })
-    });
-    closed.chain(open).collect()
+    let figures = ramp::curve(&closed).into_iter().chain(stated);
+    let mut points: Vec<Point<'a>> =
+        figures.map(|figure| Point::new(figure, &closed, promise)).collect();
+    for rate in ramp::groups(open, |test| *test) {
+        let figures = ramp::curve(&rate).into_iter();
+        points.extend(figures.map(|figure| Point::new(figure, &rate, promise)));
+    }
+    points
+}
+
+/// True if a test met the SLO, an open loop by the times of its answers; none if that is unknown.
+fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
+    let Some(promise) = promise else { return Some(true) };
+    let result = test.measured();
+    if let Some((open, result)) = result.and_then(|result| Some((result.open.as_ref()?, result))) {
+        return open.meets(promise, result.window.ops);
+    }
+    Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
 }
 
 /// The outcome where no figure is known to do what is needed.
@@ -237,10 +266,20 @@ impl Refusal {
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
-    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too \
-                few ops were timed to tell whether {slo} is met: measure it again, with a longer \
-                --duration";
+    let text = match most.trials.is_contradictory() {
+        true => {
+            "{most} {unit} with {jobs} were measured, {times~} times what is needed, but {slo} was \
+             met in {met} of {count} repetitions only"
+        }
+        false => {
+            "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too few \
+             ops were timed to tell whether {slo} is met: measure it again, with a longer \
+             --duration"
+        }
+    };
     Sentence::new(text)
+        .with("met", most.trials.met)
+        .with("count", most.trials.all())
         .with("most", most.figure.value)
         .with("unit", need.unit.as_str())
         .with("jobs", Sentence::jobs(most.jobs()))
@@ -255,7 +294,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
         others
             .iter()
             .filter(|point| point.figure.status() == Status::Conditional)
-            .filter(|point| point.keeps(need.promise) == keeps)
+            .filter(|point| point.keeps() == keeps)
             .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
     };
     let Some(most) = best(Some(true)) else {
@@ -321,17 +360,22 @@ struct Case<'p, 'a> {
     valid: &'p [Point<'a>],
     others: &'p [Point<'a>],
     most: Option<Point<'a>>,
+    /// The figure that answers with a doubt.
+    doubt: Option<Point<'a>>,
 }
 
-impl<'p, 'a> Case<'p, 'a> {
+impl<'a> Case<'_, 'a> {
     /// Outcome if no figure fits: it does not fit, or that is unknown, with the reason.
     fn refusal(&self) -> Refusal {
         if let Some(broken) = self.broken() {
             return Refusal::does_not_fit(broken);
         }
+        if let Some(doubtful) = self.doubtful() {
+            return Refusal::not_covered(doubtful);
+        }
         let Some(most) = self.most else { return Refusal::not_covered(self.promise_unknown()) };
         let open =
-            self.no_margin(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
+            self.within(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
         match open {
             Some(why) => Refusal::not_covered(why),
             None => Refusal::does_not_fit(self.too_little(&most)),
@@ -347,7 +391,7 @@ impl<'p, 'a> Case<'p, 'a> {
             .with("most", most.figure.value)
             .with("unit", self.need.unit.as_str())
             .with("jobs", Sentence::jobs(most.jobs()));
-        if let Some(better) = better_conditional(self.need, self.others, most) {
+        if let Some(better) = better_conditional(self.others, most) {
             let text = "{maximum}; {value} {unit} with {more} is hardly more, and conditional";
             return Sentence::new(text)
                 .with("maximum", maximum)
@@ -364,24 +408,14 @@ impl<'p, 'a> Case<'p, 'a> {
         }
     }
 
-    /// The SLO is missed at no more load than is needed, and no figure above meets it: load
-    /// makes nothing faster.
+    /// The SLO is missed at no more load than is needed, and no figure contradicts that: load makes
+    /// nothing faster.
     fn broken(&self) -> Option<Sentence> {
         let promise = self.need.promise?;
         let is_low =
             |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
-        let breaks = |point: &&Point<'_>| point.keeps(Some(promise)) == Some(false);
-        let keeps_above = |from: f64| {
-            self.valid
-                .iter()
-                .any(|point| point.figure.value >= from && point.keeps(Some(promise)) == Some(true))
-        };
-        let broken = self
-            .valid
-            .iter()
-            .filter(is_low)
-            .filter(breaks)
-            .find(|point| !keeps_above(point.figure.value))?;
+        let missing = self.valid.iter().filter(|point| point.keeps() == Some(false));
+        let broken = missing.filter(is_low).find(|point| !self.is_contradicted(point))?;
         let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
             .with("promise", promise.to_string())
             .with("rate", broken.figure.value)
@@ -389,9 +423,32 @@ impl<'p, 'a> Case<'p, 'a> {
         Some(at.with("time", broken.time_us(promise)? / 1000.0))
     }
 
+    /// True if a repetition of a valid or a conditional figure met the SLO at as much load as this
+    /// one that missed it, or where the interval of its rate reaches what is needed.
+    fn is_contradicted(&self, broken: &Point<'_>) -> bool {
+        let is_conditional = |point: &&Point<'_>| point.figure.status() == Status::Conditional;
+        let conditional = self.others.iter().filter(is_conditional);
+        let mut meeting =
+            self.valid.iter().chain(conditional).filter(|point| point.trials.met > 0);
+        meeting.any(|point| {
+            point.figure.value >= broken.figure.value || point.high() >= self.need.rate
+        })
+    }
+
     fn promise_unknown(&self) -> Sentence {
         let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
-        match self.valid.iter().all(|point| point.keeps(self.need.promise) == Some(false)) {
+        let contradictory = self.valid.iter().filter(|point| point.trials.is_contradictory());
+        if let Some(point) = highest(contradictory.copied()) {
+            let text = "{promise} was met in {met} of {count} repetitions at {rate} {unit}: \
+                        whether it is met there is not known";
+            return Sentence::new(text)
+                .with("promise", promise)
+                .with("met", point.trials.met)
+                .with("count", point.trials.all())
+                .with("rate", point.figure.value)
+                .with("unit", self.need.unit.as_str());
+        }
+        match self.valid.iter().all(|point| point.keeps() == Some(false)) {
             true => Sentence::new(
                 "{promise} is missed at every rate that was measured, all of them above the \
                  required one",
@@ -401,21 +458,35 @@ impl<'p, 'a> Case<'p, 'a> {
         .with("promise", promise)
     }
 
-    /// The best figure is not known well enough.
-    fn no_margin(&self, most: &Point<'_>) -> Option<Sentence> {
-        let is_enough =
-            most.figure.value >= self.need.rate || self.conditional_that_would_do().is_none();
-        if let (None, Err(unknown), true) = (most.span(), most.figure.interval, is_enough) {
-            let text = "{most} {unit} is {times~} times what is needed, but how well that is known \
-                        is not ({why}): measure it again with --repeat 5";
-            return Some(
-                Sentence::new(text)
-                    .with("most", most.figure.value)
+    /// Statement about the figure that answers with a doubt, so that the answer, the command that
+    /// settles it and the reason name the same figure.
+    fn doubtful(&self) -> Option<Sentence> {
+        let doubt = self.doubt?;
+        let would_do = doubt.figure.value >= self.need.rate;
+        match (doubt.figure.status(), doubt.figure.interval) {
+            (Status::Conditional, _) if would_do && self.most.is_some() => {
+                let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
+                let sentence = Sentence::new(text)
+                    .with("value", doubt.figure.value)
+                    .with("unit", self.need.unit.as_str());
+                Some(sentence.with("jobs", Sentence::jobs(doubt.jobs())))
+            }
+            (Status::Conditional, _) => conditional(self.need, &doubt),
+            (_, Err(unknown)) => {
+                let text = "{most} {unit} is {times~} times what is needed, but how well that is \
+                            known is not ({why}): measure it again with --repeat 5";
+                let sentence = Sentence::new(text)
+                    .with("most", doubt.figure.value)
                     .with("unit", self.need.unit.as_str())
-                    .with("times", most.figure.value / self.need.rate)
-                    .with("why", Sentence::new(unknown.text())),
-            );
+                    .with("times", doubt.figure.value / self.need.rate);
+                Some(sentence.with("why", Sentence::new(unknown.text())))
+            }
+            (_, Ok(_)) => None,
         }
+    }
+
+    /// The best figure is not known well enough.
+    fn within(&self, most: &Point<'_>) -> Option<Sentence> {
         (most.high() >= self.need.rate).then(|| {
             Sentence::new(
                 "the rate lies within the interval of the best figure, {low} to {high} {unit}",
@@ -432,10 +503,14 @@ impl<'p, 'a> Case<'p, 'a> {
         let promise = self.need.promise?;
         let above = self.valid.iter().filter(|point| point.figure.value > most.figure.value);
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
-        let template = match next.keeps(Some(promise)) {
+        let template = match next.keeps() {
             Some(_) => {
                 "{promise} is met at {kept} {unit} and missed at {next}; nothing between was \
                  measured"
+            }
+            None if next.trials.is_contradictory() => {
+                "{promise} is met at {kept} {unit}; at {next} it was met in {met} of {count} \
+                 repetitions only"
             }
             None => "{promise} is met at {kept} {unit}; whether it is met at {next} is not known",
         };
@@ -444,39 +519,47 @@ impl<'p, 'a> Case<'p, 'a> {
                 .with("promise", promise.to_string())
                 .with("kept", most.figure.value)
                 .with("next", next.figure.value)
+                .with("met", next.trials.met)
+                .with("count", next.trials.all())
                 .with("unit", self.need.unit.as_str()),
         )
     }
 
     /// A figure that is not valid where more than the best valid one may be: a conditional one that
-    /// is worth its jobs, or the next at more jobs, if throughput still rose with those of the
-    /// best. Its own value tells nothing of an invalid one.
-    fn unsettled(&self) -> Option<&'p Point<'a>> {
+    /// would do, or is worth its jobs, or the next at more jobs, if throughput still rose with
+    /// those of the best. Its own value tells nothing of an invalid one.
+    fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
-        let better = better_conditional(self.need, self.others, most);
+        let better = better_conditional(self.others, most);
         let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
-        better.filter(|point| is_worthwhile(point, most)).or_else(next)
+        better.filter(|point| self.says_more(point, most)).or_else(next)
+    }
+
+    /// True if a figure would do, or is a step up from the best valid one that is worth its jobs.
+    fn says_more(&self, point: &Point<'_>, most: &Point<'_>) -> bool {
+        point.figure.value >= self.need.rate || is_worthwhile(point, most)
     }
 
     /// The figure at more jobs than those of the best, which no valid one exceeds.
-    fn next_at_more_jobs(&self, most: &Point<'_>) -> Option<&'p Point<'a>> {
+    fn next_at_more_jobs(&self, most: &Point<'_>) -> Option<Point<'a>> {
         let is_exceeded = self.valid.iter().any(|point| point.figure.value > most.figure.value);
         if is_exceeded || most.is_open || most.figure.jobs.is_none() {
             return None;
         }
         let closed = self.others.iter().filter(|point| !point.is_open);
         let beyond = closed.filter(|point| point.figure.jobs > most.figure.jobs);
-        beyond.min_by_key(|point| point.figure.jobs)
+        beyond.min_by_key(|point| point.figure.jobs).copied()
     }
 
     /// Statement that a figure which is not valid leaves the maximum open.
     fn not_settled(&self, most: &Point<'_>) -> Option<Sentence> {
         let point = self.unsettled()?;
-        if point.figure.status() == Status::Conditional && is_worthwhile(point, most) {
-            return match (point.keeps(self.need.promise), self.need.promise) {
-                (None, Some(promise)) => Some(unknown_slo(self.need, point, promise)),
-                _ => conditional(self.need, point),
-            };
+        if let Some(promise) = self.need.promise
+            && point.figure.status() == Status::Conditional
+            && point.keeps().is_none()
+            && self.says_more(&point, most)
+        {
+            return Some(unknown_slo(self.need, &point, promise));
         }
         let text = "throughput still rose with {jobs}: {most} {unit}, and the figure with {more} \
                     is not valid: {next}";
@@ -486,19 +569,13 @@ impl<'p, 'a> Case<'p, 'a> {
                 .with("most", most.figure.value)
                 .with("unit", self.need.unit.as_str())
                 .with("more", Sentence::jobs(point.jobs()))
-                .with("next", next(point)),
+                .with("next", next(&point)),
         )
     }
 
-    /// More than the best valid figure is possible: a conditional one would do, or more jobs might.
+    /// More than the best valid figure is possible: a figure that is not valid leaves that open, or
+    /// more jobs might.
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
-        if let Some(better) = self.conditional_that_would_do() {
-            let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
-            let sentence = Sentence::new(text)
-                .with("value", better.figure.value)
-                .with("unit", self.need.unit.as_str());
-            return Some(sentence.with("jobs", Sentence::jobs(better.jobs())));
-        }
         if let Some(not_settled) = self.not_settled(most) {
             return Some(not_settled);
         }
@@ -518,14 +595,6 @@ impl<'p, 'a> Case<'p, 'a> {
             };
             let sentence = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
             sentence.with("most", most.figure.value).with("unit", self.need.unit.as_str())
-        })
-    }
-
-    fn conditional_that_would_do(&self) -> Option<&Point<'_>> {
-        self.others.iter().find(|point| {
-            point.figure.status() == Status::Conditional
-                && point.figure.value >= self.need.rate
-                && point.keeps(self.need.promise) != Some(false)
         })
     }
 

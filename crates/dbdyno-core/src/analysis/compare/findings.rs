@@ -14,7 +14,7 @@ use crate::model::{Better, Reason, Sentence};
 /// A sentence, and what kind of thing it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`,
+    /// `slip`, `disclosure`, `base`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`,
     /// `left-out`, `utilisation`, `not-compared`.
     pub code: String,
     /// The sentence, with its figures.
@@ -32,6 +32,7 @@ const WORTH_SAYING: f64 = 0.05;
 pub fn findings(comparison: &Comparison, base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
     let mut found = slip_findings(base, other);
     found.extend(disclosure(comparison));
+    found.extend(comparison.notes_on_base.iter().map(|said| finding("base", said.clone())));
     found.extend(tally(comparison));
     found.extend(groups(comparison));
     found.extend(rows(comparison));

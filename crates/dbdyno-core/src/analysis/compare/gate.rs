@@ -107,6 +107,13 @@ pub struct Judgement {
     pub missing: Option<Missing>,
 }
 
+impl Judgement {
+    /// True of a figure or a mean in which a loss of twice the limit may pass unseen.
+    pub fn is_blind(&self, detectable_loss: f64) -> bool {
+        moderated::is_blind(detectable_loss, self.limit)
+    }
+}
+
 /// A size as JSON.
 #[derive(Serialize)]
 struct SizeFields {

@@ -6,7 +6,7 @@ use crate::analysis::figure::Pace;
 use crate::analysis::interval::IntervalOrReason;
 use crate::analysis::repeats::{self, Repeat, Repeats};
 use crate::analysis::{derive, figure, published};
-use crate::model::{Better, Kpm, KpmValue, PublishedFigure, PublishedKind, Status, Test};
+use crate::model::{Better, Kpm, KpmValue, PublishedFigure, PublishedKind, Sentence, Status, Test};
 
 /// A metric of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,6 +146,8 @@ pub struct Reading<'a> {
     pub known: IntervalOrReason,
     /// The repetitions that count.
     pub all: Repeats<'a>,
+    /// Further ones that measured 0.
+    pub zeros: usize,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
     pub passed_over: Option<u32>,
     /// Direction in which the value is better.
@@ -161,9 +163,15 @@ impl Reading<'_> {
         Some(pace.apply(service_ms(self.test)?, Better::Lower))
     }
 
+    /// Doubt about the repetitions, some of which measured 0.
+    pub fn measured_zero(&self) -> Option<Sentence> {
+        repeats::measured_zero(self.zeros, self.all.len())
+    }
+
     /// The verdict on the figure itself, as every report of its run states it.
     pub fn status(&self) -> Status {
-        let is_doubtful = figure::is_wide(&self.known) || self.passed_over.is_some();
+        let is_doubtful =
+            figure::is_wide(&self.known) || self.passed_over.is_some() || self.zeros > 0;
         let own = if is_doubtful { Status::Conditional } else { Status::Valid };
         own.max(worst(&self.all))
     }
@@ -174,17 +182,21 @@ impl Reading<'_> {
 /// A speed or throughput that a publication states stands in for its run table where that has no
 /// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let value_of = |test: &Test| metric.value(test).filter(|value| *value > 0.0);
+    let value_of = |test: &Test| {
+        metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some())
+    };
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Repeats<'a>| {
-        let computed = metric.computed(repeats[0].test);
-        let Repeat { value, test } = repeats::value(&repeats, metric.better, computed);
-        let (known, jobs) = (repeats::interval_of(&repeats, test, computed), test.jobs());
-        let better = metric.better;
-        Reading { jobs, value, test, known, all: repeats, passed_over: None, better }
+        let all = repeats::counted(&repeats).to_vec();
+        let (zeros, better) = (repeats.len() - all.len(), metric.better);
+        let computed = metric.computed(all[0].test);
+        let Repeat { value, test } = repeats::value(&all, better, computed);
+        let (known, jobs) = (repeats::interval_of(&all, test, computed), test.jobs());
+        Reading { jobs, value, test, known, all, zeros, passed_over: None, better }
     };
-    repeats::by_jobs(&own, value_of).into_iter().map(reading).collect()
+    let readings = repeats::by_jobs(&own, value_of).into_iter().map(reading);
+    readings.filter(|reading| reading.value > 0.0).collect()
 }
 
 /// The best reading, as [`select_best`] chooses it. Its interval stays its own: the verdict on it

@@ -13,6 +13,7 @@ mod pairs;
 mod past;
 mod rows;
 mod standing;
+mod within;
 mod work;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub use estimate::Past;
 pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{ENOUGH, Earlier, earlier, tells};
+pub use within::differences_within;
 pub use work::Work;
 
 /// One of the runs compared.
@@ -58,6 +60,8 @@ pub struct Terms<'a> {
     pub calibrations: Vec<String>,
     /// The earlier runs are the base, of which the base's run is one.
     pub is_base: bool,
+    /// Sentences on a base of many: what is left out of it, what differs within it.
+    pub notes_on_base: Vec<Sentence>,
     /// The loss, as a fraction of the base, that a gate allows; without it nothing is judged.
     pub limit: Option<f64>,
 }
@@ -87,6 +91,8 @@ pub struct Comparison {
     pub calibrations: Vec<String>,
     /// Facts in which the disclosures differ.
     pub differences: Vec<Difference>,
+    /// Sentences on a base of many: what is left out of it, what differs within it.
+    pub notes_on_base: Vec<Sentence>,
     /// Speed and throughput of every workload, by its KPM.
     pub kpms: Vec<Row>,
     /// The same by every other rate and by service time.
@@ -405,6 +411,7 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparis
         other: other.name.into(),
         limit: terms.limit,
         calibrations: terms.calibrations.clone(),
+        notes_on_base: terms.notes_on_base.clone(),
         ..Comparison::default()
     };
     comparison.differences = disclosure::differences(base, other, terms.effects);
@@ -437,7 +444,7 @@ fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use super::Side;
-    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, Test};
+    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, StoredPlan, Test};
 
     /// A finished run without tests.
     pub fn run(name: &str) -> RunRecord {
@@ -461,7 +468,7 @@ pub mod fixture {
             disclosure: Disclosure::default(),
             own_loop: None,
             device_sync: None,
-            plan: serde_json::Value::Null,
+            plan: StoredPlan::default(),
             loads: Vec::new(),
         }
     }

@@ -26,6 +26,9 @@ pub fn pairs<'a>(base: &Side<'a>, other: &Side<'a>, alone: &mut Vec<NotCompared>
             continue;
         }
         alone.extend(lost_drives(base, &subject, &ours, &theirs));
+        // What only the other has is not lost.
+        let further = lost_drives(other, &subject, &theirs, &ours).into_iter();
+        alone.extend(further.map(|drive| NotCompared { lost: false, ..drive }));
         pairs.extend(by_drive(base, other, subject, &ours, &theirs));
     }
     let theirs = workloads(other.tests).into_iter().map(|(subject, _)| subject);
@@ -43,14 +46,14 @@ fn only_in(side: &Side<'_>, subject: &Subject) -> NotCompared {
     }
 }
 
-/// Tests that only the base has: lost, if they are valid.
-fn lost(base: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
-    NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(base, subject) }
+/// Tests that only one side has: lost, if they are valid and the base's.
+fn lost(side: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
+    NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(side, subject) }
 }
 
-/// The drives of the base that the other has not, where it has another one of it.
+/// The drives of one side that the other has not, where it has another one of it.
 fn lost_drives(
-    base: &Side<'_>,
+    side: &Side<'_>,
     subject: &Subject,
     ours: &[&Test],
     theirs: &[&Test],
@@ -62,7 +65,7 @@ fn lost_drives(
     let lost = |drive: &&str| {
         let tests: Vec<&Test> =
             ours.iter().filter(|test| test.drive().name() == *drive).copied().collect();
-        let lost = lost(base, subject, &tests);
+        let lost = lost(side, subject, &tests);
         let why = Sentence::new("{drive} drive {why}").with("drive", *drive).with("why", lost.why);
         NotCompared { why, ..lost }
     };
@@ -85,7 +88,8 @@ fn workloads(tests: &[Test]) -> Vec<(Subject, Vec<&Test>)> {
     found
 }
 
-fn subject(test: &Test) -> Subject {
+/// The workload that a test is of.
+pub fn subject(test: &Test) -> Subject {
     Subject {
         workload: test.workload().into(),
         group: test.group().into(),

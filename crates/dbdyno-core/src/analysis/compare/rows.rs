@@ -73,12 +73,23 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     for kind in [Kind::Speed, Kind::Throughput] {
         let (own, foreign) = match (figure(&pair.base, kind), figure(&pair.other, kind)) {
             (Some((own, _)), Some((foreign, _))) => (own, foreign),
-            (Some((metric, reading)), None) if is_again(kind, &metric, reading.jobs) => continue,
-            (Some((_, reading)), None) => {
-                comparison.not_compared.push(lost(&comparison.other, pair, kind, &reading));
+            (Some((metric, reading)), None) | (None, Some((metric, reading)))
+                if is_again(kind, &metric, reading.jobs) =>
+            {
                 continue;
             }
-            (None, _) => continue,
+            (Some((_, reading)), None) => {
+                let missing = missing(&comparison.other, &pair.other, pair, kind);
+                let lost = metric::is_sound(reading.test);
+                comparison.not_compared.push(NotCompared { lost, ..missing });
+                continue;
+            }
+            (None, Some(_)) => {
+                let missing = missing(&comparison.base, &pair.base, pair, kind);
+                comparison.not_compared.push(missing);
+                continue;
+            }
+            (None, None) => continue,
         };
         if own.is_same(&foreign) {
             comparison.kpms.extend(row(context, pair, kind, &own));
@@ -96,22 +107,18 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     comparison.equal_jobs.extend(equal_jobs(context, pair));
 }
 
-/// A figure of the base that the other has not: a test that failed, or has not been run at one job.
-fn lost(other: &str, pair: &Pair<'_>, kind: Kind, base: &Reading<'_>) -> NotCompared {
-    let mut reasons = pair.other.iter().flat_map(|test| &test.verdict().reasons);
+/// A figure that only one side has: a test of the other one (its name and its tests) failed, or has
+/// not been run at one job. What the base lacks is not lost.
+fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompared {
+    let mut reasons = tests.iter().flat_map(|test| &test.verdict().reasons);
     let why = match reasons.find(|reason| reason.status == Status::Invalid) {
         Some(reason) => {
             Sentence::new("no figure in {name}: {reason}").with("reason", reason.to_sentence())
         }
         None => Sentence::new("no figure in {name}"),
     };
-    let why = why.with("name", other);
-    NotCompared {
-        label: pair.subject.label(),
-        kind: Some(kind),
-        why,
-        lost: metric::is_sound(base.test),
-    }
+    let (label, why) = (pair.subject.label(), why.with("name", name));
+    NotCompared { label, kind: Some(kind), why, lost: false }
 }
 
 /// True of a time at one job that is asked for as throughput: it was a speed already.
@@ -313,9 +320,9 @@ fn verdict(
         Sentence::new("a better figure that is not valid, at {jobs}")
             .with("jobs", Sentence::jobs(jobs))
     };
-    let speeds = context.speeds(base.test, other.test);
-    let cautions: Vec<Sentence> =
-        pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
+    let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
+    let doubts = bounds.map(bound).chain(zeros).chain(context.speeds(base.test, other.test));
+    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
     let own = counted.iter().flatten().flat_map(|repeat| &repeat.test.verdict().reasons);

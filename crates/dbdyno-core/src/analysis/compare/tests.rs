@@ -101,6 +101,21 @@ fn other_parameters_are_other_workloads_and_only_one_run_having_one_is_said() {
 }
 
 #[test]
+fn a_repetition_that_measured_0_lowers_the_row_as_it_lowers_the_figure() {
+    let base = measured(&[(1, 99.0), (1, 0.0), (1, 100.0), (1, 101.0)]);
+    let found = compared(&base, &measured(&[(1, 99.0), (1, 100.0), (1, 101.0)]));
+    let row = &found.kpms[0];
+    assert_eq!(
+        (row.status, row.base_status, row.other_status),
+        (Status::Conditional, Status::Conditional, Status::Valid)
+    );
+    let said = "1 of 4 repetitions measured 0, which does not count: another run may give another \
+                result";
+    assert_eq!(row.reasons.iter().map(Sentence::to_string).collect::<Vec<_>>(), [said]);
+    assert!((row.ratio.value - 1.0).abs() < 1e-9, "{row:?}");
+}
+
+#[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
     let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
@@ -312,6 +327,7 @@ fn a_sound_figure_that_the_other_does_not_have_is_lost() {
         |test: &TestResult| TestResult { drive: crate::model::Drive::Database, ..test.clone() };
     let both: Vec<TestResult> = base.iter().cloned().chain(base.iter().map(in_database)).collect();
     assert_eq!(lost(&compared(&both, &base)), [(None, "database drive only in a".into())]);
+    assert_eq!(told(&compared(&base, &both)), ["database drive only in b"]);
     let (back, none) = (compared(&base, &both), compared(&[], &base));
     assert!(lost(&back).is_empty() && !back.judges_nothing());
     assert!(lost(&none).is_empty() && none.judges_nothing());
@@ -325,6 +341,31 @@ fn a_sound_figure_that_the_other_does_not_have_is_lost() {
     }
     let of_invalid = compared(&invalid, &[]);
     assert!(lost(&of_invalid).is_empty() && of_invalid.judges_nothing());
+}
+
+/// What was not compared, each with the reason; nothing of it is lost.
+fn told(found: &Comparison) -> Vec<String> {
+    assert_eq!(found.lost().next(), None);
+    found.not_compared.iter().map(|one| one.why.to_string()).collect()
+}
+
+#[test]
+fn what_the_base_does_not_have_is_told_and_not_lost() {
+    let (one, four) = (measured(&[(1, 100.0), (4, 190.0)]), measured(&[(4, 190.0)]));
+    let found = compared(&four, &one);
+    assert_eq!(told(&found), ["no figure in a"]);
+    assert_eq!((found.not_compared[0].kind, found.kpms.len()), (Some(Kind::Speed), 1));
+    let mut failed = one.clone();
+    for test in &mut failed {
+        let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
+        (test.kpm_value, test.verdict) = (None, Verdict::from_reasons(vec![reason]));
+    }
+    let found = compared(&failed, &one);
+    assert_eq!(told(&found), ["no figure in a: too many errors"; 2]);
+    let kinds: Vec<_> = found.not_compared.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [Some(Kind::Speed), Some(Kind::Throughput)]);
+    // Neither has a figure: there is nothing to tell.
+    assert_eq!(told(&compared(&failed, &failed)), Vec::<String>::new());
 }
 
 #[test]

@@ -98,8 +98,12 @@ impl Work {
     }
 }
 
-/// The work per op of a pair at every number of jobs that both have. Nothing is estimated yet.
+/// The work per op of a pair at every number of jobs that both have; none of a pair that may not be
+/// the same work. Nothing is estimated yet.
 pub fn of_pair(pair: &Pair<'_>) -> Vec<Work> {
+    if !pair.cautions.is_empty() {
+        return Vec::new();
+    }
     let [base, other] = [&pair.base, &pair.other].map(|tests| by_jobs(tests));
     let mut found = Vec::new();
     for (jobs, own) in &base {
@@ -129,11 +133,13 @@ pub fn of_pair(pair: &Pair<'_>) -> Vec<Work> {
     found
 }
 
-/// The repetitions that are not invalid, by jobs: a disturbed one did the same work.
+/// The repetitions that are not invalid, by jobs: a disturbed one did the same work. Beside a
+/// background workload the counters are those of both.
 fn by_jobs<'a>(tests: &[&'a Test]) -> BTreeMap<u32, Vec<&'a TestResult>> {
     let mut found: BTreeMap<u32, Vec<&TestResult>> = BTreeMap::new();
     let sound = tests.iter().filter(|test| test.status() < Status::Invalid);
-    for test in sound.filter_map(|test| test.measured()).filter(|test| test.window.ops > 0) {
+    let own = sound.filter_map(|test| test.measured()).filter(|test| test.beside.is_none());
+    for test in own.filter(|test| test.window.ops > 0) {
         found.entry(test.jobs).or_default().push(test);
     }
     found
@@ -182,7 +188,10 @@ mod tests {
     use crate::analysis::compare::fixture::{run, side};
     use crate::analysis::compare::{Terms, compare};
     use crate::analysis::fixture::{at, counters};
-    use crate::model::{Reason, ReasonCode, Verdict};
+    use crate::model::{
+        BackgroundResult, Drive, LatencySummary, PartResult, Reason, ReasonCode, RunRecord, Tally,
+        Verdict,
+    };
 
     /// Three repetitions of six workloads, of which the first reads so many blocks per op; all are
     /// disturbed, and their rates differ by a factor of two.
@@ -224,6 +233,41 @@ mod tests {
         assert_eq!(stands.len(), 1, "{:#?}", found.work);
         assert_eq!(stands[0].what, "instructions of the client");
         assert!((stands[0].ratio.value - 1.2).abs() < 1e-3, "{:?}", stands[0]);
+    }
+
+    /// The same tests with another workload beside each.
+    fn with_background(tests: &[Test]) -> Vec<Test> {
+        let part = PartResult {
+            workload: "LGWR-THR".into(),
+            params: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+            jobs: 1,
+            tally: Tally::default(),
+            ops_per_s: 5.0,
+            units_per_s: 5.0,
+            latency: LatencySummary::default(),
+        };
+        let beside = BackgroundResult { part, drive: Drive::Client, covers_window: true };
+        let with = |test: &Test| {
+            let test = test.measured().unwrap().clone();
+            Test::from(TestResult { beside: Some(beside.clone()), ..test })
+        };
+        tests.iter().map(with).collect()
+    }
+
+    #[test]
+    fn what_may_be_other_work_or_that_of_a_background_workload_is_no_work_of_an_op() {
+        let mut runs = [run("a"), run("b")];
+        let (base, other) = (tests(4.0), tests(6.0));
+        let loaded = [&base, &other].map(|tests| with_background(tests));
+        let found = |runs: &[RunRecord; 2], base: &[Test], other: &[Test]| {
+            let (base, other) = (side("a", &runs[0], base), side("b", &runs[1], other));
+            compare(&base, &other, &Terms::new(&[])).work
+        };
+        assert!(!found(&runs, &base, &other).is_empty());
+        assert!(found(&runs, &loaded[0], &loaded[1]).is_empty());
+        runs[1].size_gb = Some(10.0);
+        assert!(found(&runs, &base, &other).is_empty());
     }
 
     #[test]

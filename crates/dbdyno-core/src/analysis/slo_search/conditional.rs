@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Outcome, is_from_outside, promise_of};
 use crate::analysis::command;
 use crate::analysis::reason_count::{ReasonCount, count};
-use crate::model::{Arrivals, Drive, Reason, ReasonCode, RunRecord, TestResult, without_offer};
+use crate::model::{Drive, Reason, ReasonCode, RunRecord, TestResult};
 
 /// The trials at one rate that met or missed the SLO, disturbed ones included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -97,16 +97,17 @@ impl<'a> Bracket<'a> {
             return None;
         }
         let (promise, test) = (promise_of(self.test)?, self.test);
+        let asked = command::Asked::new(&test.workload, &test.chosen);
+        if asked.is_on_some_nodes {
+            return None;
+        }
         let mut words = command::run_on(run)?;
-        let workload = command::workload(&test.workload, &without_offer(&test.chosen));
-        words.extend(["--workload".into(), workload, "--jobs".into(), test.jobs.to_string()]);
+        words.extend(["--workload".into(), asked.workload.clone()]);
+        words.extend(["--jobs".into(), test.jobs.to_string()]);
         if test.drive == Drive::Client {
             words.extend(["--drive", "client"].map(String::from));
         }
-        words.extend(["--rate".into(), "auto".into(), "--slo".into(), promise.to_string()]);
-        if test.open.as_ref().is_some_and(|open| open.offer.arrivals == Arrivals::Uniform) {
-            words.extend(["--arrivals", "uniform"].map(String::from));
-        }
+        words.extend(asked.at_highest_rate(promise));
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
@@ -118,9 +119,8 @@ impl<'a> Bracket<'a> {
 
 /// The window of the workload as the run planned it, in s.
 fn window_s(run: &RunRecord, workload: &str) -> Option<f64> {
-    let selections = run.plan["selections"].as_array()?;
-    let own = selections.iter().find(|selection| selection["workload"] == workload)?;
-    own["window"]["duration_s"].as_f64()
+    let selections = run.plan.selections();
+    selections.iter().find(|selection| selection.workload() == workload)?.duration_s()
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
         let selection = json!({ "workload": workload, "window": { "duration_s": 0.2 } });
         let run = RunRecord {
             target: "other (private server)".into(),
-            plan: json!({ "size_gb": 0.25, "selections": [selection] }),
+            plan: json!({ "size_gb": 0.25, "selections": [selection] }).into(),
             ..crate::analysis::compare::fixture::run("a")
         };
         let command = bracket.settling_command(&run).unwrap();

@@ -7,7 +7,7 @@ use super::connect::Connection;
 use super::statement::{is_query, parameters_of};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
-/// A parameter of the catalogue's counters: queries of control sessions, which the engine counts
+/// A parameter of the catalog's counters: queries of control sessions, which the engine counts
 /// with those of jobs.
 const CONTROL_QUERIES: &str = "control_queries";
 

@@ -71,7 +71,7 @@ pub(super) struct Instance {
     database: Handle,
     pub counts: Arc<Counts>,
     running: Arc<Running<Interrupt>>,
-    /// Held by a transaction that changes the catalogue: DuckDB refuses a second one instead of
+    /// Held by a transaction that changes the catalog: DuckDB refuses a second one instead of
     /// letting it wait.
     catalog_changes: Mutex<()>,
     /// Jobs at work that commit: as long as there is one, transactions are logged.
@@ -281,7 +281,7 @@ impl Connection {
         &self.instance.counts
     }
 
-    /// Waits until no other transaction of ours changes the catalogue.
+    /// Waits until no other transaction of ours changes the catalog.
     pub(super) fn wait_for_catalog(&self) -> MutexGuard<'_, ()> {
         self.instance.catalog_changes.lock()
     }

@@ -83,7 +83,7 @@ impl Counts {
         self.logs_transactions.store(are_logged, Relaxed);
     }
 
-    /// The sums, as far as they are known, by the names of the variables that the catalogue's
+    /// The sums, as far as they are known, by the names of the variables that the catalog's
     /// blocks ask for.
     pub(super) fn variables(&self) -> [(&'static str, Option<u64>); 8] {
         let sum = |sum: &AtomicU64| Some(sum.load(Relaxed));

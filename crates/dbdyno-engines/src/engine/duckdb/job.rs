@@ -15,7 +15,7 @@ pub(super) struct DuckJob<'c> {
     begin: Prepared<'c>,
     begin_read: Prepared<'c>,
     commit: Prepared<'c>,
-    /// An op changes the catalogue, and waits for others that do.
+    /// An op changes the catalog, and waits for others that do.
     changes_catalog: bool,
     turn: Option<MutexGuard<'c, ()>>,
 }

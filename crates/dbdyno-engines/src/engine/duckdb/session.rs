@@ -32,7 +32,7 @@ impl DuckSession {
         Prepared::new(&self.0, sql, sql)?.texts(binds)
     }
 
-    /// Puts what the log has counted into the session's variables, which a block of the catalogue
+    /// Puts what the log has counted into the session's variables, which a block of the catalog
     /// can ask for.
     fn publish(&self) -> Result<(), EngineError> {
         let sums = self.0.counts().variables().map(|(name, sum)| {

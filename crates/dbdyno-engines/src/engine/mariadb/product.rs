@@ -29,7 +29,8 @@ pub(super) struct Product {
     /// Oldest supported version.
     oldest: [u32; 2],
     /// Of every session of ours: also nothing may cut a statement short, or end a session that
-    /// waits for a long test.
+    /// waits for a long test. A recursion that it cuts short is no error to MariaDB: rows are
+    /// missing.
     pub session_settings: &'static str,
     /// Several statements in one text: it has no "create or replace" of routines.
     pub several_statements: bool,
@@ -47,7 +48,8 @@ pub(super) const MARIADB: Product = Product {
     oldest: [10, 6],
     session_settings: session_settings!(
         "max_statement_time = 0, idle_transaction_timeout = 0, \
-         idle_readonly_transaction_timeout = 0, idle_write_transaction_timeout = 0"
+         idle_readonly_transaction_timeout = 0, idle_write_transaction_timeout = 0, \
+         max_recursive_iterations = 4294967295"
     ),
     several_statements: false,
     bulk: true,

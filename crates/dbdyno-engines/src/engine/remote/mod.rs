@@ -46,7 +46,7 @@ pub(in crate::engine) use url::{
 const QUOTED_CHARS: usize = 100;
 
 /// A statement of a client itself: that of a named block in `text`, a file beside the source which
-/// no catalogue replaces, with the values of its names.
+/// no catalog replaces, with the values of its names.
 ///
 /// # Errors
 /// No such block, a name without a value: a mistake of ours, which every user of the file tests
