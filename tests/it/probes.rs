@@ -1,13 +1,14 @@
 //! Probes on this host: real values that move.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use dbdyno::host;
 use dbdyno::probe::{ProbeContext, ProbeSet};
 use serde_json::Value;
 
+use crate::skipped::skipped;
 use crate::support::{Desk, cpu_s, until};
 
 /// Programs of others, one for each processor. They end with the test, also if it is killed.
@@ -120,6 +121,58 @@ fn the_host_is_read_and_cpu_time_moves() {
     assert!(delta.get("os_cpu_total_s").unwrap() > 0.0);
     assert!(delta.get("server_cpu_s").unwrap() > 0.0);
     assert!(end.counters.get("os_mem_available_bytes").unwrap() > 1e6);
+}
+
+/// A control group below the root of the unified hierarchy.
+struct Group(PathBuf);
+
+impl Group {
+    /// A new one with this quota.
+    ///
+    /// # Errors
+    /// The reason for which none can be made here.
+    fn with_quota(quota: &str) -> Result<Group, String> {
+        let root = Path::new("/sys/fs/cgroup");
+        let enabled = std::fs::read_to_string(root.join("cgroup.subtree_control"));
+        if !enabled.unwrap_or_default().split_whitespace().any(|one| one == "cpu") {
+            return Err("no control group here can have a CPU quota".into());
+        }
+        let group = Group(root.join(format!("dbdyno-test-{}", std::process::id())));
+        std::fs::create_dir(&group.0)
+            .and_then(|()| std::fs::write(group.0.join("cpu.max"), quota))
+            .map_err(|error| format!("no control group can be made here: {error}"))?;
+        Ok(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn the_time_for_which_its_quota_stops_a_server_is_known() {
+    let group = match Group::with_quota("10000 100000") {
+        Ok(group) => group,
+        Err(why) => return skipped("CGROUP", why),
+    };
+    let script = "while kill -0 $0; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; done";
+    let own = std::process::id().to_string();
+    let server = Command::new("sh").args(["-c", script, &own]).stderr(Stdio::null()).spawn();
+    // It ends before its group is removed.
+    let server = Neighbours(vec![server.unwrap()]);
+    let pids = [server.0[0].id()];
+    if let Err(error) = std::fs::write(group.0.join("cgroup.procs"), pids[0].to_string()) {
+        return skipped("CGROUP", format!("no process can be put into a control group: {error}"));
+    }
+    let mut probes =
+        ProbeSet::host(&ProbeContext { server_pids: &pids, ..ProbeContext::default() });
+    until("the quota has stopped it", || {
+        let stopped_s = probes.read().counters.get("server_throttled_s");
+        stopped_s.is_some_and(|stopped_s| stopped_s > 0.1)
+    });
+    assert_eq!(host::CpuGroups::around(&pids).unwrap().quota_cpus(), Some(0.1));
 }
 
 #[test]

@@ -69,8 +69,10 @@ impl RowFunction {
     /// Row `id`, from 1. Ids above `table_rows` (rows that a load workload adds) follow the same
     /// formulas.
     pub fn row(&self, id: u64) -> Row {
-        let h1 = (id * MULTIPLIER + INCREMENT + self.seed_part()) % MODULUS;
-        let h2 = (h1 * h1 + id) % MODULUS;
+        // The rest of the id gives the same: a load of hours adds ids whose product has no room.
+        let rest = id % MODULUS;
+        let h1 = (rest * MULTIPLIER + INCREMENT + self.seed_part()) % MODULUS;
+        let h2 = (h1 * h1 + rest) % MODULUS;
         Row {
             id: id as i64,
             key25: self.key(id, 25),
@@ -254,7 +256,24 @@ mod tests {
     }
 
     #[test]
+    fn an_id_of_any_size_has_a_row_and_ids_of_a_table_have_the_values_of_the_formula() {
+        // The first id whose product with the multiplier leaves 64 bits.
+        let too_large = u64::MAX / MULTIPLIER + 1;
+        assert!(too_large.checked_mul(MULTIPLIER).is_none());
+        let modulus = u128::from(MODULUS);
+        for id in [1, 16_000, MODULUS - 1, MODULUS, MAX_ROWS, too_large, 1 << 62] {
+            let row = ROWS.row(id);
+            let wide = u128::from(id);
+            let h1 = (wide * u128::from(MULTIPLIER) + u128::from(INCREMENT) + 7) % modulus;
+            assert_eq!(u128::from(row.h1), h1, "{id}");
+            assert_eq!(u128::from(row.h2), (h1 * h1 + wide) % modulus, "{id}");
+            assert_eq!(row.id as u64, id);
+        }
+    }
+
+    #[test]
     fn the_hash_stays_below_63_bits_for_the_largest_table_and_seed() {
+        // So SQL computes it, whose ids are those of a table; here an id is below the modulus.
         const { assert!(MAX_ROWS * MULTIPLIER + INCREMENT + MODULUS - 1 < 1 << 62) };
         const { assert!((MODULUS - 1) * (MODULUS - 1) + MAX_ROWS < 1 << 62) };
     }

@@ -8,8 +8,8 @@
 //! - `circumstances`: reasons that follow from how a test came about.
 //! - `contract`, `crosscheck`: claims of the workload, and our counts beside the database's.
 //! - `samples`, `littles_law`: whether there were enough ops, and whether their times add up.
-//! - `cpu_speed`, `durability`, `nodes`, `parts`: the clock rate of the CPUs, commits, the nodes of
-//!   a cluster, and the parts of a mixed workload.
+//! - `cpu_quota`, `cpu_speed`, `durability`, `nodes`, `parts`: quotas of CPUs and their clock rate,
+//!   commits, the nodes of a cluster, and the parts of a mixed workload.
 //! - `repetitions`: whether the repetitions of a test agree.
 //! - `claims`, `scope`: every claim with its values, and the values of its names.
 //!
@@ -67,6 +67,7 @@ pub mod compare;
 pub mod complete;
 pub mod contract;
 pub mod cpu;
+mod cpu_quota;
 pub mod cpu_speed;
 pub mod crosscheck;
 pub mod derive;

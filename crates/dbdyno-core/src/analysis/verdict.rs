@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, tiers};
+use super::{contract, cpu, cpu_quota, cpu_speed, crosscheck, littles_law, samples, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -87,6 +87,7 @@ pub fn judge(
     .into_iter()
     .flatten()
     .collect();
+    reasons.extend(cpu_quota::judge(result));
     reasons.extend(phases(result));
     reasons.extend(littles_law::judge(result));
     reasons.extend(contract::judge(result, contract, ctx.engine));

@@ -46,6 +46,7 @@ const MEASURED: &[&str] = &[
     "self_cpu_sys_s",
     "self_instructions",
     "self_wait_s",
+    "self_throttled_s",
     "watch_rounds",
     "watch_walk_s",
     "watch_late_s",
@@ -61,6 +62,7 @@ const MEASURED: &[&str] = &[
     "server_cpu_s",
     "server_cpu_user_s",
     "server_cpu_sys_s",
+    "server_throttled_s",
 ];
 /// Values of a test that are known when it has ended, in addition to its counters.
 const OF_TEST: [&str; 7] = [

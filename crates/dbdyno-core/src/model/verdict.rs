@@ -77,6 +77,8 @@ reason_codes! {
     Burst = "burst",
     /// The hypervisor took CPU time from the host.
     Steal = "steal",
+    /// A CPU quota of a control group stopped the database or dbdyno.
+    CpuQuota = "cpu-quota",
     /// Other processes or sessions used CPU time or the device.
     ForeignLoad = "foreign-load",
     /// The CPUs were slower than at the start of the run.

@@ -1,5 +1,6 @@
 //! I/O of the device behind the database's files, from `/proc/diskstats`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use procfs::DiskStat;
@@ -13,10 +14,40 @@ use super::{Probe, ProbeContext};
 /// Documentation/block/stat).
 const SECTOR_BYTES: f64 = 512.0;
 
+/// Counters of a device's times.
+const TIMES: [&str; 3] = ["os_disk_read_s", "os_disk_write_s", "os_disk_busy_s"];
+
+/// The milliseconds that follow those of `before`, where the kernel tells `told`. It shows them in
+/// 32 bits (block/genhd.c), which begin again after 50 days: the times of requests are summed, and
+/// a device with 64 of them at once has that many in a day.
+fn carried_on(before: Option<u64>, told: u64) -> u64 {
+    let Some(before) = before else { return told };
+    let step = (told as u32).wrapping_sub(before as u32) as i32;
+    before.saturating_add_signed(i64::from(step))
+}
+
+/// Times of a device as they were last read, carried on where the kernel's count began again.
+#[derive(Debug, Default)]
+pub(super) struct CarriedTimes(BTreeMap<&'static str, u64>);
+
+impl CarriedTimes {
+    /// Carries on the times in `counters`.
+    pub fn carry_on(&mut self, counters: &mut Counters) {
+        for name in TIMES {
+            let Some(told_s) = counters.get(name) else { continue };
+            let told_ms = (told_s * 1000.0).round() as u64;
+            let ms = carried_on(self.0.get(name).copied(), told_ms);
+            self.0.insert(name, ms);
+            counters.set(name, ms as f64 / 1000.0);
+        }
+    }
+}
+
 /// Reads, writes and syncs of the device that holds the database, several times a second.
 pub struct DeviceTimes {
     device: DeviceNumbers,
     flushed: Option<DeviceNumbers>,
+    last: Vec<(IoKind, IoCount)>,
 }
 
 impl DeviceTimes {
@@ -30,13 +61,14 @@ impl DeviceTimes {
         let none = "I/O of the device is not known: the database's files lie on no block device of \
                     their own";
         let device = device_of(storage).ok_or(none)?;
-        let times = DeviceTimes { device, flushed: flush_counting_disk(device) };
+        let flushed = flush_counting_disk(device);
+        let mut times = DeviceTimes { device, flushed, last: Vec::new() };
         times.read().map(|_| times).ok_or_else(|| none.to_string())
     }
 
     /// Counts so far of what the kernel counts: reads, writes, and syncs of the disk under it (from
     /// Linux 5.5 on).
-    pub fn read(&self) -> Option<Vec<(IoKind, IoCount)>> {
+    pub fn read(&mut self) -> Option<Vec<(IoKind, IoCount)>> {
         let stats = procfs::diskstats().ok()?;
         let disk = find(&stats, self.device)?;
         let flushed = self.flushed.and_then(|disk| find(&stats, disk));
@@ -45,7 +77,15 @@ impl DeviceTimes {
         let reads = IoCount { ios: disk.reads, busy_ms: disk.time_reading };
         let writes = IoCount { ios: disk.writes, busy_ms: disk.time_writing };
         let syncs = syncs.map(|syncs| (IoKind::Sync, syncs));
-        Some([(IoKind::Read, reads), (IoKind::Write, writes)].into_iter().chain(syncs).collect())
+        let told = [(IoKind::Read, reads), (IoKind::Write, writes)].into_iter().chain(syncs);
+        self.last = told.map(|(kind, count)| (kind, self.carried(kind, count))).collect();
+        Some(self.last.clone())
+    }
+
+    /// A count of what the kernel tells now, its time carried on from the last one.
+    fn carried(&self, kind: IoKind, told: IoCount) -> IoCount {
+        let before = self.last.iter().find(|(of, _)| *of == kind).map(|(_, count)| count.busy_ms);
+        IoCount { busy_ms: carried_on(before, told.busy_ms), ..told }
     }
 }
 
@@ -53,12 +93,14 @@ struct Disk {
     device: DeviceNumbers,
     /// The disk under it whose flushes the kernel counts.
     flushed: Option<DeviceNumbers>,
+    times: CarriedTimes,
 }
 
 /// The probe, if the path lies on a block device that the kernel counts.
 pub(super) fn open(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let device = device_of(context.storage?)?;
-    let mut disk = Disk { device, flushed: flush_counting_disk(device) };
+    let flushed = flush_counting_disk(device);
+    let mut disk = Disk { device, flushed, times: CarriedTimes::default() };
     disk.read(&mut Counters::default()).ok()?;
     Some(Box::new(disk))
 }
@@ -69,7 +111,9 @@ impl Probe for Disk {
     }
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
         let stats = procfs::diskstats().map_err(|error| error.to_string())?;
-        set(&stats, self.device, self.flushed, counters)
+        set(&stats, self.device, self.flushed, counters)?;
+        self.times.carry_on(counters);
+        Ok(())
     }
 }
 
@@ -121,6 +165,25 @@ mod tests {
         assert_eq!(counters.get("os_disk_reads"), Some(12_900.0));
         assert_eq!(counters.get("os_disk_write_bytes"), Some(8_820_000.0 * 512.0));
         assert_eq!(counters.get("os_disk_busy_s"), Some(40.0));
+    }
+
+    #[test]
+    fn times_go_on_where_the_kernels_count_of_32_bits_begins_again() {
+        let most = u64::from(u32::MAX);
+        let read_s = |times: &mut CarriedTimes, ms: u64| {
+            let mut counters = Counters::default();
+            counters.set("os_disk_read_s", ms as f64 / 1000.0);
+            times.carry_on(&mut counters);
+            assert_eq!(counters.0.len(), 1, "what is not told is not known");
+            counters.get("os_disk_read_s").unwrap()
+        };
+        let mut times = CarriedTimes::default();
+        let told = [most - 1499, most, 500, 1500].map(|ms| read_s(&mut times, ms));
+        assert_eq!(told, [4_294_965.796, 4_294_967.295, 4_294_967.796, 4_294_968.796]);
+        assert_eq!(carried_on(Some(2 * (most + 1) + 7), 9), 2 * (most + 1) + 9, "a second time");
+        assert_eq!(carried_on(Some(7), 5), 5, "a count that fell is no new begin");
+        assert_eq!(carried_on(Some(most + 8), most + 9), most + 9, "more bits are welcome");
+        assert_eq!(carried_on(None, 3_000_000_000), 3_000_000_000);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use dbdyno_core::model::Counters;
 
+mod cpu_quota;
 mod cpu_speed;
 mod disk;
 mod exporter;
@@ -82,6 +83,7 @@ pub const PROBES: &[Open] = &[
     system::open_network,
     process::open_own,
     instructions::open,
+    cpu_quota::open,
     process::open_server,
     process::open_io,
     other_processes::open,
@@ -120,7 +122,11 @@ impl ProbeSet {
     /// Only what can be known about our own process (the database is on another host).
     pub fn own_process() -> Self {
         let context = ProbeContext::default();
-        let own = [process::open_own(&context), instructions::open(&context)];
+        let own = [
+            process::open_own(&context),
+            instructions::open(&context),
+            cpu_quota::open(&context),
+        ];
         ProbeSet { probes: own.into_iter().flatten().collect() }
     }
 

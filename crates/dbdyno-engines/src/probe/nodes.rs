@@ -12,8 +12,10 @@ const LEAST: [&str; 1] = ["durable"];
 const MOST: [&str; 5] =
     ["os_elsewhere", "instruments", "rows_inserted", "rows_updated", "rows_deleted"];
 
-/// A probe for each node. One that no longer answers is left out from then on: a sum over fewer
-/// nodes is none over all, and the test in which that happens has lost a node.
+/// A probe for each node. One that no longer answers is left out from then on, and the sums are
+/// those of the others: the difference of one with a sum of before says nothing. So the reading
+/// beside jobs that finds the loss has no sums, and the test in which it happens forgets those of
+/// its snapshots; the next test runs on the others alone.
 pub struct NodesProbe {
     nodes: Vec<(String, SqlProbe)>,
 }
@@ -56,7 +58,13 @@ impl Probe for NodesProbe {
         self.read_nodes(SqlProbe::read, counters)
     }
     fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
-        self.read_nodes(SqlProbe::read_beside_jobs, counters)
+        let (mut read, nodes) = (Counters::default(), self.nodes.len());
+        let outcome = self.read_nodes(SqlProbe::read_beside_jobs, &mut read);
+        if self.nodes.len() < nodes {
+            read.0.retain(|name, _| Counters::is_of_node(name));
+        }
+        counters.extend(read);
+        outcome
     }
     fn settle(&mut self) {
         self.nodes.iter_mut().for_each(|(_, probe)| probe.settle());
@@ -168,6 +176,53 @@ fn together(nodes: &[&Counters]) -> Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{EngineError, ErrorClass, Rows, Session};
+    use dbdyno_core::sql::parse_blocks;
+
+    /// A node that has so many more commits whenever it is asked, and is gone after so many
+    /// answers.
+    struct Node {
+        answers: u32,
+        given: u32,
+    }
+
+    impl Session for Node {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            if self.given == self.answers {
+                return Err(EngineError::new(ErrorClass::Lost, "gone"));
+            }
+            self.given += 1;
+            let value = Some((100 * self.given).to_string());
+            Ok(Rows { columns: vec!["commits".into()], rows: vec![vec![value]] })
+        }
+    }
+
+    #[test]
+    fn a_sum_over_fewer_nodes_is_never_held_against_one_over_all() {
+        let blocks = parse_blocks("probes.sql", "-- name: counters.all\nselect 1").unwrap();
+        let blocks: Vec<_> = blocks.iter().collect();
+        let nodes = [("n1", 10), ("n2", 2)].map(|(name, answers)| {
+            (name.to_owned(), SqlProbe::new(Box::new(Node { answers, given: 0 }), &blocks))
+        });
+        let mut probe = NodesProbe::new(nodes.into());
+        let (mut told, mut failed) = (Vec::new(), 0);
+        for _ in 0..5 {
+            let mut counters = Counters::default();
+            failed += u32::from(probe.read_beside_jobs(&mut counters).is_err());
+            told.push([counters.get("commits"), counters.get("commits@n1")]);
+        }
+        let expected = [
+            [Some(200.0), Some(100.0)],
+            [Some(400.0), Some(200.0)],
+            [None, Some(300.0)],
+            [Some(400.0), Some(400.0)],
+            [Some(500.0), Some(500.0)],
+        ];
+        assert_eq!((told.as_slice(), failed), (&expected[..], 1));
+    }
 
     #[test]
     fn machines_are_told_in_sum_and_each() {

@@ -107,9 +107,7 @@ impl ServerCpu {
     /// Times of all living processes; none if one ended meanwhile, since its time may have been
     /// missed in its parent.
     fn at_once(&mut self) -> Option<Vec<Times>> {
-        let children = self.pids.iter().flat_map(|pid| children(*pid));
-        // Parents have lower numbers: they are read before a child of theirs can end.
-        let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
+        let pids = parents_first(&self.pids, &children_of(&self.pids));
         let times: Option<Vec<Times>> = pids.into_iter().map(times_of).collect();
         if times.is_none() {
             self.pids.retain(|pid| times_of(*pid).is_some());
@@ -205,6 +203,21 @@ fn children(pid: u32) -> Vec<u32> {
         .unwrap_or_default()
 }
 
+/// Living children of these processes.
+fn children_of(pids: &[u32]) -> Vec<u32> {
+    pids.iter().flat_map(|pid| children(*pid)).collect()
+}
+
+/// The processes and their children, each once, in the order in which they are to be read: first
+/// those that are no children. What a child used goes over to its parent when it ends, so that one
+/// that was read before its parent could count twice. Numbers say nothing of who is whose child:
+/// the system begins again with low ones.
+fn parents_first(pids: &[u32], children: &[u32]) -> Vec<u32> {
+    let children: BTreeSet<u32> = children.iter().copied().collect();
+    let parents: BTreeSet<u32> = pids.iter().copied().collect();
+    parents.difference(&children).chain(&children).copied().collect()
+}
+
 fn ticks_per_s() -> f64 {
     procfs::ticks_per_second() as f64
 }
@@ -249,10 +262,10 @@ impl Probe for ServerIo {
         "server-io"
     }
     /// The given processes and their living children. A child's account goes over to its parent
-    /// when it ends, so the sum never falls.
+    /// when it ends: no byte counts twice, and those of one that ends while this is read are in
+    /// the next reading.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        let children = self.pids.iter().flat_map(|pid| children(*pid));
-        let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
+        let pids = parents_first(&self.pids, &children_of(&self.pids));
         let bytes: Vec<u64> =
             pids.into_iter().filter_map(|pid| Some(process(pid)?.io().ok()?.read_bytes)).collect();
         if bytes.is_empty() {
@@ -276,6 +289,16 @@ mod tests {
             times,
             Times { user: 250.0, sys: 130.0, children_user, children_sys, started: 123_456 }
         );
+    }
+
+    #[test]
+    fn parents_are_read_before_their_children_whatever_their_numbers_are() {
+        assert_eq!(parents_first(&[900], &[901, 950]), [900, 901, 950]);
+        let after_the_highest_number = parents_first(&[12, 900, 905], &[12, 30, 905]);
+        assert_eq!(after_the_highest_number, [900, 12, 30, 905], "some are given, too");
+        let two_servers = parents_first(&[40, 900, 30], &[5, 901]);
+        assert_eq!(two_servers, [30, 40, 900, 5, 901]);
+        assert_eq!(parents_first(&[7], &[]), [7]);
     }
 
     #[test]

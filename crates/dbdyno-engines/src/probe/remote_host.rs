@@ -12,6 +12,7 @@ use crate::host;
 use dbdyno_core::model::{Counters, Disclosure};
 use dbdyno_core::sql::{Block, statement};
 
+use super::disk::CarriedTimes;
 use super::exporter::{Exporter, Page};
 use super::{Probe, disk, system};
 
@@ -31,6 +32,7 @@ pub struct RemoteHost {
     source: Source,
     directory: Option<String>,
     disclosure: Disclosure,
+    disk_times: CarriedTimes,
 }
 
 enum Source {
@@ -54,7 +56,7 @@ impl RemoteHost {
         let directory = directory(session, blocks);
         let mut disclosure = page.disclosure(directory.as_deref());
         disclosure.set("hardware", "told_by", page.source());
-        Ok(RemoteHost { source: Source::Exporter(exporter), directory, disclosure })
+        Ok(RemoteHost::new(Source::Exporter(exporter), directory, disclosure))
     }
 
     /// The machine of a server that lets us read what its kernel counts; none if the engine cannot.
@@ -76,7 +78,11 @@ impl RemoteHost {
         let directory = directory(session.as_mut(), blocks);
         let mut disclosure = host::disclosure_of(&files, directory.as_deref().map(Path::new));
         disclosure.set("hardware", "told_by", "the server");
-        Ok(Some(RemoteHost { source: Source::Server { session, sql }, directory, disclosure }))
+        Ok(Some(RemoteHost::new(Source::Server { session, sql }, directory, disclosure)))
+    }
+
+    fn new(source: Source, directory: Option<String>, disclosure: Disclosure) -> RemoteHost {
+        RemoteHost { source, directory, disclosure, disk_times: CarriedTimes::default() }
     }
 
     /// Facts about the machine, and their source (`hardware`, `told_by`).
@@ -116,6 +122,7 @@ impl Probe for RemoteHost {
                 set(&files, directory, counters)?;
             }
         }
+        self.disk_times.carry_on(counters);
         counters.set(ELSEWHERE, 1.0);
         Ok(())
     }

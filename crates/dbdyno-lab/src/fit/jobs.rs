@@ -31,8 +31,10 @@ const FILES_OF_IN_PROCESS: u64 = 3;
 /// Statements that our sessions beside those of jobs prepare: what probes ask again and again.
 const OWN_STATEMENTS: u32 = 64;
 /// Everything else that we have open: the results file, counters, files of tables that are put out
-/// of the cache.
+/// of the cache, as far as each table and index is one file.
 const OTHER_FILES: u64 = 128;
+/// Bytes of a file above which some servers go on in another.
+const FILE_BYTES: f64 = 1_073_741_824.0;
 /// Files that a server may have open besides one for each session: tables, logs, temporary ones.
 const OTHER_FILES_OF_SERVER: u64 = 16_384;
 
@@ -128,7 +130,7 @@ pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Pl
     let limits = [
         limits.by_sessions(),
         limits.by_statements(plan),
-        limits.by_files(most),
+        limits.by_files(most, files_put_out(plan)),
         limits.by_threads(),
         limits.by_caches(&plan.tables, plan.size_gb),
     ];
@@ -154,15 +156,32 @@ impl Limits {
         Some(Limit { jobs: left.free.saturating_sub(OWN_SESSIONS), because: left.limit.clone() })
     }
 
-    /// Limit of jobs by our own open files. Our limit is raised as far as the system lets us.
-    fn by_files(&self, jobs: u32) -> Option<Limit> {
+    /// Limit of jobs by our own open files, where so many files of tables are put out of the cache.
+    /// Our limit is raised as far as the system lets us.
+    fn by_files(&self, jobs: u32, put_out: u64) -> Option<Limit> {
         let per_session = if self.in_process { FILES_OF_IN_PROCESS } else { FILES_OF_REMOTE };
-        let allowed =
-            host::allow_files(u64::from(jobs + OWN_SESSIONS) * per_session + OTHER_FILES)?;
-        let sessions = allowed.saturating_sub(OTHER_FILES) / per_session;
+        let others = OTHER_FILES + put_out;
+        let allowed = host::allow_files(u64::from(jobs + OWN_SESSIONS) * per_session + others)?;
+        let sessions = allowed.saturating_sub(others) / per_session;
         let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
         Some(Limit { jobs, because: format!("open files of this process = {allowed}, ulimit -n") })
     }
+}
+
+/// The most files of large tables that are open at once because they are put out of the cache again
+/// and again while a test runs.
+fn files_put_out(plan: &Plan) -> u64 {
+    let of_table = |table: &TableRef| {
+        let bytes = table_rows(&table.kind, plan.size_gb) as f64 * MAX_INDEXED_ROW_BYTES;
+        (bytes / FILE_BYTES).ceil() as u64
+    };
+    let of_one = |selection: &Selection| {
+        let tables = selection.tables.iter();
+        let put_out = tables.filter(|table| selection.workload.evict.contains(&table.kind));
+        put_out.map(of_table).sum::<u64>()
+    };
+    let of_test = |selection: &Selection| selection.with_background().map(of_one).sum::<u64>();
+    plan.selections.iter().map(of_test).max().unwrap_or(0)
 }
 
 impl Limits {
@@ -428,6 +447,19 @@ mod tests {
         let (fitted, line) = check_jobs(&plan, limits(64 + 3 * 32 - 1), "here").unwrap().unwrap();
         assert!(line.contains("31 jobs (most = 99, 0 in use, 64 statements for our"), "{line}");
         assert_eq!(most_jobs(&fitted), 31);
+    }
+
+    #[test]
+    fn files_that_are_put_out_of_the_cache_all_the_time_count_among_the_open_ones() {
+        let with_evicted = |size_gb: f64| {
+            let mut plan = Plan { size_gb, ..wide() };
+            plan.selections[1].tables = vec![TableRef::new("small"), TableRef::new("big")];
+            plan.selections[1].workload.evict = vec!["big".into()];
+            plan
+        };
+        assert_eq!([files_put_out(&wide()), files_put_out(&with_evicted(1.0))], [0, 1]);
+        // 1000 million rows of at most 400 bytes are 372.5 GiB.
+        assert_eq!(files_put_out(&with_evicted(1000.0)), 373);
     }
 
     #[test]

@@ -24,6 +24,24 @@ const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::
 /// it.
 const SCAN_BYTES_PER_S: f64 = 4e9;
 
+/// What became of files that were to be put out of the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Eviction {
+    /// They were put out.
+    Done,
+    /// There are none on this host, or where they lie nothing can be put out.
+    Impossible,
+    /// The first error.
+    Failed(String),
+}
+
+impl Eviction {
+    /// True if the files were put out.
+    pub fn is_done(&self) -> bool {
+        *self == Eviction::Done
+    }
+}
+
 /// Files that are to be read from the device.
 #[derive(Debug, Default)]
 pub struct Evictor {
@@ -44,18 +62,30 @@ impl Evictor {
     }
 
     /// Writes what is not yet on the device, puts the files out of the cache and keeps them out
-    /// while `test` runs, if memory could hold them. Gives what `test` gave, and whether the files
-    /// could be put out.
-    pub fn around<T>(&self, test: impl FnOnce() -> T) -> (T, bool) {
-        let opened: Vec<File> =
-            self.files.iter().filter_map(|path| File::open(path).ok()).collect();
+    /// while `test` runs, if memory could hold them. Gives what `test` gave, and what became of the
+    /// files.
+    pub fn around<T>(&self, test: impl FnOnce() -> T) -> (T, Eviction) {
+        let opened = match self.opened() {
+            Ok(opened) => opened,
+            Err(why) => return (test(), Eviction::Failed(why)),
+        };
         let synced = opened.iter().all(|file| file.sync_data().is_ok());
-        let reachable = !opened.is_empty() && opened.len() == self.files.len();
-        let evicted = reachable && synced && !opened.iter().any(is_in_memory) && evict(&opened);
-        if !evicted || bytes(&opened) > machine_memory_bytes() {
-            return (test(), evicted);
+        let is_out =
+            !opened.is_empty() && synced && !opened.iter().any(is_in_memory) && evict(&opened);
+        if is_out && bytes(&opened) <= machine_memory_bytes() {
+            return while_evicting(&opened, test);
         }
-        while_evicting(&opened, test)
+        // The jobs of the test need files, too.
+        drop(opened);
+        (test(), if is_out { Eviction::Done } else { Eviction::Impossible })
+    }
+
+    /// All of the files, or the first error.
+    fn opened(&self) -> std::result::Result<Vec<File>, String> {
+        let open = |path: &PathBuf| {
+            File::open(path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        self.files.iter().map(open).collect()
     }
 }
 
@@ -110,7 +140,7 @@ fn bytes(files: &[File]) -> u64 {
 }
 
 /// Gives what `test` gave, and whether there was a thread to keep the files out meanwhile.
-fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
+fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, Eviction) {
     let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
         let rounds = threads::start(scope, || {
@@ -121,7 +151,11 @@ fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
             }
         });
         let _ending = Ending { ended: &ended, wake: &wake };
-        (test(), rounds.is_ok())
+        let eviction = match rounds {
+            Ok(_) => Eviction::Done,
+            Err(error) => Eviction::Failed(error.to_string()),
+        };
+        (test(), eviction)
     })
 }
 
@@ -169,7 +203,8 @@ mod tests {
         let dir = tempfile::tempdir_in("/dev/shm").unwrap();
         let path = dir.path().join("table");
         std::fs::write(&path, [7; 4096]).unwrap();
-        assert_eq!(Evictor { files: vec![path] }.around(|| 7), (7, false));
+        let evictor = Evictor { files: vec![path] };
+        assert_eq!(evictor.around(|| 7), (7, Eviction::Impossible));
     }
 
     #[test]
@@ -200,8 +235,27 @@ mod tests {
 
     #[test]
     fn without_files_or_with_one_that_is_gone_nothing_is_put_out() {
-        assert_eq!(Evictor::default().around(|| 5), (5, false));
-        let gone = Evictor { files: vec!["/nowhere/at/all".into()] };
-        assert_eq!(gone.around(|| 6), (6, false));
+        assert_eq!(Evictor::default().around(|| 5), (5, Eviction::Impossible));
+        let gone = Evictor { files: vec!["/proc/self/stat".into(), "/nowhere/at/all".into()] };
+        let (given, eviction) = gone.around(|| 6);
+        let Eviction::Failed(why) = &eviction else { panic!("{eviction:?}") };
+        assert!(given == 6 && why.starts_with("/nowhere/at/all: No such file"), "{why}");
+    }
+
+    #[test]
+    fn files_that_are_not_put_out_again_are_closed_while_the_test_runs() {
+        let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+        let path = dir.path().join("table-that-is-closed");
+        std::fs::write(&path, [7; 4096]).unwrap();
+        let is_open = || {
+            let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            let mut files = open.filter_map(|one| std::fs::read_link(one.path()).ok());
+            files.any(|file| file == path)
+        };
+        let held = File::open(&path).unwrap();
+        assert!(is_open());
+        drop(held);
+        let evictor = Evictor { files: vec![path.clone()] };
+        assert_eq!(evictor.around(is_open), (false, Eviction::Impossible));
     }
 }

@@ -301,7 +301,20 @@ pub fn disclosed(
     }
     platform.links().into_iter().for_each(|links| disclose_links(links, &mut disclosure));
     disclosure.set("dbdyno", "instructions", probe::client_instructions());
+    disclose_quotas(&platform.database.server_pids(), &mut disclosure);
     Ok((disclosure, failed))
+}
+
+/// Adds the CPUs that a quota of a control group lets dbdyno and these processes of the database
+/// use, where there is one.
+fn disclose_quotas(server: &[u32], disclosure: &mut Disclosure) {
+    let own = [std::process::id()];
+    for (section, processes) in [("dbdyno", &own[..]), ("database", server)] {
+        let groups = host::CpuGroups::around(processes);
+        if let Some(cpus) = groups.and_then(|groups| groups.quota_cpus()) {
+            disclosure.set(section, "quota_cpus", cpus.to_string());
+        }
+    }
 }
 
 /// Adds the section `network`: the delay that was asked for and the measured one, in us.

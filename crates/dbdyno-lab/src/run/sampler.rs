@@ -95,8 +95,8 @@ impl SessionSource for Sampler {
         missing.dedup(); // each node says the same
         missing
     }
-    fn device(&self) -> Result<IoCounts, String> {
-        let device = self.device.as_ref().map_err(Clone::clone)?;
+    fn device(&mut self) -> Result<IoCounts, String> {
+        let device = self.device.as_mut().map_err(|why| why.clone())?;
         device.read().ok_or_else(|| "I/O of the device is no longer known".into())
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
-use super::evict::Evictor;
+use super::evict::{Eviction, Evictor};
 use super::probing::Probing;
 use super::server_evidence::ServerEvidence;
 use super::{Event, Sink};
@@ -107,12 +107,16 @@ impl TestExecution<'_> {
             (counters, cost_ms)
         };
         let run = || test_runner::run_test(&context, spec, &mut read, &mut progress);
-        let (mut outcome, evicted) = evictor.around(run);
+        let (mut outcome, eviction) = evictor.around(run);
+        if let Eviction::Failed(why) = &eviction {
+            let note = "files of tables were not evicted from the operating system's cache";
+            (self.events)(Event::Note(&format!("{note}: {why}")));
+        }
         if let Outcome::Done(result) | Outcome::Interrupted(Some(result)) = &mut outcome {
             let after = after.unwrap_or_else(|| self.evidence.mark(sampler.as_deref()));
             self.evidence.add_to(&before, after, result);
             if !spec.selection.workload.evict.is_empty() {
-                analysis::keep_eviction(result, evicted);
+                analysis::keep_eviction(result, eviction.is_done());
             }
         }
         outcome

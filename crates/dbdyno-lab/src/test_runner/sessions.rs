@@ -47,7 +47,7 @@ pub trait SessionSource: Send {
     ///
     /// # Errors
     /// The reason for which that is not known.
-    fn device(&self) -> Result<IoCounts, String>;
+    fn device(&mut self) -> Result<IoCounts, String>;
 }
 
 /// Cumulative counts of a device by kind of I/O.
@@ -413,7 +413,7 @@ mod tests {
         fn missing(&self) -> Vec<String> {
             vec!["half".into()]
         }
-        fn device(&self) -> Result<IoCounts, String> {
+        fn device(&mut self) -> Result<IoCounts, String> {
             // As many as there are looks left: a count that grows by 1 with each.
             let ios = 10 - self.0.len() as u64;
             Ok(vec![(IoKind::Read, IoCount { ios, busy_ms: 20 * ios })])

@@ -90,9 +90,13 @@ const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
             ("pooler", Version),
             ("pooler_mode", Words),
             ("pooler_keeps_prepared", Words),
+            ("quota_cpus", Number),
         ],
     ),
-    ("dbdyno", &[("version", Release), ("build", Words), ("target", Words)]),
+    (
+        "dbdyno",
+        &[("version", Release), ("build", Words), ("target", Words), ("quota_cpus", Number)],
+    ),
     ("data", &[("size_gb", Number)]),
 ];
 /// Of these each that a server has by itself, if its value is a number or a word.

@@ -1,7 +1,8 @@
-//! Processors as a limit: all that the jobs can use are in use.
+//! Processors as a limit: all that the jobs can use are in use, or a quota gives no more of them.
 
-use super::{Bottleneck, Cause, seen};
+use super::{Bottleneck, CAUSE, Cause, seen};
 use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
+use crate::analysis::cpu_quota;
 use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Activity, Sentence, TestResult};
 
@@ -26,10 +27,34 @@ pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64>
     Some(processors(result)? - stolen)
 }
 
+/// Processors, if they are the limit.
+pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
+    quota(result).or_else(|| in_use(result))
+}
+
+/// A quota stopped the database: on each processor on which it was stopped some session waited.
+fn quota(result: &TestResult) -> Option<Bottleneck> {
+    let known = |name| result.window_counters.get(name);
+    let of_server = known("server_throttled_s");
+    let has_no_server = of_server.or(known("server_cpu_s")).is_none();
+    let is_within_us = has_no_server && known("os_cpu_total_s").is_some() && !is_elsewhere(result);
+    let is_of_database = is_within_us || of_server.is_some_and(|s| s > 0.0);
+    let stop = cpu_quota::stops(result).into_iter().next().filter(|_| is_of_database)?;
+    let share = stop.s / (f64::from(result.jobs) * result.window_s);
+    let evidence = Sentence::new("a CPU quota stopped {whom} for {stopped} s, summed over CPUs")
+        .with("whom", stop.whom)
+        .with("stopped", stop.s);
+    (share >= CAUSE).then_some(Bottleneck {
+        cause: Cause::Cpu,
+        share: Some(share.min(1.0)),
+        evidence,
+    })
+}
+
 /// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs
 /// than processors each job is one thread. Where others take part of them, that the jobs were seen
 /// at work shows the same.
-pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
+fn in_use(result: &TestResult) -> Option<Bottleneck> {
     if is_elsewhere(result) {
         return elsewhere(result);
     }

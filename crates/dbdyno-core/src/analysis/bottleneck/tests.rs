@@ -113,6 +113,30 @@ fn processors_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
 }
 
 #[test]
+fn a_quota_limits_a_database_on_a_host_whose_processors_are_idle() {
+    // 4 of 64 processors for 16 jobs, which wait for a quarter of their time.
+    let host = [("os_cpu_total_s", 640.0), ("os_cpu_idle_s", 600.0)];
+    let stopped = |of: &[(&str, f64)]| {
+        let result = with(&[&host[..], of].concat(), &[]);
+        bottlenecks(&TestResult { jobs: 16, ..result })
+    };
+    let found = stopped(&[("server_cpu_s", 40.0), ("server_throttled_s", 40.0)]);
+    assert_eq!((found.len(), found[0].cause, found[0].share), (1, Cause::Cpu, Some(0.25)));
+    assert_eq!(
+        found[0].evidence.to_string(),
+        "a CPU quota stopped the database's server for 40 s, summed over CPUs"
+    );
+    assert_eq!(stopped(&[("server_cpu_s", 40.0), ("server_throttled_s", 15.0)]), []);
+    let client = [("server_cpu_s", 40.0), ("self_throttled_s", 40.0)];
+    assert_eq!(stopped(&client), [], "the client's quota is not the database's");
+    let within_us = stopped(&[("self_cpu_s", 40.0), ("self_throttled_s", 40.0)]);
+    assert_eq!(
+        within_us[0].evidence.to_string(),
+        "a CPU quota stopped dbdyno for 40 s, summed over CPUs"
+    );
+}
+
+#[test]
 fn counters_tell_waits_where_nothing_is_sampled() {
     // Log: 9 s of 12 s; reads: 20 s of the jobs' 24 s.
     let whole = [

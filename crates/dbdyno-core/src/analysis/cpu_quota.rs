@@ -1,0 +1,88 @@
+//! CPU quotas of control groups. A group that has used up its quota is stopped until the next
+//! period begins, mostly of 100 ms: then throughput is what the quota allows, and the longest ops
+//! are those that waited for the period, however idle the processors of the host are.
+
+use crate::model::{Reason, ReasonCode, Sentence, Status, TestResult};
+
+/// Time for which a quota may stop somebody, as a share of the window. The kernel sums it over
+/// processors: one of them that stands still for the whole window is 1.
+const TOLERATED: f64 = 0.01;
+
+/// Somebody whom a quota stopped in the window.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stop {
+    /// `the database's server`.
+    pub whom: Sentence,
+    /// Seconds, summed over processors.
+    pub s: f64,
+}
+
+/// The database's server and dbdyno, as far as a quota stopped them; both at once if they share the
+/// quota, which has one time.
+pub(super) fn stops(result: &TestResult) -> Vec<Stop> {
+    let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);
+    let (server, own) = (stopped_s("server_throttled_s"), stopped_s("self_throttled_s"));
+    if let Some(s) = server.filter(|_| server == own) {
+        return vec![Stop { whom: Sentence::new("the database's server and dbdyno"), s }];
+    }
+    let server = server.map(|s| Stop { whom: Sentence::new("the database's server"), s });
+    let own = own.map(|s| Stop { whom: Sentence::new("dbdyno"), s });
+    server.into_iter().chain(own).collect()
+}
+
+/// The reasons of a test in which a quota stopped the database or us: it shows the quota.
+pub(super) fn judge(result: &TestResult) -> Vec<Reason> {
+    let matters = |stop: &Stop| stop.s > TOLERATED * result.window_s;
+    let reason = |stop: Stop| {
+        let sentence = "a CPU quota stopped {whom} for {stopped} s, summed over CPUs, in a window \
+                        of {window.1} s: the figures are those of the quota";
+        let sentence = Sentence::new(sentence)
+            .with("whom", stop.whom)
+            .with("stopped", stop.s)
+            .with("window", result.window_s);
+        Reason::new(Status::Conditional, ReasonCode::CpuQuota, sentence)
+    };
+    stops(result).into_iter().filter(matters).map(reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    /// The texts of the reasons of a window of 10 s.
+    fn said(counters: &[(&str, f64)]) -> Vec<String> {
+        let window_counters = fixture::counters(counters);
+        let result = TestResult { window_counters, ..fixture::result() };
+        let reasons = judge(&result);
+        let are_conditional = reasons.iter().all(|reason| {
+            (reason.status, &reason.code) == (Status::Conditional, &ReasonCode::CpuQuota)
+        });
+        assert!(are_conditional, "{reasons:?}");
+        reasons.into_iter().map(|reason| reason.text).collect()
+    }
+
+    #[test]
+    fn a_server_that_its_quota_stopped_for_over_a_hundredth_of_the_window_shows_the_quota() {
+        let text = "a CPU quota stopped the database's server for 2.50 s, summed over CPUs, in a \
+                    window of 10.0 s: the figures are those of the quota";
+        assert_eq!(said(&[("server_throttled_s", 2.5), ("self_throttled_s", 0.0)]), [text]);
+        assert_eq!(said(&[("server_throttled_s", 2.5)]), [text], "ours is not known");
+        assert!(said(&[("server_throttled_s", 0.1)]).is_empty(), "a hundredth");
+        assert!(said(&[("server_throttled_s", 0.0), ("self_throttled_s", 0.0)]).is_empty());
+        assert!(said(&[]).is_empty(), "nobody knows");
+    }
+
+    #[test]
+    fn a_quota_that_both_share_is_said_once_and_two_of_them_are_said_twice() {
+        let shared = said(&[("server_throttled_s", 64.0), ("self_throttled_s", 64.0)]);
+        assert_eq!(shared.len(), 1);
+        assert!(
+            shared[0].starts_with("a CPU quota stopped the database's server and dbdyno for 64 s"),
+            "{shared:?}"
+        );
+        let apart = said(&[("server_throttled_s", 3.0), ("self_throttled_s", 1.0)]);
+        assert_eq!(apart.len(), 2);
+        assert!(apart[1].starts_with("a CPU quota stopped dbdyno for 1 s"), "{apart:?}");
+    }
+}
