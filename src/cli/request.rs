@@ -112,8 +112,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         delay_links(delay.0, &mut request.target)?;
     }
     check_times(args)?;
-    let beside =
-        args.background.clone().map(|workload| (workload, args.background_jobs.unwrap_or(1)));
+    let jobs = args.background_jobs.unwrap_or(1);
+    let beside = args.background.clone().map(|workload| plan::AskedBackground { workload, jobs });
     let via = args.via.clone().map(|url| Via { url, password: None });
     if let Some(via) = &via {
         check_via(&via.url, &request)?;

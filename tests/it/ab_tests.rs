@@ -351,14 +351,8 @@ pub fn input() -> Input {
     let run = |id: i64, side: &str, set: &str| {
         let labels =
             fixture::map([("campaign", "2026-03-02T20:15:00Z"), ("side", side), ("set", set)]);
-        let plan = serde_json::json!({ "margin": 0.03 });
-        RunRecord {
-            id,
-            name: Some(format!("cache-{side}")),
-            labels,
-            plan: plan.into(),
-            ..fixture::run()
-        }
+        let plan = serde_json::json!({ "margin": 0.03 }).into();
+        RunRecord { id, name: Some(format!("cache-{side}")), labels, plan, ..fixture::run() }
     };
     let mut runs = [run(7, "A", "shared_buffers=64MB"), run(8, "B", "shared_buffers=512MB")];
     runs[1].disclosure.set("settings", "shared_buffers", "512MB");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::{Catalog, SuiteEntry};
 use dbdyno::error::Kind;
-use dbdyno::model::{Arrivals, Capabilities, Drive, Window};
+use dbdyno::model::{Arrivals, Capabilities, Drive, Plan, StoredPlan, Window};
 use dbdyno::plan::{Request, again, build, describe, differing, has_rates, nodes};
 use dbdyno::store::{Store, open_bundle};
 use sha2::{Digest, Sha256};
@@ -290,6 +290,11 @@ fn request(engine: &str) -> Request {
     Request::new(engine, Capabilities { drives, ..Capabilities::LEAST }, 2)
 }
 
+/// A plan as a run stores it.
+fn stored(plan: &Plan) -> StoredPlan {
+    describe(plan).into()
+}
+
 #[test]
 fn a_stored_plan_asks_for_itself() {
     let catalog = Catalog::embedded().unwrap();
@@ -301,11 +306,11 @@ fn a_stored_plan_asks_for_itself() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &describe(&plan).into(), "sqlite", request("sqlite")).unwrap();
+    let again = again(&catalog, &stored(&plan), "sqlite", request("sqlite")).unwrap();
     assert_eq!(again.left_out, []);
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
-    assert_eq!(differing(&describe(&plan).into(), &second).unwrap(), Vec::<String>::new());
+    assert_eq!(differing(&stored(&plan), &second).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -334,13 +339,13 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
     };
     let plan = build(&catalog, &asked).unwrap();
     assert_eq!(plan.selections.len(), 8);
-    let stored = describe(&plan).into();
-    assert_eq!(nodes(&stored).unwrap(), [1, 3]);
-    assert!(has_rates(&stored));
-    let again = again(&catalog, &stored, "sqlite", request("sqlite")).unwrap();
+    let first = stored(&plan);
+    assert_eq!(nodes(&first).unwrap(), [1, 3]);
+    assert!(has_rates(&first));
+    let again = again(&catalog, &first, "sqlite", request("sqlite")).unwrap();
     assert_eq!((again.left_out.len(), again.request.tests.len()), (0, 4));
     let second = build(&catalog, &Request { nodes: vec![1, 3], ..again.request }).unwrap();
-    assert_eq!(describe(&second)["selections"], stored.json()["selections"]);
+    assert_eq!(describe(&second)["selections"], first.json()["selections"]);
 }
 
 #[test]
@@ -353,10 +358,10 @@ fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &describe(&plan).into(), "sqlite", request("postgres")).unwrap();
+    let again = again(&catalog, &stored(&plan), "sqlite", request("postgres")).unwrap();
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(second.selections[0].window, Window::ops(777));
-    assert_eq!(differing(&describe(&plan).into(), &second).unwrap(), ["SRV-QUERY1"]);
+    assert_eq!(differing(&stored(&plan), &second).unwrap(), ["SRV-QUERY1"]);
 }
 
 #[test]

@@ -249,8 +249,8 @@ pub fn layers_input() -> Input {
     }
     let workload = "SRV-QUERY1:protocol=prepared-text,transport=tcp";
     let left_out = json!([{ "workload": workload, "reason": "refused" }]);
-    let run =
-        dbdyno::model::RunRecord { plan: json!({ "left_out": left_out }).into(), ..fixture::run() };
+    let plan = json!({ "left_out": left_out }).into();
+    let run = dbdyno::model::RunRecord { plan, ..fixture::run() };
     Input { runs: vec![RunTests { run, tests: fixture::as_tests(tests) }], ..Input::default() }
 }
 

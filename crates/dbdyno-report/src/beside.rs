@@ -9,7 +9,7 @@ use super::masthead::entries::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::beside::{
-    Beside, Code, CodeWords, Figure, Pair, Unpaired, Why, Words, beside, tally,
+    Beside, Code, CodeWords, Figure, Pair, Standing, Unpaired, Why, Words, beside, standing,
 };
 use dbdyno_core::analysis::compare::{Kind, Side};
 use dbdyno_core::catalog::Catalog;
@@ -158,10 +158,10 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
 fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
     let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
     let counted = kinds.iter().filter_map(|(kind, key)| {
-        let (ahead, level, of) = tally(pairs, *kind);
-        let said = [ahead, level, of].map(|count| count.to_string());
+        let Standing { ahead, level, all } = standing(pairs, *kind);
+        let said = [ahead, level, all].map(|count| count.to_string());
         let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
-        (of > 0).then(|| language.say(key, &named))
+        (all > 0).then(|| language.say(key, &named))
     });
     counted.collect()
 }

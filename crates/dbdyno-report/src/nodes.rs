@@ -109,7 +109,7 @@ fn scaling_columns() -> [Declared<NodeScaling>; 7] {
         }),
         Declared::new("Cluster tax", "x", 0, |line, table| {
             let why = "no commits, or no test on one node with as many jobs per node";
-            ratio_cell(table, line.tax, why)
+            ratio_cell(table, line.tax.map(|tax| (tax.ratio, tax.status)), why)
         }),
     ]
 }

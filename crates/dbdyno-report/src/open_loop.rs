@@ -9,7 +9,7 @@ use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Declared, Table};
 use super::{Language, RunTests, lowered, test_charts};
 use dbdyno_core::analysis::ReasonCount;
-use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, Tried};
+use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, SettledRate, Tried};
 use dbdyno_core::model::{
     OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Sentence, Status, Test,
     TestResult, params, without_schedule,
@@ -82,8 +82,8 @@ struct SearchedRate {
 }
 
 /// A rate at which all trials had the same outcome.
-fn settled(known: Option<(f64, u32)>) -> Option<SearchedRate> {
-    known.map(|(per_s, times)| SearchedRate { per_s, times, trials: times })
+fn settled(known: Option<SettledRate>) -> Option<SearchedRate> {
+    known.map(|SettledRate { per_s, trials }| SearchedRate { per_s, times: trials, trials })
 }
 
 /// The highest rate that meets the SLO.
@@ -282,11 +282,11 @@ fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String 
     if let Some(bracket) = &answer.measured {
         return doubtful(language, run, answer, bracket);
     }
-    let number = |rate: Option<(f64, u32)>| {
-        rate.map(|(per_s, _)| language.number(per_s, RATE)).unwrap_or_default()
+    let number = |rate: Option<SettledRate>| {
+        rate.map(|rate| language.number(rate.per_s, RATE)).unwrap_or_default()
     };
     let times =
-        |rate: Option<(f64, u32)>| rate.map(|(_, times)| times.to_string()).unwrap_or_default();
+        |rate: Option<SettledRate>| rate.map(|rate| rate.trials.to_string()).unwrap_or_default();
     let (label, promise, jobs) =
         (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
     let (kept, broken, trials) =
@@ -390,8 +390,10 @@ fn disturbed(bracket: &Bracket<'_>) -> Vec<(Reason, usize)> {
 /// Statements of single trials about an answer that is not settled.
 fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
     let is_settled = answer.kept.is_some() && answer.broken.is_some();
-    let [kept, broken] = answer.bracket;
-    if is_settled { None } else { of_single_trials(language, kept, broken) }
+    if is_settled {
+        return None;
+    }
+    of_single_trials(language, answer.highest_kept_per_s, answer.lowest_broken_per_s)
 }
 
 fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) -> Option<String> {
@@ -535,8 +537,8 @@ impl<'a> SloAnswer<'a> {
             params: answer.params,
             jobs: answer.test.jobs,
             promise: answer.promise.to_string(),
-            kept_per_s: answer.kept.map(|rate| rate.0),
-            broken_per_s: answer.broken.map(|rate| rate.0),
+            kept_per_s: answer.kept.map(|rate| rate.per_s),
+            broken_per_s: answer.broken.map(|rate| rate.per_s),
             trials: answer.trials,
             unknown: answer.unknown,
             unknown_because: answer.unknown_because,

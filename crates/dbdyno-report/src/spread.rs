@@ -3,8 +3,9 @@
 
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::analysis::repeats::{self, Repeats};
 use dbdyno_core::analysis::spread::{self, Level, Spread};
-use dbdyno_core::analysis::{ramp, repeats};
 use dbdyno_core::model::Test;
 
 const ABOUT: &str = "Variance components of repetitions: each column is a standard deviation as a \
@@ -46,10 +47,11 @@ fn columns() -> Vec<Column> {
 
 /// The measured tests of a ramp that were repeated, one for each number of jobs, with how often.
 fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
-    let spread = |repeats: Vec<(f64, &'a Test)>| {
-        let kpm = repeats[0].1.kpm();
+    let spread = |repeats: Repeats<'a>| {
+        let kpm = repeats[0].test.kpm();
         let windows = repeats::windows(&repeats, &kpm.value);
-        Some((repeats::median(&repeats, kpm.better).1, windows.len(), spread::estimate(&windows)?))
+        let test = repeats::median(&repeats, kpm.better).test;
+        Some((test, windows.len(), spread::estimate(&windows)?))
     };
     repeats::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()
 }

@@ -12,7 +12,9 @@ use super::study::{conditions, undecided};
 use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
-use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
+use dbdyno_core::analysis::sweep::{
+    Curve, Plateau, PublishedCurve, PublishedPoint, Step, Tier, published, sweep,
+};
 use dbdyno_core::model::Status;
 use dbdyno_core::model::params::assignments;
 
@@ -374,7 +376,7 @@ fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Ch
         points: curve
             .points
             .iter()
-            .map(|(gb, us)| Point { x: *gb, y: *us, ..Point::default() })
+            .map(|point| Point { x: point.database_gb, y: point.us, ..Point::default() })
             .collect(),
         ..Series::default()
     };
@@ -409,7 +411,7 @@ fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Ta
     ];
     let mut table = Table::declared(language, format!("published times {at}"), &columns);
     for curve in group {
-        for &(database_gb, us) in &curve.points {
+        for &PublishedPoint { database_gb, us } in &curve.points {
             let point = PrintedPoint { series: printed_label(language, curve), database_gb, us };
             table.add_row(&columns, &point);
         }

@@ -10,7 +10,7 @@ use crate::cli::{out, request};
 use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Plan, Selection, Target};
+use crate::model::{LeftOut, Plan, Selection, Target};
 use crate::run::{self, Checked, Event, Keep, Platform, Request, RunContext};
 
 /// Loads the tables of the chosen suite or workloads and keeps them.
@@ -68,8 +68,8 @@ fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result
         let check = || run::check_answers(site.db, &plan, selection, &facts);
         wrong += report(&name(selection), run::interruptible(&site, &desk.interrupt, check))?;
     }
-    for (workload, reason) in &plan.left_out {
-        wrong += report(workload, Ok(Checked::No(reason.clone())))?;
+    for LeftOut { label, reason } in &plan.left_out {
+        wrong += report(label, Ok(Checked::No(reason.clone())))?;
     }
     Ok(wrong)
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::export::{self, Export, Script};
 use crate::fit;
 use crate::host::{leads_where_others_want, processors};
-use crate::model::{AskedRamp, Plan, Selection};
+use crate::model::{AskedRamp, LeftOut, Plan, Selection};
 use crate::plan::{self, DEFAULT_SIZE_GB};
 
 /// Suite if neither a suite nor a workload is named.
@@ -86,7 +86,7 @@ fn without_vectors(mut plan: Plan) -> Plan {
     plan.left_out.extend(left_out.into_iter().map(|selection| {
         let id = selection.workload.id;
         let reason = format!("its vectors are many MB of text: ask for it with --workload {id}");
-        (id, reason)
+        LeftOut { label: id, reason }
     }));
     plan
 }

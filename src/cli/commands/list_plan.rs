@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fit::{data_bytes, list_jobs};
 use crate::host::processors;
 use crate::model::{
-    Claim, Drive, Plan, Precision, Ramp, Selection, TableRef, TestResult, TestSpec,
+    Claim, Drive, LeftOut, Plan, Precision, Ramp, Selection, TableRef, TestResult, TestSpec,
 };
 use crate::plan;
 use crate::report::format::layout::fold;
@@ -87,12 +87,6 @@ struct Selected {
     differs: Option<String>,
 }
 
-#[derive(Serialize)]
-struct LeftOut {
-    workload: String,
-    reason: String,
-}
-
 fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result<Listed> {
     let suite = catalog.suite(suite)?;
     let (profile, size_gb) = request::of_suite(catalog, suite)?;
@@ -104,8 +98,6 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
     let plan = plan::build(catalog, &request)?;
     let selections: Vec<_> =
         plan.selections.iter().map(|selection| selected(&plan, selection)).collect();
-    let left_out =
-        plan.left_out.iter().cloned().map(|(workload, reason)| LeftOut { workload, reason });
     Ok(Listed {
         suite: suite.id.clone(),
         engine: engine.name(),
@@ -115,7 +107,7 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
         load_disk_bytes: data_bytes(&plan.tables, plan.size_gb),
         timed_s: selections.iter().filter_map(|selected| selected.time_s).sum(),
         selections,
-        left_out: left_out.collect(),
+        left_out: plan.left_out,
     })
 }
 
@@ -175,7 +167,7 @@ fn text(listed: &Listed, width: Option<usize>) -> String {
     let left_out = listed
         .left_out
         .iter()
-        .map(|one| fitted(&format!("left out: {}: {}", one.workload, one.reason)));
+        .map(|one| fitted(&format!("left out: {}: {}", one.label, one.reason)));
     let left_out: String =
         differences(listed).iter().map(|text| fitted(text)).chain(left_out).collect();
     fitted(&head(listed)) + "\n" + &table.render(width) + "\n" + &fitted(&foot(listed)) + &left_out

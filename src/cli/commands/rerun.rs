@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::{experiment, out, request};
 use crate::error::{Error, Result};
 use crate::model::params::TRANSPORT;
-use crate::model::{self, Plan, Test, TestResult, Transport};
+use crate::model::{self, LeftOut, Plan, Test, TestResult, Transport};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -80,8 +80,8 @@ fn request_of(
     };
     let from = run.engine.clone().unwrap_or_default();
     let again = plan::again(catalog, &run.plan, &from, plan)?;
-    for (workload, reason) in &again.left_out {
-        out::report(&format!("{workload} is left out: {reason}"));
+    for LeftOut { label, reason } in &again.left_out {
+        out::report(&format!("{label} is left out: {reason}"));
     }
     Ok(Request { plan: again.request, ..request })
 }

@@ -17,7 +17,7 @@ use crate::cli::values::{Listen, Seconds};
 use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Plan, Status, Target, Test};
+use crate::model::{LeftOut, Plan, Status, Target, Test};
 use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
@@ -169,8 +169,8 @@ fn worker_pool(
 /// Reports where the plan differs from the request: left out, other numbers of jobs, data that fits
 /// no cache.
 fn report_before(console: &Console, request: &Request, plan: &Plan) {
-    for (workload, reason) in &plan.left_out {
-        console.note(&format!("{workload} is left out: {reason}"));
+    for LeftOut { label, reason } in &plan.left_out {
+        console.note(&format!("{label} is left out: {reason}"));
     }
     for selection in plan.selections.iter().filter(|_| plan.jobs_given) {
         if let Some(note) = plan::jobs_note(selection) {

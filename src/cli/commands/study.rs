@@ -10,6 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::measuring::Measuring;
 use crate::cli::{file, out, request};
 use crate::error::Result;
+use crate::model::LeftOut;
 use crate::plan::studies::{INTERFERENCE, LAYERS, SWEEP, StudyWorkloads};
 use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
@@ -58,8 +59,8 @@ pub fn sweep(context: &Context, args: &SweepArgs) -> Result<()> {
 /// The workloads of a study; says what is left out.
 fn workloads(catalog: &Catalog, request: &Request, named: &[String]) -> Result<StudyWorkloads> {
     let workloads = StudyWorkloads::choose(catalog, &request.plan, named)?;
-    for (workload, reason) in &workloads.left_out {
-        out::report(&format!("{workload} is left out: {reason}"));
+    for LeftOut { label, reason } in &workloads.left_out {
+        out::report(&format!("{label} is left out: {reason}"));
     }
     Ok(workloads)
 }

@@ -3,8 +3,9 @@
 //! is none. The numbers of decision 0028 come from here.
 
 use dbdyno::analysis::compare::{Change, Ratio};
-use dbdyno::analysis::interval::{self, Interval, Unknown};
-use dbdyno::analysis::{fill, repeats};
+use dbdyno::analysis::fill;
+use dbdyno::analysis::interval::{self, Interval, UncertainValue, Unknown};
+use dbdyno::analysis::repeats::{self, Repeat, Repeats};
 use dbdyno::model::{
     Better, Counters, Kpm, KpmValue, RunRecord, SeriesPoint, Tally, Test, TestResult,
 };
@@ -205,8 +206,8 @@ fn repetitions(noise: Noise, between: f64, count: usize, random: &mut Random) ->
 /// The figure of repetitions and the half width of its interval.
 fn figure_of(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<f64>) {
     values.sort_by(f64::total_cmp);
-    let repeats: Vec<(f64, &Test)> = values.into_iter().map(|value| (value, test)).collect();
-    let (value, _) = repeats::value(&repeats, better, &KpmValue::Ops);
+    let repeats: Repeats<'_> = values.into_iter().map(|value| Repeat { value, test }).collect();
+    let value = repeats::value(&repeats, better, &KpmValue::Ops).value;
     let known = repeats::interval_of(&repeats, test, &KpmValue::Ops);
     (value, known.ok().map(|interval| interval.half_width()))
 }
@@ -270,19 +271,21 @@ fn the_interval_of_repeated_starts_and_loads_covers_what_differs_between_them() 
             let (mut random, mut found) = (Random(loads * 100 + starts), Coverage::default());
             for _ in 0..600 {
                 let mut of_windows = tests.iter();
-                let mut repeats: Vec<(f64, &Test)> = Vec::new();
+                let mut repeats: Repeats<'_> = Vec::new();
                 for _ in 0..loads {
                     let level = RATE * (1.0 + of_loads * random.normal());
                     for _ in 0..starts {
                         let level = level + RATE * of_starts * random.normal();
                         let own = of_windows.by_ref().take(windows);
-                        repeats.extend(
-                            own.map(|test| (level + RATE * WINDOW * random.normal(), test)),
-                        );
+                        repeats.extend(own.map(|test| Repeat {
+                            value: level + RATE * WINDOW * random.normal(),
+                            test,
+                        }));
                     }
                 }
-                repeats.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let (value, test) = repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
+                repeats.sort_by(|a, b| a.value.total_cmp(&b.value));
+                let Repeat { value, test } =
+                    repeats::value(&repeats, Better::Higher, &KpmValue::Ops);
                 let known = repeats::interval_of(&repeats, test, &KpmValue::Ops);
                 found.count(value, RATE, known.ok().map(|interval| interval.half_width()));
             }
@@ -307,13 +310,14 @@ fn of_plateaus(steps: usize, seconds: usize) -> [f64; 2] {
             let squares: f64 = rates.iter().map(|rate| (rate - centre).powi(2)).sum();
             let error = (squares / (seconds - 1) as f64 / seconds as f64).sqrt() / centre;
             let own = Interval { error, freedom: (seconds - 1) as f64, ..KNOWN };
-            (centre, Ok(own))
+            UncertainValue { value: centre, interval: Ok(own) }
         };
-        let all: Vec<(f64, interval::IntervalOrReason)> = (0..steps).map(step).collect();
-        let best = all.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap();
-        let widened = interval::widened(best.1, interval::favour(best, all.into_iter()));
-        for (found, known) in found.iter_mut().zip([best.1, widened]) {
-            found.count(best.0, RATE, known.ok().map(|known| known.half_width()));
+        let all: Vec<UncertainValue> = (0..steps).map(step).collect();
+        let best = all.iter().copied().reduce(|a, b| if b.value > a.value { b } else { a });
+        let best = best.unwrap();
+        let widened = interval::widened(best.interval, interval::favour(best, all.into_iter()));
+        for (found, known) in found.iter_mut().zip([best.interval, widened]) {
+            found.count(best.value, RATE, known.ok().map(|known| known.half_width()));
         }
     }
     found.map(|found| found.share())
@@ -392,8 +396,8 @@ fn two_equal_windows_differ_in_one_comparison_of_twenty_at_most() {
         for _ in 0..tries {
             let mut side = || {
                 let (rates, _) = Noise::Alike(memory).window(seconds, &mut random);
-                let known = interval::of_test(&of_seconds(&rates), &KpmValue::Ops);
-                (mean(&rates), known)
+                let interval = interval::of_test(&of_seconds(&rates), &KpmValue::Ops);
+                UncertainValue { value: mean(&rates), interval }
             };
             let ratio = Ratio::new(side(), side());
             let is_found = ratio.span.is_ok_and(|span| span.p < 0.05);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use dbdyno::analysis::capacity::Need;
 use dbdyno::analysis::price::PriceList;
-use dbdyno::analysis::slo_search;
+use dbdyno::analysis::slo_search::{self, SettledRate};
 use dbdyno::analysis::sweep::{Tier, sweep};
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{
@@ -484,9 +484,10 @@ fn no_invalid_trial_keeps_a_rate() {
         let answers = [1e3, 9e3].map(|p99_us| {
             let tests = tests(p99_us);
             let answer = &slo_search::answers(&tests)[0];
-            (answer.kept, answer.broken.map(|(per_s, _)| per_s), answer.unknown)
+            (answer.kept, answer.broken.map(|rate| rate.per_s), answer.unknown)
         });
-        assert_eq!(answers[0].0, Some((400.0, 5)), "{code}: only the sound rate is kept");
+        let sound = SettledRate { per_s: 400.0, trials: 5 };
+        assert_eq!(answers[0].0, Some(sound), "{code}: only the sound rate is kept");
         assert_eq!(answers[0], answers[1], "{code}: an invalid p99 decides nothing");
         let runs = vec![RunTests { run: run(7, "search"), tests: tests(1e3) }];
         let datasheet = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap();

@@ -91,13 +91,14 @@ pub fn audit(run: &RunRecord, tests: &[Test], circumstances: Circumstances) -> V
     ]
 }
 
+/// The point with the advice, where it is not kept.
 fn point(
     asked: &'static str,
     source: &'static str,
     found: Sentence,
-    outcome: (State, &'static str),
+    state: State,
+    advice: &'static str,
 ) -> Point {
-    let (state, advice) = outcome;
     let advice = (state != State::Kept).then_some(advice);
     Point { asked, source, state, found, advice }
 }
@@ -133,7 +134,8 @@ fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
         "Repeated experiments",
         "SPEC RG 1",
         found,
-        (state, "run it with --repeat 5 --fresh server"),
+        state,
+        "run it with --repeat 5 --fresh server",
     )
 }
 
@@ -149,7 +151,7 @@ fn coverage(tests: &[&Test]) -> Point {
         .with("workloads", workloads.len())
         .with("jobs", jobs.len());
     let advice = "run a suite over a ramp: --suite quick --jobs 1..auto";
-    point("Workload and configuration coverage", "SPEC RG 2", found, (state, advice))
+    point("Workload and configuration coverage", "SPEC RG 2", found, state, advice)
 }
 
 fn setup(run: &RunRecord) -> Point {
@@ -170,7 +172,8 @@ fn setup(run: &RunRecord) -> Point {
         "Experimental setup description",
         "SPEC RG 3",
         found,
-        (share_of(known, NECESSARY.len()), advice),
+        share_of(known, NECESSARY.len()),
+        advice,
     )
 }
 
@@ -193,7 +196,8 @@ fn access(circumstances: Circumstances) -> Point {
         "Open access artifact",
         "SPEC RG 4",
         Sentence::new(template),
-        (state, "seal it with 'dbdyno bundle' and give the digest"),
+        state,
+        "seal it with 'dbdyno bundle' and give the digest",
     )
 }
 
@@ -213,7 +217,8 @@ fn distribution(tests: &[&Test]) -> Point {
         "Probabilistic result description",
         "SPEC RG 5",
         found,
-        (share_of(having, tests.len()), "measure longer windows: percentiles need samples"),
+        share_of(having, tests.len()),
+        "measure longer windows: percentiles need samples",
     )
 }
 
@@ -226,7 +231,8 @@ fn intervals(figures: &[ramp::Repeated<'_>]) -> Point {
         "Statistical evaluation",
         "SPEC RG 6",
         found,
-        (share_of(having, figures.len()), "repeat the tests: --repeat 5"),
+        share_of(having, figures.len()),
+        "repeat the tests: --repeat 5",
     )
 }
 
@@ -239,7 +245,8 @@ fn units(tests: &[&Test]) -> Point {
         "Measurement units",
         "SPEC RG 7",
         found,
-        (share_of(having, tests.len()), "name the unit in the catalog"),
+        share_of(having, tests.len()),
+        "name the unit in the catalog",
     )
 }
 
@@ -248,7 +255,7 @@ fn cost(circumstances: Circumstances) -> Point {
         true => (State::Kept, "a price list is given"),
         false => (State::Missing, "no price of the platform is given"),
     };
-    point("Cost", "SPEC RG 8", Sentence::new(template), (state, "give a price list: --price FILE"))
+    point("Cost", "SPEC RG 8", Sentence::new(template), state, "give a price list: --price FILE")
 }
 
 fn data(run: &RunRecord) -> Point {
@@ -256,12 +263,7 @@ fn data(run: &RunRecord) -> Point {
     let found = Sentence::new("{known} of 3 are stored: size, seed and identity of the rows")
         .with("known", known.iter().filter(|is_known| **is_known).count());
     let state = share_of(known.iter().filter(|is_known| **is_known).count(), known.len());
-    point(
-        "Size and content of the data",
-        "TPC",
-        found,
-        (state, "measure with a data set of dbdyno"),
-    )
+    point("Size and content of the data", "TPC", found, state, "measure with a data set of dbdyno")
 }
 
 fn settings(run: &RunRecord) -> Point {
@@ -273,7 +275,8 @@ fn settings(run: &RunRecord) -> Point {
         "Settings of the database",
         "TPC",
         found,
-        (state, "use an account that may read them: 'dbdyno check' names the rights"),
+        state,
+        "use an account that may read them: 'dbdyno check' names the rights",
     )
 }
 
@@ -289,7 +292,8 @@ fn durability(run: &RunRecord) -> Point {
         "Durability of commits",
         "TPC",
         Sentence::new(found),
-        (state, "run a workload that commits, on a host of ours"),
+        state,
+        "run a workload that commits, on a host of ours",
     )
 }
 
@@ -302,10 +306,8 @@ fn verdicts(tests: &[&Test]) -> Point {
         "Tests that stressed what they say",
         "TPC",
         found,
-        (
-            share_of(valid, tests.len()),
-            "'dbdyno report kpm' gives the reasons and what settles them",
-        ),
+        share_of(valid, tests.len()),
+        "'dbdyno report kpm' gives the reasons and what settles them",
     )
 }
 

@@ -1,6 +1,6 @@
 //! The best of several figures: one rule, by which every report names the same one.
 
-use super::interval::{self, IntervalOrReason, most_trusted};
+use super::interval::{self, IntervalOrReason, UncertainValue, most_trusted};
 use crate::model::{Better, Status};
 
 /// A figure at a number of jobs, among which the best is looked for.
@@ -13,6 +13,10 @@ pub trait Candidate: Clone {
     fn status(&self) -> Status;
     /// Interval of the value, or the reason why it has none.
     fn interval(&self) -> IntervalOrReason;
+    /// The value with its interval.
+    fn uncertain_value(&self) -> UncertainValue {
+        UncertainValue { value: self.value(), interval: self.interval() }
+    }
 }
 
 /// The best of several figures.
@@ -37,8 +41,8 @@ pub fn select_best<T: Candidate>(figures: Vec<T>, better: Better) -> Option<Best
     let passed_over = foremost(&sound, better)
         .filter(|most| better.beats(most.value(), best.value()))
         .and_then(T::jobs);
-    let known = trusted.iter().map(|figure| (figure.value(), figure.interval()));
-    let favour = interval::favour((best.value(), best.interval()), known);
+    let known = trusted.iter().map(T::uncertain_value);
+    let favour = interval::favour(best.uncertain_value(), known);
     Some(Best { figure: best, favour, passed_over })
 }
 

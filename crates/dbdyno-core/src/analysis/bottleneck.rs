@@ -14,7 +14,7 @@ mod forecast;
 mod processors;
 
 pub use experiment::{Action, Experiment, describe, experiment, experiments, verdict_of_trial};
-pub use forecast::{Forecast, TimeShares, forecast, judge_forecast};
+pub use forecast::{Forecast, GainSpan, TimeShares, forecast, judge_forecast};
 use processors::processor;
 pub(super) use processors::{usable_processors, used_processors};
 

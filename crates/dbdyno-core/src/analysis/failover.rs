@@ -103,16 +103,16 @@ impl Noted {
             .filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         let gap = longest_gap(&times, at_s, end_s);
         let usual_s = longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s)
-            .map_or(0.0, |(from, to)| to - from);
-        let interrupted = gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(MIN_GAP_S));
-        let from_s = interrupted.map_or(at_s, |(_, to)| to);
+            .map_or(0.0, |usual| usual.length_s());
+        let interrupted = gap.filter(|gap| gap.length_s() > (LONGER * usual_s).max(MIN_GAP_S));
+        let from_s = interrupted.map_or(at_s, |gap| gap.to_s);
         FailoverTimes {
             detected_s: seen.reduce(f64::min).map(since),
             first_commit_s: new.map(|sent| sent.ended_s).reduce(f64::min).map(since),
             first_moved_s: self.first_moved_s(failed, at_s).map(since),
             regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s)
                 .map(since),
-            longest_gap_s: gap.map(|(from, to)| to - from),
+            longest_gap_s: gap.map(|gap| gap.length_s()),
         }
     }
 
@@ -179,12 +179,25 @@ fn count(times: &[f64], from: f64, to: f64) -> usize {
     times.partition_point(|time| *time <= to) - times.partition_point(|time| *time <= from)
 }
 
+/// A stretch of time between two neighbours of a list.
+#[derive(Clone, Copy)]
+struct Gap {
+    from_s: f64,
+    to_s: f64,
+}
+
+impl Gap {
+    fn length_s(&self) -> f64 {
+        self.to_s - self.from_s
+    }
+}
+
 /// The longest stretch between two neighbours of an ascending list, the ends included, within them.
-fn longest_gap(times: &[f64], from: f64, to: f64) -> Option<(f64, f64)> {
-    let within = times.iter().copied().filter(|time| *time > from && *time < to);
-    let all: Vec<f64> = [from].into_iter().chain(within).chain([to]).collect();
-    let gaps = all.windows(2).map(|pair| (pair[0], pair[1])).filter(|(from, to)| to > from);
-    gaps.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
+    let within = times.iter().copied().filter(|time_s| *time_s > from_s && *time_s < to_s);
+    let all: Vec<f64> = [from_s].into_iter().chain(within).chain([to_s]).collect();
+    let gaps = all.windows(2).map(|pair| Gap { from_s: pair[0], to_s: pair[1] });
+    gaps.filter(|gap| gap.to_s > gap.from_s).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
 }
 
 /// The begin of the first second from `from` on with so many of the ascending times.

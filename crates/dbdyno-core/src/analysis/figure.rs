@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
 use super::bottleneck::{self, Bottleneck};
+use super::group;
 use super::interval::{self, IntervalOrReason};
-use super::{group, repeats};
+use super::repeats::{self, Repeat};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate, Repetitions};
 
@@ -55,18 +56,14 @@ pub struct Figure<'a> {
 
 impl<'a> Figure<'a> {
     /// Figure of the repetitions (one or more) at one number of jobs in a metric.
-    pub fn from_repetitions(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
+    pub fn from_repetitions(repeats: &[Repeat<'a>], kpm: &'a Kpm) -> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
 
     /// The same of a value that is not that of the metric, such as ops per second.
-    pub fn computed(
-        repeats: &[(f64, &'a Test)],
-        kpm: &'a Kpm,
-        computed: &'a KpmValue,
-    ) -> Figure<'a> {
+    pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
         let counted = repeats::counted(repeats);
-        let (value, test) = repeats::value(counted, kpm.better, computed);
+        let Repeat { value, test } = repeats::value(counted, kpm.better, computed);
         Figure {
             workload: test.workload(),
             params: test.params(),
@@ -216,7 +213,7 @@ pub fn estimate(tests: &mut [Test]) {
     let found = estimated(tests);
     let places: BTreeMap<u32, usize> =
         tests.iter().enumerate().map(|(at, test)| (test.seq(), at)).collect();
-    for (seq, metric, estimate) in found {
+    for TestEstimate { seq, metric, estimate } in found {
         let Some(Test::Measured(test)) = places.get(&seq).map(|at| &mut tests[*at]) else {
             continue;
         };
@@ -224,8 +221,17 @@ pub fn estimate(tests: &mut [Test]) {
     }
 }
 
-/// The estimates of a run's tests, each with the number of its test and of the metric.
-fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
+/// The estimate of a metric of a test.
+struct TestEstimate {
+    /// Number of the test within the run.
+    seq: u32,
+    /// 0 for the KPM, 1 for the metric beside it.
+    metric: usize,
+    estimate: Estimate,
+}
+
+/// The estimates of a run's tests.
+fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
     let measured = tests.iter().filter(|test| test.measured().is_some());
     let ramps = group::groups(measured, |test| *test);
     let mut members: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -237,7 +243,7 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
         {
             for repeats in repeats::by_jobs(ramp, value) {
                 let counted = repeats::counted(&repeats);
-                let first = counted[0].1;
+                let first = counted[0].test;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = repeats::logs(counted).zip(kpm) else { continue };
                 let (within, resource) =
@@ -251,7 +257,7 @@ fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
     let found = moderated::estimates(&points);
     let each = members.into_iter().zip(found);
     each.flat_map(|((metric, seqs), estimate)| {
-        seqs.into_iter().map(move |seq| (seq, metric, estimate))
+        seqs.into_iter().map(move |seq| TestEstimate { seq, metric, estimate })
     })
     .collect()
 }

@@ -39,6 +39,15 @@ pub struct Interval {
     pub source: Source,
 }
 
+/// A value, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UncertainValue {
+    /// The value itself.
+    pub value: f64,
+    /// Its interval, or the reason why it has none.
+    pub interval: IntervalOrReason,
+}
+
 /// Reason why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
@@ -142,14 +151,12 @@ fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
 /// By how much the interval of the best of several figures is wider than its own where it is
 /// compared: by how many of them have an interval that touches it, for chance favoured the one that
 /// is the best. `all` holds the best, too.
-pub fn favour(
-    best: (f64, IntervalOrReason),
-    all: impl Iterator<Item = (f64, IntervalOrReason)>,
-) -> f64 {
-    let Ok(own) = best.1 else { return 1.0 };
-    let is_near = |(value, known): (f64, IntervalOrReason)| {
-        let noise = known.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
-        value == best.0 || (value / best.0).ln().abs() <= noise
+pub fn favour(best: UncertainValue, all: impl Iterator<Item = UncertainValue>) -> f64 {
+    let Ok(own) = best.interval else { return 1.0 };
+    let is_near = |one: UncertainValue| {
+        let noise =
+            one.interval.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
+        one.value == best.value || (one.value / best.value).ln().abs() <= noise
     };
     let near = all.map(is_near).filter(|is_near| *is_near).count();
     widening_of_best(own.freedom, near).unwrap_or(1.0)
@@ -205,15 +212,17 @@ mod tests {
     fn the_best_of_a_plateau_is_known_less_than_a_step_that_stands_out() {
         let own = Interval::of_seconds(0.02, 4.0);
         let known: IntervalOrReason = Ok(own);
+        let with_value = |value: f64| UncertainValue { value, interval: known };
         let half = |values: &[f64]| {
-            let all = values.iter().map(|value| (*value, known));
-            widened(known, favour((100.0, known), all)).unwrap().half_width()
+            let all = values.iter().map(|value| with_value(*value));
+            widened(known, favour(with_value(100.0), all)).unwrap().half_width()
         };
         assert_eq!(half(&[100.0, 50.0, 90.0, 96.0]), own.half_width());
         let plateau = half(&[100.0, 99.0, 98.0, 97.5, 50.0]);
         assert!((plateau / 0.02 - 3.495_406 / 2.776_445).abs() < 1e-5, "{plateau}");
-        let unknown = [(100.0, known), (60.0, Err(Unknown::Alike)), (99.0, known)];
-        let favour = favour((100.0, known), unknown.into_iter());
+        let unknown = UncertainValue { value: 60.0, interval: Err(Unknown::Alike) };
+        let all = [with_value(100.0), unknown, with_value(99.0)];
+        let favour = favour(with_value(100.0), all.into_iter());
         assert!(widened(known, favour).unwrap().half_width() > 0.021);
     }
 

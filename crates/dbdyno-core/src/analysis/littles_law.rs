@@ -43,7 +43,7 @@ pub fn judge(result: &TestResult) -> Vec<Reason> {
     }
     let thinks = result.window.thought_s > 0.0;
     let law = match result.parts.len() {
-        0 | 1 => busy(&result.window, result.jobs, slice_s(result), expected_s, crowd(result))
+        0 | 1 => busy(&result.window, result.jobs, slice_s(result), expected_s, Crowd::of(result))
             .into_iter()
             .collect(),
         _ => parts(result),
@@ -68,7 +68,7 @@ fn parts(result: &TestResult) -> Vec<Reason> {
     let one = |part: &PartResult| {
         let expected_s = time_per_op_s(part.jobs, part.ops_per_s)?;
         Some(
-            busy(&part.tally, part.jobs, slice_s(result), expected_s, crowd(result))?
+            busy(&part.tally, part.jobs, slice_s(result), expected_s, Crowd::of(result))?
                 .of_part(&part.workload),
         )
     };
@@ -80,22 +80,29 @@ fn slice_s(result: &TestResult) -> f64 {
     result.precision.map_or(SLICE_S, |_| 1.0 / POINTS_PER_S as f64)
 }
 
-/// Least and greatest possible number of jobs that share a CPU of the database's host.
-fn crowd(result: &TestResult) -> (f64, f64) {
-    let jobs = f64::from(result.jobs);
-    let known = processors(result).map(|processors| (jobs / processors).max(1.0));
-    known.map_or((1.0, jobs.max(1.0)), |crowd| (crowd, crowd))
+/// Number of jobs that share a CPU of the database's host, which need not be known.
+#[derive(Clone, Copy)]
+struct Crowd {
+    /// The fewest that are possible.
+    fewest: f64,
+    /// The most that are possible.
+    most: f64,
+}
+
+impl Crowd {
+    /// A job alone on its CPU.
+    const ALONE: Crowd = Crowd { fewest: 1.0, most: 1.0 };
+
+    fn of(result: &TestResult) -> Crowd {
+        let jobs = f64::from(result.jobs);
+        let known = processors(result).map(|processors| (jobs / processors).max(1.0));
+        Crowd { fewest: known.unwrap_or(1.0), most: known.unwrap_or(jobs.max(1.0)) }
+    }
 }
 
 /// The loops' own busy time per op, as the engine reported it. Between slices a job waits for its
 /// turn.
-fn busy(
-    tally: &Tally,
-    jobs: u32,
-    slice_s: f64,
-    expected_s: f64,
-    crowd: (f64, f64),
-) -> Option<Reason> {
+fn busy(tally: &Tally, jobs: u32, slice_s: f64, expected_s: f64, crowd: Crowd) -> Option<Reason> {
     // A job may end while it thinks, and begins without having thought.
     let thought_s = tally.thought_s / tally.ops.max(1) as f64;
     let cut_off_s = 2.0 * thought_s * f64::from(jobs) / tally.ops.max(1) as f64;
@@ -105,7 +112,7 @@ fn busy(
     let missing_s = expected_s - busy_s;
     let exceeds = |waited_s: f64| missing_s.abs() > TOLERANCE * expected_s + waited_s;
     // Waiting explains time that is missing, but none that is too much.
-    let (fewest, most) = if missing_s > 0.0 { crowd } else { (1.0, 1.0) };
+    let Crowd { fewest, most } = if missing_s > 0.0 { crowd } else { Crowd::ALONE };
     let status = if exceeds(waited_s(most)) { Status::Invalid } else { Status::Conditional };
     let sentence = if thought_s > 0.0 {
         "busy and think time per op are {got} us, jobs / throughput {expected} us ({difference%})"

@@ -114,7 +114,7 @@ mod verdict;
 pub use derive::{Derived, Detail, derive};
 pub use judgement::{ScriptFacts, TestFacts, judge_scripts, judge_test};
 pub use kpm::{evaluate, fill};
-pub use ramp::{is_saturated, next_jobs};
+pub use ramp::{MeasuredStep, is_saturated, next_jobs};
 pub use reason_count::ReasonCount;
 pub use tiers::keep_eviction;
 pub use verdict::{JudgeContext, judge};

@@ -65,9 +65,17 @@ pub struct NodeScaling {
     pub half_width: Option<f64>,
     /// Verdict on the scaling: the worse one of the two figures.
     pub scaling_status: Status,
-    /// Of a workload that commits: its mean service time over that on one node with as many jobs
-    /// per node, and the worse verdict of the two.
-    pub tax: Option<(f64, Status)>,
+    /// What a commit costs more than on one node; of a workload that commits.
+    pub tax: Option<ClusterTax>,
+}
+
+/// Mean service time on several nodes over that on one node with as many jobs per node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClusterTax {
+    /// Ratio of the two times.
+    pub ratio: f64,
+    /// The worse verdict of the two.
+    pub status: Status,
 }
 
 /// Every workload that was measured on several numbers of nodes.
@@ -163,15 +171,15 @@ impl Candidate for Point<'_> {
     }
 }
 
-/// At the fewest jobs per node that were measured on both.
-fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
+/// The cluster tax at the fewest jobs per node that were measured on both.
+fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
     let figures = |nodes: u32| on_nodes.get(&nodes).map(|tests| ramp::kpms(tests));
     let (on_one, on_many) = (figures(1)?, figures(nodes)?);
     on_one.iter().find_map(|one| {
         let jobs = one.jobs.map(|jobs| nodes * jobs);
         let many = on_many.iter().find(|many| many.jobs == jobs)?;
-        let tax = transaction_us(many)? / transaction_us(one)?;
-        Some((tax, one.status().max(many.status())))
+        let ratio = transaction_us(many)? / transaction_us(one)?;
+        Some(ClusterTax { ratio, status: one.status().max(many.status()) })
     })
 }
 
@@ -264,7 +272,7 @@ mod tests {
             test(3, 6, 240.0, 50.0),
         ];
         let found = node_scaling(&tests);
-        let tax = |line: &NodeScaling| line.tax.map(|(tax, _)| tax);
+        let tax = |line: &NodeScaling| line.tax.map(|tax| tax.ratio);
         let figures: Vec<_> =
             found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
         let expected = [
@@ -295,12 +303,12 @@ mod tests {
         assert!(is_near(found[1].ops_per_s, of_two), "{found:?}");
         assert!(is_near(found[1].scaling.unwrap(), of_two / (2.0 * of_one)), "{found:?}");
         assert!(found[1].half_width.unwrap() > 0.05, "the spread of the repetitions: {found:?}");
-        let (tax, status) = found[1].tax.unwrap();
-        assert!(is_near(tax, of_one / of_two) && status == valid, "{found:?}");
+        let tax = found[1].tax.unwrap();
+        assert!(is_near(tax.ratio, of_one / of_two) && tax.status == valid, "{found:?}");
         assert_eq!((found[1].status, found[1].scaling_status), (valid, valid));
         let unsound = node_scaling(&[one, repeated(2, &[150.0], conditional)].concat());
         assert_eq!(
-            (unsound[1].status, unsound[1].tax.map(|(_, status)| status)),
+            (unsound[1].status, unsound[1].tax.map(|tax| tax.status)),
             (conditional, Some(conditional))
         );
     }
@@ -314,15 +322,15 @@ mod tests {
         let statuses = |line: &NodeScaling| (line.status, line.scaling_status);
         assert_eq!(statuses(&found[0]), (conditional, conditional), "known to a factor only");
         assert_eq!(statuses(&found[1]), (valid, conditional));
-        assert_eq!(found[1].tax.map(|(_, status)| status), Some(conditional));
+        assert_eq!(found[1].tax.map(|tax| tax.status), Some(conditional));
     }
 
     #[test]
     fn of_two_repetitions_the_time_is_that_of_the_figure_and_not_the_shorter_one() {
         let (one, two) =
             (repeated(1, &[100.0], Status::Valid), repeated(2, &[100.0, 121.0], Status::Valid));
-        let (tax, _) = node_scaling(&[one, two].concat())[1].tax.unwrap();
-        assert!((tax - 1.0 / 1.1).abs() < 1e-9, "{tax}");
+        let tax = node_scaling(&[one, two].concat())[1].tax.unwrap();
+        assert!((tax.ratio - 1.0 / 1.1).abs() < 1e-9, "{tax:?}");
     }
 
     /// Tests at two jobs per node that commit, without intervals of their seconds.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::interval::supports;
 use super::ramp;
-use super::repeats;
+use super::repeats::{self, Repeats};
 use super::spread::{self, Spread};
 use crate::model::{Disclosure, RunRecord, Test};
 
@@ -58,9 +58,9 @@ impl<'a> Noise<'a> {
     pub fn from_calibration(run: &'a RunRecord, tests: &'a [Test]) -> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, Test::kpm_value));
-        let spread = |repeats: Vec<(f64, &'a Test)>| {
-            let kpm = repeats[0].1.kpm();
-            let test = repeats::median(&repeats, kpm.better).1;
+        let spread = |repeats: Repeats<'a>| {
+            let kpm = repeats[0].test.kpm();
+            let test = repeats::median(&repeats, kpm.better).test;
             let found = spread::estimate(&repeats::windows(&repeats, &kpm.value))?;
             (supports(test.status()) && found.next.is_some())
                 .then(|| ((test.hash(), test.jobs()), found))

@@ -6,13 +6,29 @@ use crate::model::{
     Status, Verdict,
 };
 
-/// A metric of publications: its name, the derived figure that it is (id and factor), and what it
-/// is as a KPM.
+/// A metric of publications.
 struct Metric {
     name: &'static str,
-    /// Id in `analysis::derive` and the factor to its unit.
-    figure: Option<(&'static str, f64)>,
-    kpm: Option<(Meaning, Better)>,
+    /// The derived figure that it is, if it is one.
+    figure: Option<DerivedFigure>,
+    /// What it is as a KPM, if it can be one.
+    kpm: Option<KpmKind>,
+}
+
+/// A derived figure that a metric of publications is in other words.
+#[derive(Clone, Copy)]
+struct DerivedFigure {
+    /// Id in `analysis::derive`.
+    id: &'static str,
+    /// Factor from the unit of the metric to that of the figure.
+    factor: f64,
+}
+
+/// What a metric of publications is as a KPM.
+#[derive(Clone, Copy)]
+struct KpmKind {
+    meaning: Meaning,
+    better: Better,
 }
 
 /// Source of a KPM of a publication.
@@ -25,15 +41,21 @@ enum Meaning {
 }
 
 const fn metric(name: &'static str, id: &'static str, factor: f64) -> Metric {
-    Metric { name, figure: Some((id, factor)), kpm: None }
+    Metric { name, figure: Some(DerivedFigure { id, factor }), kpm: None }
 }
 
-const fn rate(name: &'static str, figure: Option<(&'static str, f64)>, meaning: Meaning) -> Metric {
-    Metric { name, figure, kpm: Some((meaning, Better::Higher)) }
+/// A rate; none of the derived figures is it where it has no `id`.
+const fn rate(name: &'static str, id: Option<&'static str>, meaning: Meaning) -> Metric {
+    let figure = match id {
+        Some(id) => Some(DerivedFigure { id, factor: 1.0 }),
+        None => None,
+    };
+    Metric { name, figure, kpm: Some(KpmKind { meaning, better: Better::Higher }) }
 }
 
 const fn time(name: &'static str, id: &'static str, factor: f64) -> Metric {
-    Metric { name, figure: Some((id, factor)), kpm: Some((Meaning::Time, Better::Lower)) }
+    let kpm = KpmKind { meaning: Meaning::Time, better: Better::Lower };
+    Metric { name, figure: Some(DerivedFigure { id, factor }), kpm: Some(kpm) }
 }
 
 /// Ends of the names of metrics of which a source gives only a bound.
@@ -42,16 +64,16 @@ const HIGH: &str = "_high";
 
 /// Every metric that has a place in our reports, the best KPM first.
 const METRICS: &[Metric] = &[
-    rate("throughput_qps", Some(("ops_per_s", 1.0)), Meaning::Ops),
-    rate("throughput_tps", Some(("ops_per_s", 1.0)), Meaning::Ops),
+    rate("throughput_qps", Some("ops_per_s"), Meaning::Ops),
+    rate("throughput_tps", Some("ops_per_s"), Meaning::Ops),
     rate("scan_rate_mbps", None, Meaning::Units),
-    rate("rows_per_s", Some(("rows_per_s", 1.0)), Meaning::Rows),
-    rate("ops_per_s", Some(("ops_per_s", 1.0)), Meaning::Ops),
-    rate("logical_reads_dbps", Some(("logical_reads_per_s", 1.0)), Meaning::Units),
-    rate("phys_read_iops", Some(("disk_reads_per_s", 1.0)), Meaning::Units),
-    rate("phys_write_iops", Some(("disk_writes_per_s", 1.0)), Meaning::Units),
-    rate("phys_read_mbps", Some(("disk_read_mb_per_s", 1.0)), Meaning::Units),
-    rate("phys_write_mbps", Some(("disk_write_mb_per_s", 1.0)), Meaning::Units),
+    rate("rows_per_s", Some("rows_per_s"), Meaning::Rows),
+    rate("ops_per_s", Some("ops_per_s"), Meaning::Ops),
+    rate("logical_reads_dbps", Some("logical_reads_per_s"), Meaning::Units),
+    rate("phys_read_iops", Some("disk_reads_per_s"), Meaning::Units),
+    rate("phys_write_iops", Some("disk_writes_per_s"), Meaning::Units),
+    rate("phys_read_mbps", Some("disk_read_mb_per_s"), Meaning::Units),
+    rate("phys_write_mbps", Some("disk_write_mb_per_s"), Meaning::Units),
     time("service_time_ms", "service_time_ms", 1.0),
     time("service_time_s", "service_time_ms", 1e3),
     time("response_time_ms", "service_time_ms", 1.0),
@@ -77,29 +99,60 @@ const METRICS: &[Metric] = &[
     metric("user_data_mbps", "user_data_gb_per_s", 1e-3),
 ];
 
-/// Doubts about a figure of a publication: part of its note, status, code, what it means.
-const DOUBTS: &[(&str, Status, ReasonCode, &str)] = &[
-    ("misprint in source", Status::Invalid, ReasonCode::Misprint, "the source contradicts itself"),
-    ("doubtful", Status::Conditional, ReasonCode::Doubtful, "read, but not provable"),
-    ("lower bound", Status::Conditional, ReasonCode::LowerBound, "the platform could do more"),
-    ("caution", Status::Conditional, ReasonCode::Caution, "inconsistent or untypical, as printed"),
-    (
-        "approximate",
-        Status::Conditional,
-        ReasonCode::Approximate,
-        "a statement of the text, rounded",
-    ),
-    (
-        "restored",
-        Status::Valid,
-        ReasonCode::Restored,
-        "digits recovered by arithmetic or from a second place",
-    ),
+/// A doubt about a figure of a publication, by what its note says.
+struct Doubt {
+    /// Part of the note.
+    words: &'static str,
+    status: Status,
+    code: ReasonCode,
+    /// What the note means.
+    meaning: &'static str,
+}
+
+/// Every doubt that notes tell of.
+const DOUBTS: &[Doubt] = &[
+    Doubt {
+        words: "misprint in source",
+        status: Status::Invalid,
+        code: ReasonCode::Misprint,
+        meaning: "the source contradicts itself",
+    },
+    Doubt {
+        words: "doubtful",
+        status: Status::Conditional,
+        code: ReasonCode::Doubtful,
+        meaning: "read, but not provable",
+    },
+    Doubt {
+        words: "lower bound",
+        status: Status::Conditional,
+        code: ReasonCode::LowerBound,
+        meaning: "the platform could do more",
+    },
+    Doubt {
+        words: "caution",
+        status: Status::Conditional,
+        code: ReasonCode::Caution,
+        meaning: "inconsistent or untypical, as printed",
+    },
+    Doubt {
+        words: "approximate",
+        status: Status::Conditional,
+        code: ReasonCode::Approximate,
+        meaning: "a statement of the text, rounded",
+    },
+    Doubt {
+        words: "restored",
+        status: Status::Valid,
+        code: ReasonCode::Restored,
+        meaning: "digits recovered by arithmetic or from a second place",
+    },
 ];
 
 /// True if the metric is a rate that can be a KPM.
 pub fn is_rate(metric: &str) -> bool {
-    known(metric).is_some_and(|known| known.kpm.is_some_and(|(_, better)| better == Better::Higher))
+    let kpm = known(metric).and_then(|known| known.kpm);
+    kpm.is_some_and(|kpm| kpm.better == Better::Higher)
 }
 
 /// Names of the metrics that have a place in our reports.
@@ -114,7 +167,7 @@ pub fn rank(metric: &str) -> Option<usize> {
 
 /// The published figure as a KPM definition, if it can be one.
 pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
-    let (meaning, better) = known(&figure.metric)?.kpm?;
+    let KpmKind { meaning, better } = known(&figure.metric)?.kpm?;
     let value = match meaning {
         Meaning::Ops => KpmValue::Ops,
         Meaning::Rows => KpmValue::Rows,
@@ -129,9 +182,9 @@ pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
 /// # Errors
 /// The source does not print it.
 pub fn derived(published: &Published, id: &str) -> Result<f64, Sentence> {
-    let place = |known: &&Metric| known.figure.is_some_and(|(figure, _)| figure == id);
+    let place = |known: &&Metric| known.figure.is_some_and(|figure| figure.id == id);
     let printed = METRICS.iter().filter(place).find_map(|known| {
-        let (_, factor) = known.figure?;
+        let factor = known.figure?.factor;
         // A rate of 0 beside others means that the test does not count it.
         let figure = published.figure(known.name)?;
         Some(figure.value * factor).filter(|value| *value > 0.0 || known.kpm.is_none())
@@ -184,7 +237,8 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
     let others =
         || published.figures.iter().filter(|figure| Some(&figure.metric) != published.kpm.as_ref());
     let is_time = |name: &str| {
-        known(name).is_some_and(|known| known.figure.is_some_and(|(id, _)| id == "service_time_ms"))
+        let figure = known(name).and_then(|known| known.figure);
+        figure.is_some_and(|figure| figure.id == "service_time_ms")
     };
     let time = others().find(|figure| is_time(&figure.metric));
     let rates = others().filter(|figure| is_rate(&figure.metric) && figure.value > 0.0);
@@ -200,15 +254,15 @@ pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
         Reason::new(Status::Conditional, ReasonCode::Bound, sentence)
     });
     let parts = figure.note.split("; ").filter_map(|part| {
-        let (_, status, code, meaning) = DOUBTS.iter().find(|(words, ..)| part.contains(words))?;
+        let doubt = DOUBTS.iter().find(|doubt| part.contains(doubt.words))?;
         // The note is quoted, and the figure as it is printed.
         let sentence = Sentence::new("{metric} = {value} {unit}: {note} ({meaning})")
             .with("metric", figure.metric.as_str())
             .with("value", figure.value.to_string())
             .with("unit", figure.unit.as_str())
             .with("note", part)
-            .with("meaning", Sentence::new(*meaning));
-        Some(Reason::new(*status, code.clone(), sentence))
+            .with("meaning", Sentence::new(doubt.meaning));
+        Some(Reason::new(doubt.status, doubt.code.clone(), sentence))
     });
     bound.into_iter().chain(parts).collect()
 }
@@ -263,7 +317,7 @@ mod tests {
         for (at, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..at].iter().all(|other| other.name != metric.name), "{}", metric.name);
             assert!(
-                metric.figure.is_none_or(|(id, _)| derived.figure(id).is_some()),
+                metric.figure.is_none_or(|figure| derived.figure(figure.id).is_some()),
                 "{}",
                 metric.name
             );

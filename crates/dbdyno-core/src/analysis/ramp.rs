@@ -3,9 +3,9 @@
 
 use super::derive::derive;
 use super::figure;
-use super::interval::{self, IntervalOrReason, Unknown, supports};
+use super::interval::{self, IntervalOrReason, UncertainValue, Unknown, supports};
 use super::ratio::{Change, Ratio};
-use super::repeats::{self, by_jobs, median};
+use super::repeats::{self, Repeat, Repeats, by_jobs, median};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
 
@@ -17,19 +17,27 @@ pub(super) const WORTHWHILE_GAIN: f64 = 0.05;
 /// Steps in a row without such a gain that end the ramp.
 const VAIN_STEPS: usize = 2;
 
+/// A step of a ramp that was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredStep {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// Throughput, which is better if higher, whatever the KPM; 0 of a test that failed.
+    pub ops_per_s: f64,
+}
+
 /// The next number of jobs; none = the ramp is done.
 ///
-/// `done` holds (jobs, throughput) of every test so far in order, ops per second (higher is better,
-/// whatever the KPM); 0 for a test that failed. An automatic ramp doubles, ends with `max` itself,
-/// and stops early when throughput gained less than 5 % twice in a row.
-pub fn next_jobs(ramp: &Ramp, done: &[(u32, f64)]) -> Option<u32> {
+/// `done` holds every step so far in order. An automatic ramp doubles, ends with `max` itself, and
+/// stops early when throughput gained less than 5 % twice in a row.
+pub fn next_jobs(ramp: &Ramp, done: &[MeasuredStep]) -> Option<u32> {
     match ramp {
         Ramp::Fixed(list) => list.get(done.len()).copied(),
         Ramp::Auto { from, max } => match done.last() {
             None => Some(*from.min(max)),
-            Some((last, _)) if last >= max => None,
-            Some(_) if is_saturated(done.iter().map(|step| step.1)) => None,
-            Some((last, _)) => Some(last.saturating_mul(2).clamp(1, *max)),
+            Some(last) if last.jobs >= *max => None,
+            Some(_) if is_saturated(done.iter().map(|step| step.ops_per_s)) => None,
+            Some(last) => Some(last.jobs.saturating_mul(2).clamp(1, *max)),
         },
     }
 }
@@ -89,7 +97,7 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
 fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
     let figure =
-        by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].1.kpm()));
+        by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].test.kpm()));
     let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
     Repeated { figure, test, times: point.len() }
 }
@@ -123,10 +131,10 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
 
 /// The repetitions that the throughput at a number of jobs is made from.
 pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
-    let all = by_jobs(tests, |test| Some(rate(test)?.0));
-    let at_jobs = all.iter().find(|repeats| repeats[0].1.jobs() == jobs);
+    let all = by_jobs(tests, |test| Some(rate(test)?.value));
+    let at_jobs = all.iter().find(|repeats| repeats[0].test.jobs() == jobs);
     let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
-    counted.map(|(_, test)| *test).collect()
+    counted.map(|repeat| repeat.test).collect()
 }
 
 /// The KPM: one figure per number of jobs, ascending.
@@ -149,8 +157,8 @@ pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
 pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
     let at_jobs = by_jobs(tests, of);
-    let one = at_jobs.iter().find(|repeats| repeats[0].1.jobs() == Some(1))?;
-    let kpm = one[0].1.kpm();
+    let one = at_jobs.iter().find(|repeats| repeats[0].test.jobs() == Some(1))?;
+    let kpm = one[0].test.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
     let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
     let test_value = repeats::value_of_test(one, test);
@@ -184,11 +192,13 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
     let points = points(&representatives(tests, ops));
     let factor = best.value / single.value;
     let status = best.status().max(single.status());
+    let single = UncertainValue { value: single.value, interval: single.interval };
+    let compared = UncertainValue { value: best.value, interval: best.compared() };
     factor.is_finite().then(|| Scalability {
         factor,
         jobs: best.jobs,
         status,
-        ratio: Ratio::new((single.value, single.interval), (best.value, best.compared())),
+        ratio: Ratio::new(single, compared),
         law: scaling::fit(&points),
     })
 }
@@ -213,16 +223,23 @@ pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
     accepted.filter_map(|figure| Some((f64::from(figure.jobs?), figure.value))).collect()
 }
 
-/// A metric of a test with its value, and what that is computed from.
-type Metric<'a> = (f64, &'a Kpm, &'a KpmValue);
+/// A metric of a test with its value.
+struct Metric<'a> {
+    value: f64,
+    /// Its definition.
+    kpm: &'a Kpm,
+    /// What the value is computed from.
+    computed: &'a KpmValue,
+}
 
 fn primary(test: &Test) -> Option<Metric<'_>> {
-    Some((test.kpm_value()?, test.kpm(), &test.kpm().value))
+    let kpm = test.kpm();
+    Some(Metric { value: test.kpm_value()?, kpm, computed: &kpm.value })
 }
 
 fn second(test: &Test) -> Option<Metric<'_>> {
-    let second = test.second()?;
-    Some((test.second_value()?, second, &second.value))
+    let kpm = test.second()?;
+    Some(Metric { value: test.second_value()?, kpm, computed: &kpm.value })
 }
 
 /// The metric that throughput is stated in.
@@ -238,11 +255,13 @@ fn rate(test: &Test) -> Option<Metric<'_>> {
 /// Metric that the law is fitted to: ops per second, or the rate that a publication prints.
 fn ops(test: &Test) -> Option<Metric<'_>> {
     match test.measured() {
-        Some(result) => {
-            (result.ops_per_s > 0.0).then(|| (result.ops_per_s, test.kpm(), &KpmValue::Ops))
-        }
+        Some(result) => (result.ops_per_s > 0.0).then(|| Metric {
+            value: result.ops_per_s,
+            kpm: test.kpm(),
+            computed: &KpmValue::Ops,
+        }),
         None => {
-            rate(test).filter(|(_, kpm, _)| test.jobs().is_some() && kpm.better == Better::Higher)
+            rate(test).filter(|rate| test.jobs().is_some() && rate.kpm.better == Better::Higher)
         }
     }
 }
@@ -253,23 +272,23 @@ fn representatives<'a>(
     metric: fn(&'a Test) -> Option<Metric<'a>>,
 ) -> Vec<Figure<'a>> {
     let of_kpm = by_jobs(tests, Test::kpm_value);
-    let representative = |repeats: &Vec<(f64, &'a Test)>| {
-        let (_, kpm, computed) = metric(repeats[0].1)?;
+    let representative = |repeats: &Repeats<'a>| {
+        let Metric { kpm, computed, .. } = metric(repeats[0].test)?;
         let figure = Figure::computed(repeats, kpm, computed);
         let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
         Some(Figure { test, test_value: repeats::value_of_test(repeats, test), ..figure })
     };
-    by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
+    by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
 /// The test that stands for repetitions in every metric: the one with the median KPM, so that
 /// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
 /// is not among the repetitions that count.
-fn standing<'a>(of_kpm: &[Vec<(f64, &'a Test)>], repeats: &[(f64, &'a Test)]) -> Option<&'a Test> {
-    let jobs = repeats[0].1.jobs();
-    let same_jobs = of_kpm.iter().find(|repeats| repeats[0].1.jobs() == jobs)?;
-    let (_, test) = median(repeats::counted(same_jobs), same_jobs[0].1.kpm().better);
-    repeats::counted(repeats).iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
+fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
+    let jobs = repeats[0].test.jobs();
+    let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
+    let test = median(repeats::counted(same_jobs), same_jobs[0].test.kpm().better).test;
+    repeats::counted(repeats).iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
 }
 
 #[cfg(test)]
@@ -283,9 +302,9 @@ mod tests {
     fn walk(ramp: &Ramp, rate_at: impl Fn(u32) -> f64) -> Vec<u32> {
         let mut done = vec![];
         while let Some(jobs) = next_jobs(ramp, &done) {
-            done.push((jobs, rate_at(jobs)));
+            done.push(MeasuredStep { jobs, ops_per_s: rate_at(jobs) });
         }
-        done.into_iter().map(|step| step.0).collect()
+        done.into_iter().map(|step| step.jobs).collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::interval::{Interval, IntervalOrReason, Unknown};
+use super::interval::{Interval, UncertainValue, Unknown};
 use crate::model::{Better, Sentence};
 use crate::stats::summary::two_sided_p;
 
@@ -59,9 +59,9 @@ impl Ratio {
     /// other / base of two figures and how well they are known, on the logarithm, where errors as
     /// fractions are symmetric. Without the interval of either there is none; the reason is the
     /// base's, if it has one.
-    pub fn new(base: (f64, IntervalOrReason), other: (f64, IntervalOrReason)) -> Ratio {
-        let value = other.0 / base.0;
-        let span = base.1.and_then(|own| Ok(span(value, &own, &other.1?)));
+    pub fn new(base: UncertainValue, other: UncertainValue) -> Ratio {
+        let value = other.value / base.value;
+        let span = base.interval.and_then(|own| Ok(span(value, &own, &other.interval?)));
         Ratio { value, span }
     }
 
@@ -145,29 +145,31 @@ fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
 mod tests {
     use super::*;
     use crate::analysis::fixture::at;
-    use crate::analysis::{interval, repeats};
+    use crate::analysis::interval::IntervalOrReason;
+    use crate::analysis::repeats::{self, Repeat, Repeats};
+    use crate::model::Test;
 
-    fn of_seconds(fraction: f64) -> interval::IntervalOrReason {
+    fn of_seconds(fraction: f64) -> IntervalOrReason {
         Ok(Interval::of_seconds(fraction, 4.0))
     }
 
-    fn ratio_of(
-        base: (f64, interval::IntervalOrReason),
-        other: (f64, interval::IntervalOrReason),
-    ) -> Ratio {
-        Ratio::new(base, other)
+    fn uncertain(value: f64, interval: IntervalOrReason) -> UncertainValue {
+        UncertainValue { value, interval }
     }
 
-    fn spread(values: &[f64]) -> (f64, interval::IntervalOrReason) {
-        let test = at(1, 1.0).into();
-        let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
-        (values[values.len() / 2], repeats::interval_of(&repeats, &test, &test.kpm().value))
+    fn spread(values: &[f64]) -> UncertainValue {
+        let test: Test = at(1, 1.0).into();
+        let repeats: Repeats<'_> =
+            values.iter().map(|&value| Repeat { value, test: &test }).collect();
+        let interval = repeats::interval_of(&repeats, &test, &test.kpm().value);
+        uncertain(values[values.len() / 2], interval)
     }
 
     #[test]
     fn the_seconds_of_both_windows_make_the_interval() {
         // exp(hypot(0.03, 0.04)) = exp(0.05) = 1.051271
-        let ratio = ratio_of((100.0, of_seconds(0.03)), (104.0, of_seconds(0.04)));
+        let base = uncertain(100.0, of_seconds(0.03));
+        let ratio = Ratio::new(base, uncertain(104.0, of_seconds(0.04)));
         let span = ratio.span.unwrap();
         assert!(
             (span.high - 1.04 * 1.051_271).abs() < 1e-6
@@ -175,7 +177,7 @@ mod tests {
             "{ratio:?}"
         );
         assert_eq!(ratio.change(Better::Higher), Change::Same);
-        let far = ratio_of((100.0, of_seconds(0.03)), (106.0, of_seconds(0.04)));
+        let far = Ratio::new(base, uncertain(106.0, of_seconds(0.04)));
         assert_eq!(
             (far.change(Better::Higher), far.change(Better::Lower)),
             (Change::Better, Change::Worse)
@@ -187,9 +189,9 @@ mod tests {
 
     #[test]
     fn repetitions_show_their_own_noise() {
-        let calm = ratio_of(spread(&[99.9, 100.0, 100.1]), spread(&[102.9, 103.0, 103.1]));
+        let calm = Ratio::new(spread(&[99.9, 100.0, 100.1]), spread(&[102.9, 103.0, 103.1]));
         assert_eq!(calm.change(Better::Higher), Change::Better);
-        let wild = ratio_of(spread(&[90.0, 100.0, 110.0]), spread(&[95.0, 103.0, 111.0]));
+        let wild = Ratio::new(spread(&[90.0, 100.0, 110.0]), spread(&[95.0, 103.0, 111.0]));
         assert_eq!(wild.change(Better::Higher), Change::Same);
     }
 
@@ -198,7 +200,7 @@ mod tests {
         let short = Err(Unknown::ShortWindow);
         for (base, other) in [(short, of_seconds(0.01)), (of_seconds(0.01), short), (short, short)]
         {
-            let ratio = ratio_of((100.0, base), (974.0, other));
+            let ratio = Ratio::new(uncertain(100.0, base), uncertain(974.0, other));
             assert_eq!(
                 (ratio.span, ratio.change(Better::Higher)),
                 (Err(Unknown::ShortWindow), Change::Undecided)
@@ -208,8 +210,8 @@ mod tests {
 
     #[test]
     fn figures_without_spread_differ_or_are_the_same() {
-        let fixed = |value| (value, of_seconds(0.0));
-        assert_eq!(ratio_of(fixed(2.0), fixed(2.0)).span.unwrap().p, 1.0);
-        assert_eq!(ratio_of(fixed(2.0), fixed(2.1)).span.unwrap().p, 0.0);
+        let fixed = |value| uncertain(value, of_seconds(0.0));
+        assert_eq!(Ratio::new(fixed(2.0), fixed(2.0)).span.unwrap().p, 1.0);
+        assert_eq!(Ratio::new(fixed(2.0), fixed(2.1)).span.unwrap().p, 0.0);
     }
 }

@@ -7,8 +7,17 @@ use super::tiers;
 use crate::model::{Better, KpmValue, Sentence, Test};
 use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
 
-/// Repetitions with their values.
-pub type Repeats<'a> = Vec<(f64, &'a Test)>;
+/// A repetition of a test in one metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Repeat<'a> {
+    /// Value of the metric.
+    pub value: f64,
+    /// The test itself.
+    pub test: &'a Test,
+}
+
+/// Repetitions in one metric.
+pub type Repeats<'a> = Vec<Repeat<'a>>;
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
 /// only states is left out where its run table has a value, and a test of a worse verdict where a
@@ -16,20 +25,23 @@ pub type Repeats<'a> = Vec<(f64, &'a Test)>;
 pub fn by_jobs<'a>(
     tests: &[&'a Test],
     value: impl Fn(&'a Test) -> Option<f64>,
-) -> Vec<Vec<(f64, &'a Test)>> {
-    let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
-    let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
-    let has_table = known.iter().any(|(_, test)| !test.is_statement());
-    known.retain(|(_, test)| !(has_table && test.is_statement()));
-    known.sort_by(|a, b| a.1.jobs().cmp(&b.1.jobs()).then(a.0.total_cmp(&b.0)));
-    let repeats = known.chunk_by(|a, b| a.1.jobs() == b.1.jobs());
-    repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
+) -> Vec<Repeats<'a>> {
+    let known = |&test: &&'a Test| {
+        let value = value(test).filter(|value| value.is_finite())?;
+        Some(Repeat { value, test })
+    };
+    let mut known: Repeats<'a> = tests.iter().filter_map(known).collect();
+    let has_table = known.iter().any(|repeat| !repeat.test.is_statement());
+    known.retain(|repeat| !(has_table && repeat.test.is_statement()));
+    known.sort_by(|a, b| a.test.jobs().cmp(&b.test.jobs()).then(a.value.total_cmp(&b.value)));
+    let repeats = known.chunk_by(|a, b| a.test.jobs() == b.test.jobs());
+    repeats.map(|repeats| most_trusted(repeats.to_vec(), |repeat| repeat.test.status())).collect()
 }
 
 /// Of repetitions in ascending order those that count: where others measured more, 0 does not,
 /// which has no place in a mean of logarithms.
-pub fn counted<'r, 'a>(repeats: &'r [(f64, &'a Test)]) -> &'r [(f64, &'a Test)] {
-    let zeros = repeats.partition_point(|(value, _)| *value <= 0.0);
+pub fn counted<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
+    let zeros = repeats.partition_point(|repeat| repeat.value <= 0.0);
     if zeros < repeats.len() { &repeats[zeros..] } else { repeats }
 }
 
@@ -43,7 +55,7 @@ pub(super) fn measured_zero(zeros: usize, counted: usize) -> Option<Sentence> {
 
 /// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
 /// figure and its reciprocal are those of the same test).
-pub fn median<'a>(repeats: &[(f64, &'a Test)], better: Better) -> (f64, &'a Test) {
+pub fn median<'a>(repeats: &[Repeat<'a>], better: Better) -> Repeat<'a> {
     match better {
         Better::Higher => repeats[(repeats.len() - 1) / 2],
         Better::Lower => repeats[repeats.len() / 2],
@@ -51,25 +63,22 @@ pub fn median<'a>(repeats: &[(f64, &'a Test)], better: Better) -> (f64, &'a Test
 }
 
 /// The value of repetitions in ascending order, and the test that stands for them: the median one.
-pub fn value<'a>(
-    repeats: &[(f64, &'a Test)],
-    better: Better,
-    computed: &KpmValue,
-) -> (f64, &'a Test) {
-    let (median, test) = median(repeats, better);
-    let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
-    (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
+pub fn value<'a>(repeats: &[Repeat<'a>], better: Better, computed: &KpmValue) -> Repeat<'a> {
+    let median = median(repeats, better);
+    let estimate = estimate_of(repeats, median.test, computed).filter(|_| repeats.len() > 1);
+    let value = estimate.map_or(median.value, |estimate| estimate.location.at.exp());
+    Repeat { value, ..median }
 }
 
 /// The value of this test among the repetitions.
-pub fn value_of_test(repeats: &[(f64, &Test)], test: &Test) -> f64 {
-    let own = repeats.iter().find(|(_, repeat)| std::ptr::eq(*repeat, test));
-    own.map_or(f64::NAN, |(value, _)| *value)
+pub fn value_of_test(repeats: &[Repeat<'_>], test: &Test) -> f64 {
+    let own = repeats.iter().find(|repeat| std::ptr::eq(repeat.test, test));
+    own.map_or(f64::NAN, |repeat| repeat.value)
 }
 
 /// Estimate from the repetitions: that of their run, else their own. None of publications, and of
 /// values without a logarithm.
-pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {
+pub fn estimate_of(repeats: &[Repeat<'_>], test: &Test, computed: &KpmValue) -> Option<Estimate> {
     let result = test.measured()?;
     let metrics = [Some(&result.kpm), result.second.as_ref()];
     let known = metrics.iter().zip(&result.estimates);
@@ -100,29 +109,29 @@ pub fn resource_of(test: &Test) -> Resource {
 }
 
 /// The natural logarithms of measured repetitions; none if one has no logarithm.
-pub(super) fn logs(repeats: &[(f64, &Test)]) -> Option<Vec<f64>> {
-    let log = |(value, test): &(f64, &Test)| {
-        test.measured()?;
-        Some(value.ln()).filter(|log| log.is_finite())
+pub(super) fn logs(repeats: &[Repeat<'_>]) -> Option<Vec<f64>> {
+    let log = |repeat: &Repeat<'_>| {
+        repeat.test.measured()?;
+        Some(repeat.value.ln()).filter(|log| log.is_finite())
     };
     repeats.iter().map(log).collect()
 }
 
 /// Squared standard error of a single test as the seconds of its window tell it.
-pub(super) fn within(repeats: &[(f64, &Test)], computed: &KpmValue) -> Option<f64> {
-    let [(_, test)] = repeats else { return None };
-    of_test(test, computed).ok().map(|interval| interval.error.powi(2))
+pub(super) fn within(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
+    let [single] = repeats else { return None };
+    of_test(single.test, computed).ok().map(|interval| interval.error.powi(2))
 }
 
 /// Of repetitions and their values, which `test` stands for: from their spread if there are two or
 /// more (starts or loads, if those were repeated), which that of the run's other points moderates,
 /// and never from the seconds of one of them, which do not show what differs between windows. Of a
 /// single one from its seconds.
-pub fn interval_of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
+pub fn interval_of(repeats: &[Repeat<'_>], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
 
-fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<Interval> {
+fn repeated(repeats: &[Repeat<'_>], test: &Test, value: &KpmValue) -> Option<Interval> {
     let windows = windows(repeats, value);
     let is_one_start = windows
         .iter()
@@ -144,11 +153,11 @@ fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<I
 }
 
 /// The windows of measured repetitions.
-pub fn windows(repeats: &[(f64, &Test)], value: &KpmValue) -> Vec<Window> {
-    let window = |(figure, test): &(f64, &Test)| {
-        let within = of_test(test, value).ok().map(|interval| interval.error);
-        let test = test.measured()?;
-        Some(Window { load: test.load, start: test.server_start, value: *figure, within })
+pub fn windows(repeats: &[Repeat<'_>], value: &KpmValue) -> Vec<Window> {
+    let window = |repeat: &Repeat<'_>| {
+        let within = of_test(repeat.test, value).ok().map(|interval| interval.error);
+        let test = repeat.test.measured()?;
+        Some(Window { load: test.load, start: test.server_start, value: repeat.value, within })
     };
     repeats.iter().filter_map(window).collect()
 }
@@ -164,8 +173,8 @@ mod tests {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
     }
 
-    fn repeats<'a>(values: &[f64], test: &'a Test) -> Vec<(f64, &'a Test)> {
-        values.iter().map(|value| (*value, test)).collect()
+    fn repeats<'a>(values: &[f64], test: &'a Test) -> Repeats<'a> {
+        values.iter().map(|&value| Repeat { value, test }).collect()
     }
 
     #[test]

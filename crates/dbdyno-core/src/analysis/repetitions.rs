@@ -2,7 +2,7 @@
 //! valid.
 
 use super::ramp::same;
-use super::repeats::{self, by_jobs};
+use super::repeats::{self, Repeat, by_jobs};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 
 /// Largest / smallest value of up to five repetitions that still support one another.
@@ -11,13 +11,22 @@ const WIDEST: f64 = 1.5;
 /// charts (D. C. Montgomery, Introduction to Statistical Quality Control, appendix VI).
 const RANGES: [f64; 6] = [2.326, 2.534, 2.704, 2.847, 2.970, 3.078];
 
-/// The new verdicts of tests whose repetitions disagree, each with the number of its test:
-/// conditional, with the reason `repetitions`, where the largest KPM is more than 1.5 times the
-/// smallest. The more repetitions there are, the further apart lie the two: from six on that is
-/// allowed for, so that a test is not the worse for having been repeated. Of the repetitions of a
-/// ramp at a number of jobs those of the best verdict are compared, which are those that a figure
-/// is taken from. One that measured 0 is a doubt about the figure itself.
-pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
+/// A verdict that takes the place of a test's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewVerdict {
+    /// Number of the test within the run.
+    pub seq: u32,
+    /// The verdict itself.
+    pub verdict: Verdict,
+}
+
+/// The new verdicts of tests whose repetitions disagree: conditional, with the reason
+/// `repetitions`, where the largest KPM is more than 1.5 times the smallest. The more repetitions
+/// there are, the further apart lie the two: from six on that is allowed for, so that a test is not
+/// the worse for having been repeated. Of the repetitions of a ramp at a number of jobs those of
+/// the best verdict are compared, which are those that a figure is taken from. One that measured 0
+/// is a doubt about the figure itself.
+pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
     let mut ramps: Vec<Vec<&Test>> = Vec::new();
     for test in tests {
         match ramps.iter_mut().find(|ramp| same(ramp[0], test)) {
@@ -37,24 +46,25 @@ fn widest(count: usize) -> f64 {
 }
 
 /// Of repetitions in ascending order of their values.
-fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
-    let ([(low, first), ..], [.., (high, _)]) = (repeats, repeats) else { return Vec::new() };
-    if high / low <= widest(repeats.len())
-        || !(high / low).is_finite()
-        || first.status() == Status::Invalid
+fn disagreement(repeats: &[Repeat<'_>]) -> Vec<NewVerdict> {
+    let Some((lowest, highest)) = repeats.first().zip(repeats.last()) else { return Vec::new() };
+    let factor = highest.value / lowest.value;
+    if factor <= widest(repeats.len())
+        || !factor.is_finite()
+        || lowest.test.status() == Status::Invalid
     {
         return Vec::new();
     }
     let sentence =
         "{count} repetitions differ by a factor of {factor}: another run may give another result";
     let sentence =
-        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
+        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", factor);
     let judged = |test: &Test| {
         let reason = Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence.clone());
         let reasons = test.verdict().reasons.iter().cloned().chain([reason]);
-        (test.seq(), Verdict::from_reasons(reasons.collect()))
+        NewVerdict { seq: test.seq(), verdict: Verdict::from_reasons(reasons.collect()) }
     };
-    repeats.iter().map(|(_, test)| judged(test)).collect()
+    repeats.iter().map(|repeat| judged(repeat.test)).collect()
 }
 
 #[cfg(test)]
@@ -81,10 +91,10 @@ mod tests {
             test(5, 2, 120.0),
         ];
         let judged = judge(&tests);
-        let mut numbers: Vec<u32> = judged.iter().map(|(seq, _)| *seq).collect();
+        let mut numbers: Vec<u32> = judged.iter().map(|new| new.seq).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [2, 4, 5], "at two jobs");
-        let (_, verdict) = &judged[0];
+        let verdict = &judged[0].verdict;
         assert_eq!(verdict.status, Status::Conditional);
         let text = "3 repetitions differ by a factor of 1.51: another run may give another result";
         assert_eq!(verdict.reasons.last().map(|reason| reason.text.as_str()), Some(text));
@@ -107,13 +117,11 @@ mod tests {
         assert_eq!(judge(&[test(1, 1, 100.0), test(2, 1, 101.0), disturbed]), []);
         let all = [conditional(test(1, 1, 100.0)), conditional(test(2, 1, 200.0))];
         let judged = judge(&all);
-        assert_eq!(
-            judged.iter().map(|(_, verdict)| verdict.reasons.len()).collect::<Vec<_>>(),
-            [2, 2]
-        );
+        let reasons: Vec<usize> = judged.iter().map(|new| new.verdict.reasons.len()).collect();
+        assert_eq!(reasons, [2, 2]);
         assert_eq!(judge(&[test(1, 1, 100.0)]), [], "a single test");
         assert_eq!(judge(&[test(1, 1, 0.0), test(2, 1, 7.0)]), [], "nothing to divide by");
         let others = [test(1, 1, 0.0), test(2, 1, 7.0), test(3, 1, 14.0)];
-        assert_eq!(judge(&others).iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(judge(&others).iter().map(|new| new.seq).collect::<Vec<_>>(), [2, 3]);
     }
 }

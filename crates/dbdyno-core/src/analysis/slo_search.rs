@@ -184,31 +184,40 @@ fn rate_of(closed_per_s: f64, step: i32) -> f64 {
     if digit < 1.0 { (rounded * 1e6).round() / 1e6 } else { rounded }
 }
 
-/// Trials by step of the grid: how many met the SLO and how many missed it. Disturbed ones that
-/// missed it count only where there is nothing else, so that lower rates are tried.
+/// Number of trials at a step of the grid by their outcome.
+#[derive(Default)]
+struct StepTrials {
+    /// Those that met the SLO.
+    keeps: u32,
+    /// Those that missed it.
+    breaks: u32,
+}
+
+/// Trials by step of the grid. Disturbed ones that missed the SLO count only where there is nothing
+/// else, so that lower rates are tried.
 struct Search {
-    steps: BTreeMap<i32, (u32, u32)>,
+    steps: BTreeMap<i32, StepTrials>,
     trials: usize,
     unknown: usize,
 }
 
 impl Search {
     fn new(closed_per_s: f64, trials: &[Trial]) -> Search {
-        let mut steps: BTreeMap<i32, (u32, u32)> = BTreeMap::new();
+        let mut steps: BTreeMap<i32, StepTrials> = BTreeMap::new();
         let mut excused: BTreeMap<i32, u32> = BTreeMap::new();
         for trial in trials {
             let Some(offer) = trial.offer else { continue };
             let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
             match trial.kept {
-                Some(true) => steps.entry(step).or_default().0 += 1,
-                Some(false) => steps.entry(step).or_default().1 += 1,
+                Some(true) => steps.entry(step).or_default().keeps += 1,
+                Some(false) => steps.entry(step).or_default().breaks += 1,
                 None if trial.is_excused => *excused.entry(step).or_default() += 1,
                 None => {}
             }
         }
         for (step, count) in excused.into_iter().filter(|(_, count)| *count >= DISTURBED) {
-            let (keeps, breaks) = steps.entry(step).or_default();
-            *breaks += if *keeps == 0 { count } else { 0 };
+            let others = steps.entry(step).or_default();
+            others.breaks += if others.keeps == 0 { count } else { 0 };
         }
         let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
         Search { steps, trials: trials.len(), unknown }
@@ -219,18 +228,18 @@ impl Search {
         self.steps
             .iter()
             .rev()
-            .take_while(|(_, (_, breaks))| *breaks == 0)
+            .take_while(|(_, trials)| trials.breaks == 0)
             .map(|(step, _)| *step)
             .last()
     }
 
     /// The lowest rate that broke it in every trial, as did every higher one.
     fn broken(&self) -> Option<i32> {
-        self.steps.iter().take_while(|(_, (keeps, _))| *keeps == 0).map(|(step, _)| *step).last()
+        self.steps.iter().take_while(|(_, trials)| trials.keeps == 0).map(|(step, _)| *step).last()
     }
 
     fn is_settled(&self, step: i32) -> bool {
-        self.steps.get(&step).is_some_and(|(keeps, breaks)| keeps + breaks >= SETTLED)
+        self.steps.get(&step).is_some_and(|trials| trials.keeps + trials.breaks >= SETTLED)
     }
 
     /// Higher rates have lower steps.
@@ -277,6 +286,15 @@ fn middle(low: i32, high: i32) -> i32 {
     }
 }
 
+/// A rate that is settled: all its trials had the same outcome, and there were enough of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SettledRate {
+    /// Ops offered per second.
+    pub per_s: f64,
+    /// Number of its trials.
+    pub trials: u32,
+}
+
 /// Result of the trials of a workload at one number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
@@ -286,11 +304,10 @@ pub struct Answer<'a> {
     pub params: BTreeMap<String, String>,
     /// The SLO.
     pub promise: Slo,
-    /// The highest rate that kept it in every trial, with the number of trials; none if no rate did
-    /// in enough of them.
-    pub kept: Option<(f64, u32)>,
+    /// The highest rate that kept it in every trial; none if no rate did in enough of them.
+    pub kept: Option<SettledRate>,
     /// The lowest rate above it that broke it in every trial.
-    pub broken: Option<(f64, u32)>,
+    pub broken: Option<SettledRate>,
     /// Number of trials.
     pub trials: usize,
     /// Trials that are no evidence, and why.
@@ -300,8 +317,10 @@ pub struct Answer<'a> {
     /// The bracket that was measured, disturbed trials included, where they keep the others from
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
-    /// The highest rate that kept it in any trial, and the lowest that broke it in any.
-    pub bracket: [Option<f64>; 2],
+    /// The highest rate that kept it in any trial, in ops per second.
+    pub highest_kept_per_s: Option<f64>,
+    /// The lowest rate that broke it in any trial, in ops per second.
+    pub lowest_broken_per_s: Option<f64>,
     /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
     pub is_contradictory: bool,
     /// Worst verdict of the trials that settle the two rates, and the reasons that lower it; with
@@ -315,7 +334,7 @@ pub struct Answer<'a> {
 pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     let mut groups: Vec<Vec<&TestResult>> = Vec::new();
     for test in tests.iter().filter_map(Test::measured).filter(|test| promise_of(test).is_some()) {
-        match groups.iter_mut().find(|group| key(group[0]) == key(test)) {
+        match groups.iter_mut().find(|group| Subject::of(group[0]) == Subject::of(test)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
         }
@@ -327,10 +346,24 @@ fn promise_of(test: &TestResult) -> Option<Slo> {
     test.open.as_ref()?.offer.promise
 }
 
-type Key<'a> = (&'a str, BTreeMap<String, String>, u32, Option<String>);
+/// What the trials of a search have in common.
+#[derive(PartialEq)]
+struct Subject<'a> {
+    workload: &'a str,
+    params: BTreeMap<String, String>,
+    jobs: u32,
+    promise: Option<String>,
+}
 
-fn key(test: &TestResult) -> Key<'_> {
-    (&test.workload, without_offer(&test.params), test.jobs, promise_of(test).map(String::from))
+impl<'a> Subject<'a> {
+    fn of(test: &'a TestResult) -> Subject<'a> {
+        Subject {
+            workload: &test.workload,
+            params: without_offer(&test.params),
+            jobs: test.jobs,
+            promise: promise_of(test).map(String::from),
+        }
+    }
 }
 
 /// Trials at one rate.
@@ -393,13 +426,14 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         test,
         params: without_offer(&test.params),
         promise,
-        kept: kept.map(|rate| (rate.per_s, rate.trials.met)),
-        broken: broken.map(|rate| (rate.per_s, rate.trials.missed)),
+        kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
+        broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
         trials: group.len(),
         unknown,
         unknown_because,
         measured,
-        bracket: [last_kept, first_broken].map(|at| at.map(|at| rates[at].per_s)),
+        highest_kept_per_s: last_kept.map(|at| rates[at].per_s),
+        lowest_broken_per_s: first_broken.map(|at| rates[at].per_s),
         is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
         status,
         conditions,
@@ -525,6 +559,10 @@ mod tests {
         }
     }
 
+    fn settled_rate(per_s: f64) -> Option<SettledRate> {
+        Some(SettledRate { per_s, trials: SETTLED })
+    }
+
     #[test]
     fn the_answer_is_taken_from_the_stored_tests() {
         let tests = |values: &[(f64, f64)]| -> Vec<Test> {
@@ -535,7 +573,7 @@ mod tests {
         let answer = &answers(&settled)[0];
         assert_eq!(
             (answer.kept, answer.broken, answer.trials),
-            (Some((500.0, 5)), Some((510.0, 5)), 11)
+            (settled_rate(500.0), settled_rate(510.0), 11)
         );
         assert_eq!((answer.status, answer.is_contradictory), (Status::Valid, false));
         assert_eq!(answer.params, fixture::result().params);
@@ -627,7 +665,7 @@ mod tests {
         let only_invalid = &answers(&tests[..5])[0];
         assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
         let all = &answers(&tests)[0];
-        assert_eq!((all.kept, all.unknown), (Some((500.0, 5)), 5));
+        assert_eq!((all.kept, all.unknown), (settled_rate(500.0), 5));
         let counted = |code: &ReasonCode| vec![ReasonCount { code: code.clone(), trials: 5 }];
         assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
         assert_eq!(
@@ -664,8 +702,8 @@ mod tests {
             let holds = |number: u32| {
                 let limit_per_s = 150.0 + 5.0 * f64::from(number);
                 let answer = noisy_answer(limit_per_s, noise, number + 1);
-                answer.kept.is_none_or(|(per_s, _)| per_s <= limit_per_s)
-                    && answer.broken.is_none_or(|(per_s, _)| per_s >= limit_per_s)
+                answer.kept.is_none_or(|rate| rate.per_s <= limit_per_s)
+                    && answer.broken.is_none_or(|rate| rate.per_s >= limit_per_s)
             };
             let share =
                 (0..SEARCHES).filter(|number| holds(*number)).count() as f64 / f64::from(SEARCHES);

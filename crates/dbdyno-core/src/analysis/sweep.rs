@@ -173,15 +173,13 @@ impl Key {
         let mut sizes: Vec<f64> = measured.filter_map(rows).collect();
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
-        let blocks: Vec<(f64, Blocks<'_>)> = sizes
-            .into_iter()
-            .map(|size| {
-                (size, Blocks::from_tests(tests, |test| own(test) && rows(test) == Some(size)))
-            })
-            .collect();
-        let steps: Vec<Step> =
-            blocks.iter().filter_map(|(size, blocks)| step(*size, blocks)).collect();
-        let plateaus = plateaus(&blocks, &steps, self.evicted);
+        let of_size = |size: f64| ActiveSet {
+            rows: size,
+            blocks: Blocks::from_tests(tests, |test| own(test) && rows(test) == Some(size)),
+        };
+        let active_sets: Vec<ActiveSet<'_>> = sizes.into_iter().map(of_size).collect();
+        let steps: Vec<Step> = active_sets.iter().filter_map(step).collect();
+        let plateaus = plateaus(&active_sets, &steps, self.evicted);
         Curve {
             workload: self.workload,
             params: self.params,
@@ -191,6 +189,13 @@ impl Key {
             plateaus,
         }
     }
+}
+
+/// The blocks of tests of an active set.
+struct ActiveSet<'a> {
+    /// Size of the set, in rows.
+    rows: f64,
+    blocks: Blocks<'a>,
 }
 
 fn rows(test: &TestResult) -> Option<f64> {
@@ -212,12 +217,13 @@ fn device_share(test: &TestResult) -> Option<f64> {
     (asked > 0.0).then_some((device_read_bytes(&test.counters)? / asked).min(1.0))
 }
 
-fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
+/// The step of an active set; none where its size in MB is not known.
+fn step(ActiveSet { rows, blocks }: &ActiveSet<'_>) -> Option<Step> {
     let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
     let values = known(&blocks.values(|test| test.latency.mean_us));
     let us = MedianInterval::from_values(&values);
     Some(Step {
-        rows,
+        rows: *rows,
         active_mb: rows * of(mb_per_row)?,
         us,
         median_us: median(&values),
@@ -232,12 +238,12 @@ fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
 
 /// The points of each block in which few steps are missing.
 fn curves(
-    blocks: &[(f64, Blocks<'_>)],
+    active_sets: &[ActiveSet<'_>],
     steps: &[Step],
     value: impl Fn(&TestResult) -> Option<f64>,
 ) -> Vec<Vec<(f64, f64)>> {
     let values: Vec<Vec<Option<f64>>> =
-        blocks.iter().map(|(_, blocks)| blocks.values(&value)).collect();
+        active_sets.iter().map(|set| set.blocks.values(&value)).collect();
     let most = values.iter().map(Vec::len).max().unwrap_or(0);
     let of_block = |block: usize| {
         let point = |(step, values): (&Step, &Vec<Option<f64>>)| {
@@ -290,12 +296,11 @@ impl Fitted {
     }
 }
 
-fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
+fn plateaus(active_sets: &[ActiveSet<'_>], steps: &[Step], evicted: bool) -> Vec<Plateau> {
     let most = if evicted { MAX_EVICTED } else { MAX_CLIFFS };
-    let Some(times) = Fitted::fit(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
-        return Vec::new();
-    };
-    let counted_mb = counted_mb(blocks, steps);
+    let curves = curves(active_sets, steps, |test| test.latency.mean_us);
+    let Some(times) = Fitted::fit(&curves, most) else { return Vec::new() };
+    let counted_mb = counted_mb(active_sets, steps);
     let tiers = tiers(steps, &times, evicted);
     let served = last_served(&tiers).unwrap_or(0);
     let plateau = |(at, tier): (usize, Tier)| {
@@ -314,9 +319,9 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
 }
 
 /// Active set from which on the database asks for blocks, by its counters.
-fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<MedianInterval> {
+fn counted_mb(active_sets: &[ActiveSet<'_>], steps: &[Step]) -> Option<MedianInterval> {
     // Beside the misses of the first lookups a few count as none.
-    let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
+    let misses = curves(active_sets, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::fit(&misses, 1).filter(|found| found.sizes.len() == 1)?;
     median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
     steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
@@ -429,8 +434,24 @@ pub struct PublishedCurve {
     pub params: BTreeMap<String, String>,
     /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
-    /// GB and us, in ascending order.
-    pub points: Vec<(f64, f64)>,
+    /// Its points by ascending size.
+    pub points: Vec<PublishedPoint>,
+}
+
+/// A point of a curve of a publication; a pair in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "(f64, f64)")]
+pub struct PublishedPoint {
+    /// Size of the database, in GB.
+    pub database_gb: f64,
+    /// Service time, in us.
+    pub us: f64,
+}
+
+impl From<PublishedPoint> for (f64, f64) {
+    fn from(point: PublishedPoint) -> Self {
+        (point.database_gb, point.us)
+    }
 }
 
 /// Fewer sizes make no curve.
@@ -445,10 +466,12 @@ pub fn published<'a>(
     let mut curves: Vec<PublishedCurve> = Vec::new();
     for (run, tests) in runs {
         for test in tests.iter().filter_map(Test::published) {
-            let (Some(gb), Some(us), Some(_)) = (run.size_gb, printed_us(test), test.kpm_value)
+            let (Some(database_gb), Some(us), Some(_)) =
+                (run.size_gb, printed_us(test), test.kpm_value)
             else {
                 continue;
             };
+            let point = PublishedPoint { database_gb, us };
             let key = |curve: &PublishedCurve| {
                 curve.platform == run.target
                     && curve.workload == test.workload
@@ -456,20 +479,20 @@ pub fn published<'a>(
                     && curve.jobs == test.jobs()
             };
             match curves.iter_mut().find(|curve| key(curve)) {
-                Some(curve) => curve.points.push((gb, us)),
+                Some(curve) => curve.points.push(point),
                 None => curves.push(PublishedCurve {
                     platform: run.target.clone(),
                     workload: test.workload.clone(),
                     params: test.params.clone(),
                     jobs: test.jobs(),
-                    points: vec![(gb, us)],
+                    points: vec![point],
                 }),
             }
         }
     }
     for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        curve.points.dedup_by(|a, b| a.0 == b.0);
+        curve.points.sort_by(|a, b| a.database_gb.total_cmp(&b.database_gb));
+        curve.points.dedup_by(|a, b| a.database_gb == b.database_gb);
     }
     curves.retain(|curve| curve.points.len() >= MIN_SIZES);
     curves

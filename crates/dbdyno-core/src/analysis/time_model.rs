@@ -6,32 +6,139 @@ use super::kpm::counter_per_s;
 use super::missing::not_known;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// Line of the load profile, which a database administrator reads first, and the counter behind it:
-/// title, unit, counter, its value in one unit, and whether it is shown also where it is not known.
-type Definition = (&'static str, &'static str, &'static str, f64, bool);
+/// A line of the load profile that a counter tells.
+struct Definition {
+    /// Name of the line.
+    title: &'static str,
+    /// Unit of what is counted.
+    unit: &'static str,
+    /// Name of the counter.
+    counter: &'static str,
+    /// What the counter says of one unit: 1e3 for kB of a counter of bytes.
+    scale: f64,
+    /// True if the line is shown also where the counter is not known or 0.
+    always: bool,
+}
 
+/// Lines of the load profile, which a database administrator reads first.
 const LOAD: &[Definition] = &[
-    ("Redo (WAL)", "kB", "wal_bytes", 1e3, true),
-    ("Log records", "", "wal_records", 1.0, false),
-    ("Logical reads", "blocks", "logical_reads", 1.0, true),
-    ("Block changes", "blocks", "block_changes", 1.0, true),
-    ("Physical reads", "blocks", "physical_reads", 1.0, true),
-    ("Physical writes", "blocks", "blocks_written", 1.0, true),
-    ("Transactions of the database", "", "commits", 1.0, true),
-    ("Rollbacks", "", "rollbacks", 1.0, false),
-    ("Log syncs", "", "wal_syncs", 1.0, true),
-    ("Index scans", "", "index_scans", 1.0, false),
-    ("Full scans", "", "seq_scans", 1.0, false),
-    ("Rows fetched through an index", "", "rows_fetched", 1.0, false),
-    ("Rows inserted", "", "rows_inserted", 1.0, false),
-    ("Rows updated", "", "rows_updated", 1.0, false),
-    ("Rows deleted", "", "rows_deleted", 1.0, false),
-    ("Temporary files", "kB", "temp_bytes", 1e3, false),
-    ("Checkpoints", "", "checkpoints", 1.0, true),
-    ("Device reads", "", "os_disk_reads", 1.0, true),
-    ("Device writes", "", "os_disk_writes", 1.0, true),
-    ("Device reads", "kB", "os_disk_read_bytes", 1e3, true),
-    ("Device writes", "kB", "os_disk_write_bytes", 1e3, true),
+    Definition { title: "Redo (WAL)", unit: "kB", counter: "wal_bytes", scale: 1e3, always: true },
+    Definition {
+        title: "Log records",
+        unit: "",
+        counter: "wal_records",
+        scale: 1.0,
+        always: false,
+    },
+    Definition {
+        title: "Logical reads",
+        unit: "blocks",
+        counter: "logical_reads",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Block changes",
+        unit: "blocks",
+        counter: "block_changes",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Physical reads",
+        unit: "blocks",
+        counter: "physical_reads",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Physical writes",
+        unit: "blocks",
+        counter: "blocks_written",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Transactions of the database",
+        unit: "",
+        counter: "commits",
+        scale: 1.0,
+        always: true,
+    },
+    Definition { title: "Rollbacks", unit: "", counter: "rollbacks", scale: 1.0, always: false },
+    Definition { title: "Log syncs", unit: "", counter: "wal_syncs", scale: 1.0, always: true },
+    Definition {
+        title: "Index scans",
+        unit: "",
+        counter: "index_scans",
+        scale: 1.0,
+        always: false,
+    },
+    Definition { title: "Full scans", unit: "", counter: "seq_scans", scale: 1.0, always: false },
+    Definition {
+        title: "Rows fetched through an index",
+        unit: "",
+        counter: "rows_fetched",
+        scale: 1.0,
+        always: false,
+    },
+    Definition {
+        title: "Rows inserted",
+        unit: "",
+        counter: "rows_inserted",
+        scale: 1.0,
+        always: false,
+    },
+    Definition {
+        title: "Rows updated",
+        unit: "",
+        counter: "rows_updated",
+        scale: 1.0,
+        always: false,
+    },
+    Definition {
+        title: "Rows deleted",
+        unit: "",
+        counter: "rows_deleted",
+        scale: 1.0,
+        always: false,
+    },
+    Definition {
+        title: "Temporary files",
+        unit: "kB",
+        counter: "temp_bytes",
+        scale: 1e3,
+        always: false,
+    },
+    Definition { title: "Checkpoints", unit: "", counter: "checkpoints", scale: 1.0, always: true },
+    Definition {
+        title: "Device reads",
+        unit: "",
+        counter: "os_disk_reads",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Device writes",
+        unit: "",
+        counter: "os_disk_writes",
+        scale: 1.0,
+        always: true,
+    },
+    Definition {
+        title: "Device reads",
+        unit: "kB",
+        counter: "os_disk_read_bytes",
+        scale: 1e3,
+        always: true,
+    },
+    Definition {
+        title: "Device writes",
+        unit: "kB",
+        counter: "os_disk_write_bytes",
+        scale: 1e3,
+        always: true,
+    },
 ];
 
 /// A line of the load profile, or why it is not known.
@@ -60,12 +167,18 @@ pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
         let per_op = count as f64 / window.ops as f64;
         line(title, "", finite(per_op * result.ops_per_s), result)
     });
-    let counted = LOAD.iter().filter_map(|&(title, unit, counter, scale, always)| {
-        let per_s = counter_per_s(result, counter).map(|value| value / scale);
-        let is_shown = always || per_s.is_some_and(|value| value != 0.0);
-        is_shown.then(|| line(title, unit, per_s.ok_or_else(|| not_known(counter)), result))
-    });
+    let counted = LOAD.iter().filter_map(|definition| definition.line(result));
     own.chain(counted).collect()
+}
+
+impl Definition {
+    /// The line of a result; none where it has nothing to show.
+    fn line(&self, result: &TestResult) -> Option<LoadLine> {
+        let per_s = counter_per_s(result, self.counter).map(|value| value / self.scale);
+        let is_shown = self.always || per_s.is_some_and(|value| value != 0.0);
+        let per_s = per_s.ok_or_else(|| not_known(self.counter));
+        is_shown.then(|| line(self.title, self.unit, per_s, result))
+    }
 }
 
 fn line(

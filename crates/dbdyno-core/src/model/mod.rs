@@ -48,8 +48,8 @@ pub use kpm::{Better, Kpm, KpmValue};
 pub use named_values::{Named, NamedValues, Names, SharedNames};
 pub use open_loop::{OpenLoop, PhaseResult};
 pub use plan::{
-    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Requirement,
-    Routine, Selection, TableRef, TestSpec,
+    Background, BoundStatement, Branch, Commit, Drive, JobCode, LeftOut, PartPlan, Plan,
+    Requirement, Routine, Selection, TableRef, TestSpec,
 };
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};

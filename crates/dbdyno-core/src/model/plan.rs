@@ -413,11 +413,28 @@ pub struct Plan {
     pub tables: Vec<TableRef>,
     /// Workloads to test, in order.
     pub selections: Vec<Selection>,
-    /// Workloads left out with the reason: (id, reason).
-    pub left_out: Vec<(String, String)>,
+    /// Workloads left out, with the reasons.
+    pub left_out: Vec<LeftOut>,
     /// A routine that loops around nothing, of an engine that has routines: what timing an op costs
     /// there is measured with it.
     pub calibration: Option<Routine>,
+}
+
+/// A test or a workload that is not measured though it was asked for, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Workload with what tells it from others, or the code of a test.
+    #[serde(rename = "workload")]
+    pub label: String,
+    /// Reason why it is left out.
+    pub reason: String,
+}
+
+impl LeftOut {
+    /// What is left out for this reason.
+    pub fn new(label: impl Into<String>, reason: impl Into<String>) -> LeftOut {
+        LeftOut { label: label.into(), reason: reason.into() }
+    }
 }
 
 impl Plan {

@@ -8,7 +8,7 @@ use super::{Request, candidates};
 use crate::catalog::{Catalog, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
-use crate::model::{Arrivals, AskedRate, Drive, End, Plan, Ramp, Slo, StoredPlan, Window};
+use crate::model::{Arrivals, AskedRate, Drive, End, LeftOut, Plan, Ramp, Slo, StoredPlan, Window};
 
 /// A selection as [`super::describe`] stores it: what of it makes a request.
 #[derive(Debug, Clone, Deserialize)]
@@ -40,7 +40,7 @@ pub struct Again {
     /// The request with these tests.
     pub request: Request,
     /// Tests that the engine cannot run, with the reason.
-    pub left_out: Vec<(String, String)>,
+    pub left_out: Vec<LeftOut>,
 }
 
 /// The tests of the stored plan `stored`, which was of the engine `from`, in `request`, which names
@@ -67,7 +67,7 @@ pub fn again(
     for candidate in candidates(catalog, &request)? {
         match candidate.selection {
             Ok(_) => kept.push(candidate.entry),
-            Err(reason) => left_out.push((candidate.entry.label().to_string(), reason)),
+            Err(reason) => left_out.push(LeftOut::new(candidate.entry.label(), reason)),
         }
     }
     Ok(Again { request: Request { tests: kept, ..request }, left_out })

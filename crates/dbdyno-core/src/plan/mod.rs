@@ -4,8 +4,8 @@
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, RateProfile,
-    Scale, Selection, Slo, TableRef, Window,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, LeftOut, Loop, Plan, Precision,
+    RateProfile, Scale, Selection, Slo, TableRef, Window,
 };
 
 mod again;
@@ -51,8 +51,8 @@ pub struct Request {
     pub suites: Vec<String>,
     /// Workloads as `ID[:param=value,...]`, after those of the suites.
     pub workloads: Vec<String>,
-    /// Background workload of every test, with its number of jobs: `ID[:param=value,...]`.
-    pub beside: Option<(String, u32)>,
+    /// Background workload of every test.
+    pub beside: Option<AskedBackground>,
     /// Further tests; an entry may name what runs beside it, and its rate.
     pub tests: Vec<SuiteEntry>,
     /// Ramp of every test; none = that of the suite.
@@ -148,12 +148,25 @@ impl Request {
     }
 }
 
+/// A workload that is to run beside the measured ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedBackground {
+    /// The workload, as `ID[:param=value,...]`.
+    pub workload: String,
+    /// Number of its jobs.
+    pub jobs: u32,
+}
+
 /// Reason why a selection does not become part of the plan.
 #[derive(Debug)]
 enum Refusal {
-    /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for
-    /// by name.
-    Unavailable(String, String),
+    /// The engine cannot do it. Left out of a suite, an error if asked for by name.
+    Unavailable {
+        /// Identifier of the workload.
+        workload: String,
+        /// Reason why the engine cannot do it.
+        reason: String,
+    },
     /// The request or the catalog is wrong.
     Wrong(Error),
 }
@@ -187,14 +200,14 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
                 .and_then(|_| select::repeats(request, &plan.selections, &selection))
             {
                 None => plan.selections.extend(select::on_nodes(selection, &request.nodes)),
-                Some(reason) => plan.left_out.push((selection.workload.id, reason)),
+                Some(reason) => plan.left_out.push(LeftOut::new(selection.workload.id, reason)),
             },
-            Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
-                plan.left_out
-                    .push((wish.entry.code.clone().unwrap_or_else(|| wish.with_way(id)), reason));
+            Err(Refusal::Unavailable { workload, reason }) if wish.suite.is_some() => {
+                let label = wish.entry.code.clone().unwrap_or_else(|| wish.with_way(workload));
+                plan.left_out.push(LeftOut { label, reason });
             }
-            Err(Refusal::Unavailable(id, reason)) => {
-                return Err(unavailable(wish.text(), &id, &reason, request));
+            Err(Refusal::Unavailable { workload, reason }) => {
+                return Err(unavailable(wish.text(), &workload, &reason, request));
             }
             Err(Refusal::Wrong(error)) => return Err(error),
         }
@@ -258,9 +271,9 @@ fn nothing_to_run(plan: &Plan) -> Error {
     match plan.left_out.first() {
         None => Error::usage("--workload", "no workload is selected")
             .advise("name a workload or a suite"),
-        Some((id, reason)) => Error::usage(
+        Some(LeftOut { label, reason }) => Error::usage(
             format!("--suite {}", plan.suite),
-            format!("no workload of it can run on {}; {id}: {reason}", plan.engine),
+            format!("no workload of it can run on {}; {label}: {reason}", plan.engine),
         ),
     }
 }

@@ -6,11 +6,12 @@ use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
 use crate::model::{
     Background, Drive, Facts, Loop, PartPlan, Protocol, Ramp, Selection, TableRef, Transport, Wire,
+    Workload,
 };
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
-use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
+use super::{AskedBackground, DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
 #[derive(Clone)]
@@ -18,8 +19,8 @@ pub(super) struct RequestedTest<'a> {
     pub entry: SuiteEntry,
     /// Tests of a suite that are not possible are left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
-    /// Background workload, with its number of jobs.
-    pub beside: Option<(String, u32)>,
+    /// Background workload.
+    pub beside: Option<AskedBackground>,
 }
 
 impl RequestedTest<'_> {
@@ -49,8 +50,9 @@ pub(super) fn wishes<'a>(
 ) -> Result<Vec<RequestedTest<'a>>> {
     let mut wishes = Vec::new();
     let beside = |entry: &SuiteEntry| {
-        let own = entry.background.clone();
-        own.map(|text| (text, entry.background_jobs.unwrap_or(1))).or(request.beside.clone())
+        let jobs = entry.background_jobs.unwrap_or(1);
+        let own = entry.background.clone().map(|workload| AskedBackground { workload, jobs });
+        own.or(request.beside.clone())
     };
     for name in &request.suites {
         let suite = catalog.suite(name)?;
@@ -125,7 +127,7 @@ pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>
     let outcome = |wish: RequestedTest<'_>| {
         let selection = match selection(catalog, request, size_gb, &wish) {
             Ok(selection) => Ok(selection),
-            Err(Refusal::Unavailable(_, reason)) => Err(reason),
+            Err(Refusal::Unavailable { reason, .. }) => Err(reason),
             Err(Refusal::Wrong(error)) => return Err(error),
         };
         Ok::<_, Error>(Candidate { entry: wish.entry, selection })
@@ -143,8 +145,8 @@ pub(super) fn selection(
     let selection = alone(catalog, request, size_gb, wish)?;
     match &wish.beside {
         None => Ok(selection),
-        Some((text, jobs)) => {
-            let background = background(catalog, request, size_gb, text)?;
+        Some(AskedBackground { workload, jobs }) => {
+            let background = background(catalog, request, size_gb, workload)?;
             with_background(selection, Background { selection: background, jobs: *jobs })
         }
     }
@@ -167,8 +169,8 @@ fn background(
     };
     let wish = RequestedTest { entry: named(text), suite: None, beside: None };
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
-        Refusal::Unavailable(id, reason) => {
-            let what = format!("{id} cannot run on {}: {reason}", request.engine);
+        Refusal::Unavailable { workload, reason } => {
+            let what = format!("{workload} cannot run on {}: {reason}", request.engine);
             Refusal::Wrong(Error::usage(format!("--background {text}"), what))
         }
         Refusal::Wrong(error) => {
@@ -227,8 +229,9 @@ fn alone(
     let workload = &asked.entry.workload;
     let params = params::complete(workload, &request.engine, &params, &place(wish))?;
     let parts = parts(catalog, request, asked.entry, &params)?;
-    for (entry, params) in parts.iter().chain([&(asked.entry, params.clone())]) {
-        available(request, entry, params)?;
+    let whole = ChosenPart { entry: asked.entry, params };
+    for part in parts.iter().chain([&whole]) {
+        available(request, part)?;
     }
     let looping = pace::looping(request, &wish.entry)?;
     let needs_client = looping != Loop::Closed || wire != Wire::default();
@@ -238,33 +241,22 @@ fn alone(
     let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
     let target =
         Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
-    let harness = catalog.harness(&request.engine);
-    let compiled =
-        parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
-    let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
-    let facts = work_facts(asked.entry, &params, size_gb);
-    let chosen = params::chosen(workload, &request.engine, &params)
+    let compiled = compiled(catalog, &target, &parts)?;
+    let facts = work_facts(&whole, size_gb);
+    let chosen = params::chosen(workload, &request.engine, &whole.params)
         .into_iter()
         .chain(wire.params())
         .collect();
-    let tables = tables(request, asked.entry, &params, &parts);
-    let texts: Vec<String> = parts
-        .iter()
-        .zip(&compiled)
-        .flat_map(|((entry, params), part)| {
-            hash::of_part(&params::hashed(&entry.workload, params), part)
-        })
-        .collect();
-    let all_params: Params = params.clone().into_iter().chain(wire.params()).collect();
-    let hashed = params::hashed(workload, &all_params);
+    let tables = tables(request, &whole, &parts);
+    let params: Params = whole.params.clone().into_iter().chain(wire.params()).collect();
     Ok(Selection {
-        hash: hash::of_texts(workload.revision, &hashed, texts.iter().map(String::as_str), 16),
+        hash: work_hash(workload, &params, &parts, &compiled),
         ramp: ramp(request, wish)?.for_parts(compiled.len()),
         rising: rising(wish),
-        workload: values::with_tables(workload, &params),
+        workload: values::with_tables(workload, &whole.params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
         chosen,
-        params: all_params,
+        params,
         drive,
         wire,
         background: None,
@@ -275,6 +267,31 @@ fn alone(
         nodes: None,
         tables,
     })
+}
+
+/// Compiles the parts of a workload.
+fn compiled(
+    catalog: &Catalog,
+    target: &Target<'_>,
+    parts: &[ChosenPart<'_>],
+) -> Result<Vec<PartPlan>> {
+    let harness = catalog.harness(target.engine);
+    parts.iter().map(|part| compile::part(target, &harness, part.entry, &part.params)).collect()
+}
+
+/// Hash of the work of a test: of its workload with all parameters, and of the texts of its parts.
+fn work_hash(
+    workload: &Workload,
+    params: &Params,
+    parts: &[ChosenPart<'_>],
+    compiled: &[PartPlan],
+) -> String {
+    let of_part = |(part, compiled): (&ChosenPart<'_>, &PartPlan)| {
+        hash::of_part(&params::hashed(&part.entry.workload, &part.params), compiled)
+    };
+    let texts: Vec<String> = parts.iter().zip(compiled).flat_map(of_part).collect();
+    let hashed = params::hashed(workload, params);
+    hash::of_texts(workload.revision, &hashed, texts.iter().map(String::as_str), 16)
 }
 
 /// The selection on each number of nodes that is asked for; as it is if none is.
@@ -301,7 +318,10 @@ fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), R
     let inside = request.drive == Some(Drive::Database) && wire != Wire::default();
     let inside = inside.then(|| "transport and protocol are those of the client drive".to_string());
     let reason = inside.or_else(|| request.capabilities.lacks_wire(wire));
-    reason.map_or(Ok(()), |reason| Err(Refusal::Unavailable(id.to_string(), reason)))
+    match reason {
+        Some(reason) => Err(Refusal::Unavailable { workload: id.to_string(), reason }),
+        None => Ok(()),
+    }
 }
 
 /// The ramp that the request gives, else the suite, on the processors of the target's host.
@@ -333,7 +353,8 @@ pub fn jobs_note(selection: &Selection) -> Option<String> {
 
 /// Refuses what a suite only lists, and what cannot be made as short as asked for.
 fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Refusal> {
-    let refuse = |reason: String| Err(Refusal::Unavailable(entry.label().to_string(), reason));
+    let refuse =
+        |reason: String| Err(Refusal::Unavailable { workload: entry.label().to_string(), reason });
     match (&entry.none, entry.least_time_scale) {
         (Some(reason), _) => refuse(reason.clone()),
         (None, Some(least)) if request.time_scale < least && !request.gives_end() => {
@@ -346,11 +367,12 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
 
 /// Facts that the fixed work of a suite may use: parameters, rows of the tables, and `units`, the
 /// units of work of one op.
-fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
-    let mut facts = values::facts(&entry.workload, params, size_gb);
+fn work_facts(whole: &ChosenPart<'_>, size_gb: f64) -> Facts {
+    let workload = &whole.entry.workload;
+    let mut facts = values::facts(workload, &whole.params, size_gb);
     // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed
     // work.
-    if let Ok(units) = entry.workload.work.eval(&facts) {
+    if let Ok(units) = workload.work.eval(&facts) {
         facts.insert("units".into(), units);
     }
     facts
@@ -379,55 +401,53 @@ fn place(wish: &RequestedTest<'_>) -> String {
     format!("{kind} {}", wish.text())
 }
 
+/// A workload, or a part of a mixed one, with its parameters.
+struct ChosenPart<'a> {
+    entry: &'a Entry,
+    /// All of them, the defaults included.
+    params: Params,
+}
+
 /// The parts of a mixed workload with their parameters; a simple workload is its own only part.
 fn parts<'a>(
     catalog: &'a Catalog,
     request: &Request,
     entry: &'a Entry,
     params: &Params,
-) -> Result<Vec<(&'a Entry, Params)>> {
+) -> Result<Vec<ChosenPart<'a>>> {
     if entry.workload.parts.is_empty() {
-        return Ok(vec![(entry, params.clone())]);
+        return Ok(vec![ChosenPart { entry, params: params.clone() }]);
     }
     let part = |part: &crate::model::Part| {
         let asked = catalog.find(&part.workload)?;
         let place = format!("{}: part {}", entry.place, part.workload);
         let params = asked.with(&part.params, &place)?;
-        Ok((
-            asked.entry,
-            params::complete(&asked.entry.workload, &request.engine, &params, &place)?,
-        ))
+        let params = params::complete(&asked.entry.workload, &request.engine, &params, &place)?;
+        Ok(ChosenPart { entry: asked.entry, params })
     };
     entry.workload.parts.iter().map(part).collect()
 }
 
 /// Tables of a workload and its parts, each in the organisation that its parameters choose.
-fn tables(
-    request: &Request,
-    entry: &Entry,
-    params: &Params,
-    parts: &[(&Entry, Params)],
-) -> Vec<TableRef> {
-    let of_entry = |entry: &Entry, params: &Params| -> Vec<TableRef> {
+fn tables(request: &Request, whole: &ChosenPart<'_>, parts: &[ChosenPart<'_>]) -> Vec<TableRef> {
+    let of_part = |ChosenPart { entry, params }: &ChosenPart<'_>| -> Vec<TableRef> {
         let kinds = values::with_tables(&entry.workload, params).tables;
         kinds.iter().map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
     };
-    let mut tables = of_entry(entry, params);
-    tables.extend(parts.iter().flat_map(|(entry, params)| of_entry(entry, params)));
+    let mut tables = of_part(whole);
+    tables.extend(parts.iter().flat_map(of_part));
     tables.sort();
     tables.dedup();
     tables
 }
 
-fn available(
-    request: &Request,
-    entry: &Entry,
-    params: &Params,
-) -> std::result::Result<(), Refusal> {
+/// Refuses a workload that the engine does not support with these parameters.
+fn available(request: &Request, part: &ChosenPart<'_>) -> std::result::Result<(), Refusal> {
+    let ChosenPart { entry, params } = part;
     let reason = entry.workload.unsupported.get(&request.engine).cloned();
     let reason = reason.or_else(|| params::unavailable(&entry.workload, &request.engine, params));
     match reason.or_else(|| values::missing_org(params, &request.capabilities)) {
-        Some(reason) => Err(Refusal::Unavailable(entry.workload.id.clone(), reason)),
+        Some(reason) => Err(Refusal::Unavailable { workload: entry.workload.id.clone(), reason }),
         None => Ok(()),
     }
 }
@@ -437,12 +457,12 @@ fn choose_drive(
     request: &Request,
     asked: Option<Drive>,
     id: &str,
-    parts: &[(&Entry, Params)],
+    parts: &[ChosenPart<'_>],
 ) -> std::result::Result<Drive, Refusal> {
     let candidates = asked.map_or(request.capabilities.drives.to_vec(), |drive| vec![drive]);
     let reason = |drive: Drive| {
-        parts.iter().find_map(|(entry, _)| {
-            compile::undrivable(&request.engine, &request.capabilities, entry, drive)
+        parts.iter().find_map(|part| {
+            compile::undrivable(&request.engine, &request.capabilities, part.entry, drive)
         })
     };
     if let Some(drive) = candidates.iter().copied().find(|drive| reason(*drive).is_none()) {
@@ -451,5 +471,6 @@ fn choose_drive(
     let reasons = candidates
         .iter()
         .filter_map(|drive| Some(format!("{} drive: {}", drive.name(), reason(*drive)?)));
-    Err(Refusal::Unavailable(id.into(), reasons.collect::<Vec<_>>().join("; ")))
+    let reason = reasons.collect::<Vec<_>>().join("; ");
+    Err(Refusal::Unavailable { workload: id.into(), reason })
 }

@@ -99,15 +99,13 @@ fn client_caption(share: f64, commit: Commit, times: u32) -> String {
 /// The plan: per selection id, parameters, drive, ramp, window, hash and SQL; and what was left
 /// out, with reasons.
 pub fn describe(plan: &Plan) -> Value {
-    let left_out =
-        plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
     json!({
         "suite": plan.suite,
         "seed": plan.seed,
         "size_gb": plan.size_gb,
         "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
         "selections": plan.selections.iter().map(described).collect::<Vec<_>>(),
-        "left_out": left_out.collect::<Vec<_>>(),
+        "left_out": plan.left_out,
         "note": plan.note,
         "redo_disturbed": plan.redo_disturbed,
     })

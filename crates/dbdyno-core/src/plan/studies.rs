@@ -6,7 +6,7 @@ use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result, quote};
 use crate::model::params::ACTIVE_ROWS;
 use crate::model::rows::table_rows;
-use crate::model::{AskedRamp, Ramp};
+use crate::model::{AskedRamp, LeftOut, Ramp};
 
 /// The suite of the ways of a lookup.
 pub const LAYERS: &str = "layers";
@@ -28,7 +28,7 @@ const BYTES_PER_ROW: f64 = 300.0;
 pub struct StudyWorkloads {
     entries: Vec<SuiteEntry>,
     /// Tests of the suite that the engine cannot run, with the reason.
-    pub left_out: Vec<(String, String)>,
+    pub left_out: Vec<LeftOut>,
 }
 
 impl StudyWorkloads {
@@ -56,7 +56,7 @@ impl StudyWorkloads {
         for Candidate { entry, selection } in candidates {
             match selection {
                 Ok(_) => entries.push(entry),
-                Err(reason) => left_out.push((entry.label().to_string(), reason)),
+                Err(reason) => left_out.push(LeftOut::new(entry.label(), reason)),
             }
         }
         StudyWorkloads { entries, left_out }
@@ -210,7 +210,7 @@ mod tests {
     fn what_the_engine_cannot_run_is_left_out_with_the_reason() {
         let catalog = Catalog::embedded().unwrap();
         let workloads = StudyWorkloads::choose(&catalog, &request(SWEEP), &[]).unwrap();
-        for (label, reason) in &workloads.left_out {
+        for LeftOut { label, reason } in &workloads.left_out {
             assert!(!reason.is_empty(), "{label}");
             assert!(workloads.entries.iter().all(|entry| entry.label() != label), "{label}");
         }

@@ -338,7 +338,7 @@ fn a_suite_gives_size_jobs_and_window_and_leaves_out_with_reason() {
         (Ramp::Fixed(vec![2]), Some(1.5))
     );
     let plan = build(&fixture(), &request(lite())).unwrap();
-    assert_eq!(plan.left_out, [("T-LOCAL".to_string(), "it lacks this".to_string())]);
+    assert_eq!(plan.left_out, [LeftOut::new("T-LOCAL", "it lacks this")]);
     let fixed =
         Request { ops_per_job: Some(10), jobs: Some("1".parse().unwrap()), ..request(server()) };
     let plan = build(&fixture(), &fixed).unwrap();
@@ -418,9 +418,9 @@ fn a_published_suite_runs_under_its_codes_with_its_fixed_work() {
         (plan.selections[3].window.warmup_s, plan.selections[3].window.duration_s()),
         (4.0, Some(120.0))
     );
-    let left_out: Vec<_> = plan.left_out.iter().map(|(code, _)| code.as_str()).collect();
+    let left_out: Vec<_> = plan.left_out.iter().map(|left_out| left_out.label.as_str()).collect();
     assert_eq!(left_out, ["P3", "P5"]);
-    assert_eq!(plan.left_out[1].1, "not published");
+    assert_eq!(plan.left_out[1].reason, "not published");
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn the_engines_own_organisation_is_not_measured_twice() {
     let orgs: Vec<_> =
         plan.selections.iter().map(|selection| selection.params["org"].as_str()).collect();
     assert_eq!(orgs, ["default"]);
-    let reasons: Vec<_> = plan.left_out.iter().map(|(_, reason)| reason.as_str()).collect();
+    let reasons: Vec<_> = plan.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
     assert!(
         reasons[0].contains("org=heap is this engine's default") && reasons[1].contains("iot"),
         "{reasons:?}"
@@ -457,7 +457,7 @@ fn fixed_work_grows_with_its_table_and_both_rules_with_the_time_scale() {
         short
             .left_out
             .iter()
-            .any(|(code, reason)| code == "P6" && reason.contains("--time-scale 0.1"))
+            .any(|test| test.label == "P6" && test.reason.contains("--time-scale 0.1"))
     );
     let tiny = published(Request { time_scale: 1e-9, ..server() });
     assert_eq!(

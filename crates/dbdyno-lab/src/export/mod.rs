@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::dataset::{self, Definition, Recipe};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result, quote};
-use dbdyno_core::model::{Drive, KpmValue, Plan, Selection};
+use dbdyno_core::model::{Drive, KpmValue, LeftOut, Plan, Selection};
 use dbdyno_core::sql::{Block, Values, fill, statement, substitute};
 use dbdyno_core::stats::keys::{self, KeyStream};
 use dbdyno_engines::engine::Engine;
@@ -238,10 +238,10 @@ fn readme(
     let workloads: Vec<String> = exported.iter().map(line).collect();
     let client_only = export.plan.selections.iter().filter(|selection| !is_exported(selection));
     let client_only =
-        client_only.map(|selection| (selection.workload.id.clone(), client_reason(selection)));
+        client_only.map(|selection| LeftOut::new(&selection.workload.id, client_reason(selection)));
     let left_out = export.plan.left_out.iter().cloned().chain(client_only);
     let mut left_out: Vec<String> =
-        left_out.map(|(id, reason)| format!("- {id}: {reason}")).collect();
+        left_out.map(|LeftOut { label, reason }| format!("- {label}: {reason}")).collect();
     left_out.dedup();
     let values = [
         ("engine", export.engine.name().to_string()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::table_rows;
-use dbdyno_core::model::{JobCode, PartPlan, Plan, Protocol, Selection, TableRef};
+use dbdyno_core::model::{JobCode, LeftOut, PartPlan, Plan, Protocol, Selection, TableRef};
 use dbdyno_engines::engine::SessionsLeft;
 use dbdyno_engines::host::{self, ThreadsLeft};
 
@@ -285,7 +285,7 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
         }
     }
     let left_out = |(label, jobs): &(String, Vec<u32>)| {
-        (label.clone(), format!("{} jobs: {reason}", list_jobs(jobs)))
+        LeftOut::new(label.as_str(), format!("{} jobs: {reason}", list_jobs(jobs)))
     };
     fitted.plan.left_out.extend(fitted.steps.iter().map(left_out));
     fitted
@@ -364,10 +364,8 @@ mod tests {
             (fitted.plan.selections[1].ramp.clone(), fitted.shortened),
             (Ramp::Auto { from: 1, max: 1 }, 2)
         );
-        assert_eq!(
-            fitted.plan.left_out,
-            [("P1".to_string(), "2 jobs: the server has room for 1 job".to_string())]
-        );
+        let reason = "2 jobs: the server has room for 1 job";
+        assert_eq!(fitted.plan.left_out, [LeftOut::new("P1", reason)]);
         assert_eq!(most_jobs(&fitted.plan), 1);
         assert!(within(&plan, 0, "none").plan.selections.is_empty());
     }

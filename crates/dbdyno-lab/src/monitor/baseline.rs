@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::rates::{CPU, Definition, RATES, Rate};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::kpm::counter_per_s;
-use dbdyno_core::analysis::{cpu, ramp, repeats};
+use dbdyno_core::analysis::repeats::{self, Repeats};
+use dbdyno_core::analysis::{cpu, ramp};
 use dbdyno_core::model::{KpmValue, ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
@@ -171,9 +172,10 @@ fn best_of(rate: &Definition, ramps: &[Vec<&Test>]) -> Option<Best> {
         (per_s >= least * test.ops_per_s).then_some(per_s)
     };
     let counted = KpmValue::Counter(rate.counter.into());
-    let repeats: Vec<Vec<(f64, &Test)>> =
+    let repeats: Vec<Repeats<'_>> =
         ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, reached)).collect();
-    let figures = repeats.iter().map(|known| Figure::computed(known, known[0].1.kpm(), &counted));
+    let figures =
+        repeats.iter().map(|known| Figure::computed(known, known[0].test.kpm(), &counted));
     let better = |a: &Figure<'_>, b: &Figure<'_>| {
         b.status().cmp(&a.status()).then(a.value.total_cmp(&b.value))
     };

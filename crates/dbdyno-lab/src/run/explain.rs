@@ -14,7 +14,9 @@ use super::{Event, RunContext};
 use crate::store::Store;
 use crate::test_runner::Outcome;
 use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
-use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, TimeShares};
+use dbdyno_core::analysis::bottleneck::{
+    self, Action, Bottleneck, Experiment, GainSpan, TimeShares,
+};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
     ExperimentResult, ForecastOutcome, RunStatus, Selection, Sentence, Status, Test, TestResult,
@@ -272,8 +274,8 @@ impl Trying {
         ExperimentResult {
             changed: self.changed,
             forecast: forecast.map(|forecast| forecast.gain),
-            forecast_low: foretold.map(|(low, _)| low),
-            forecast_high: foretold.map(|(_, high)| high).filter(|high| high.is_finite()),
+            forecast_low: foretold.map(|foretold| foretold.low),
+            forecast_high: foretold.map(|foretold| foretold.high).filter(|high| high.is_finite()),
             ratio: seen.blocks.ratio(),
             low: span.map(|span| span.low),
             high: span.map(|span| span.high),
@@ -292,9 +294,10 @@ impl Trying {
     }
 
     fn outcome(&self, seen: &ExperimentBlocks, rule: &Rule) -> ForecastOutcome {
-        let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
+        let span = seen.blocks.span(rule);
+        let measured = span.map(|span| GainSpan { low: span.low, high: span.high });
         self.forecast(seen).map_or(ForecastOutcome::Undecided, |forecast| {
-            bottleneck::judge_forecast(forecast, span)
+            bottleneck::judge_forecast(forecast, measured)
         })
     }
 }

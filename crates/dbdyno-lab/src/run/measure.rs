@@ -19,7 +19,9 @@ use super::{Event, Sink};
 use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, TestFacts, circumstances, durability};
+use dbdyno_core::analysis::{
+    self, JudgeContext, MeasuredStep, TestFacts, circumstances, durability,
+};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
@@ -158,8 +160,8 @@ pub(super) struct StoredTest {
 
 /// Way in which a ramp ended.
 enum RampEnd {
-    /// The numbers of jobs that were measured, in order, with the ops per second of each.
-    Done(Vec<(u32, f64)>),
+    /// The steps that were measured, in order.
+    Done(Vec<MeasuredStep>),
     /// It could not be prepared: no repetition will do better.
     Hopeless,
     Stop(RunStatus),
@@ -170,8 +172,8 @@ enum RampEnd {
 /// # Errors
 /// If a verdict cannot be stored.
 pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
-    for (seq, verdict) in analysis::repetitions::judge(&store.figures(run_id)?) {
-        store.judge_again(run_id, seq, &verdict)?;
+    for new in analysis::repetitions::judge(&store.figures(run_id)?) {
+        store.judge_again(run_id, new.seq, &new.verdict)?;
     }
     Ok(())
 }
@@ -201,9 +203,9 @@ impl MeasureContext<'_> {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => progress.ramps[turn.selection] = None,
                 RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
-                    let jobs = steps.iter().map(|step| step.0).collect();
+                    let jobs = steps.iter().map(|step| step.jobs).collect();
                     progress.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
-                    let best = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+                    let best = steps.iter().map(|step| step.ops_per_s).fold(0.0, f64::max);
                     if let Some(note) = progress.climb(&self.plan.selections, turn.selection, best)
                     {
                         (self.events)(Event::Note(&note));
@@ -217,7 +219,7 @@ impl MeasureContext<'_> {
 
     fn ramp(&self, turn: &RampTurn<'_>, bench: &mut Bench<'_, '_>) -> Result<RampEnd> {
         let RampTurn { selection, ramp, answers, after_s } = *turn;
-        let mut done: Vec<(u32, f64)> = Vec::new();
+        let mut done: Vec<MeasuredStep> = Vec::new();
         let prepared = (self.prepare)(selection, answers);
         if self.interrupt.is_set() {
             return Ok(RampEnd::Stop(RunStatus::Interrupted));
@@ -236,7 +238,7 @@ impl MeasureContext<'_> {
                 }
             };
             match self.at_jobs(&next, evictor, bench)? {
-                TestEnd::Measured(throughput) => done.push((jobs, throughput)),
+                TestEnd::Measured(ops_per_s) => done.push(MeasuredStep { jobs, ops_per_s }),
                 TestEnd::Failed => break,
                 TestEnd::Stopped(status) => return Ok(RampEnd::Stop(status)),
             }

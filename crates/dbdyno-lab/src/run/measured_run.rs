@@ -19,8 +19,8 @@ use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
 use dbdyno_core::model::{
-    Disclosure, Drive, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED, Selection,
-    StoredPlan, Target, Transport,
+    Disclosure, Drive, LeftOut, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED,
+    Selection, StoredPlan, Target, Transport,
 };
 use dbdyno_engines::engine::{self, EngineError};
 use dbdyno_engines::host::processors;
@@ -145,17 +145,17 @@ fn provided<'a>(
     let (gone, left): (Vec<_>, Vec<_>) =
         plan.selections.drain(..).partition(|selection| lacks(selection).is_some());
     plan.selections = left;
-    let mut reasons: Vec<(String, String)> = Vec::new();
+    let mut left_out: Vec<LeftOut> = Vec::new();
     for selection in &gone {
         let label = selection.label().to_string();
         let reason = lacks(selection).map_or_else(String::new, |requirement| requirement.reason);
-        if !reasons.iter().any(|known| known.0 == label) {
+        if !left_out.iter().any(|known| known.label == label) {
             events(Event::Note(&format!("{label} is left out: {reason}")));
-            reasons.push((label, reason));
+            left_out.push(LeftOut { label, reason });
         }
     }
-    let first = reasons.first().map(|(_, reason)| reason.clone());
-    plan.left_out.extend(reasons);
+    let first = left_out.first().map(|first| first.reason.clone());
+    plan.left_out.extend(left_out);
     match first {
         Some(reason) if plan.selections.is_empty() => {
             Err(Error::target(platform.label(), format!("nothing can run here: {reason}")))
@@ -198,7 +198,8 @@ fn reachable<'a>(
     let label = |selection: &Selection| {
         format!("{}:{}", selection.workload.id, assignments(&selection.wire.params(), ","))
     };
-    plan.left_out.extend(gone.iter().map(|selection| (label(selection), error.message.clone())));
+    plan.left_out
+        .extend(gone.iter().map(|selection| LeftOut::new(label(selection), &error.message)));
     Ok(Cow::Owned(plan))
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Event, Platform, Sink};
 use dbdyno_core::error::{Error, Result};
-use dbdyno_core::model::{Plan, Selection};
+use dbdyno_core::model::{LeftOut, Plan, Selection};
 
 /// The plan without tests that write on more nodes than can be written to; a note names them, and
 /// those that write on fewer nodes than there are.
@@ -62,6 +62,6 @@ fn without_writers(mut plan: Plan, writable: usize, here: &str) -> (Plan, Vec<St
         format!("{} on {} nodes", selection.label(), selection.nodes.unwrap_or(0))
     };
     let gone: Vec<String> = gone.iter().map(name).collect();
-    plan.left_out.extend(gone.iter().map(|name| (name.clone(), here.to_owned())));
+    plan.left_out.extend(gone.iter().map(|name| LeftOut::new(name, here)));
     (plan, gone)
 }

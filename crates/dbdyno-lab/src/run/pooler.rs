@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Event, Platform, Sink};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::params::assignments;
-use dbdyno_core::model::{Plan, Protocol, Selection, Transport};
+use dbdyno_core::model::{LeftOut, Plan, Protocol, Selection, Transport};
 use dbdyno_engines::engine::Pooler;
 
 /// The plan without what the pooler breaks; a note says what that is.
@@ -30,10 +30,10 @@ pub(super) fn passable<'a>(
     for selection in &gone {
         let label =
             format!("{}:{}", selection.workload.id, assignments(&selection.wire.params(), ","));
-        plan.left_out.push((label, lacks(selection).unwrap_or_default().into()));
+        plan.left_out.push(LeftOut::new(label, lacks(selection).unwrap_or_default()));
     }
     match (plan.selections.is_empty(), plan.left_out.last()) {
-        (true, Some((label, reason))) => {
+        (true, Some(LeftOut { label, reason })) => {
             Err(Error::target(platform.label(), format!("nothing can run: {label}: {reason}")))
         }
         _ => Ok(Cow::Owned(plan)),

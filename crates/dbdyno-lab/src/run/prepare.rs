@@ -14,7 +14,7 @@ use super::schedule::{Answers, ServerStart};
 use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
 use super::{RunContext, answers};
-use crate::dataset::{self, Lock, Site, Table};
+use crate::dataset::{self, LoadedDataset, Lock, Site, Table};
 use crate::store::Store;
 use dbdyno_core::analysis::circumstances;
 use dbdyno_core::error::Result;
@@ -25,18 +25,27 @@ use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 pub(super) struct Ready<'a> {
     pub measuring: MeasureContext<'a>,
     /// Its data; none without a database.
-    data: Option<(&'a Site<'a>, &'a Lock)>,
+    data: Option<LockedData<'a>>,
+}
+
+/// Data that nobody else changes meanwhile.
+struct LockedData<'a> {
+    site: &'a Site<'a>,
+    lock: &'a Lock,
 }
 
 impl Ready<'_> {
     /// Site of its data; none without a database.
     pub(super) fn site(&self) -> Option<&Site<'_>> {
-        self.data.map(|(site, _)| site)
+        self.data.as_ref().map(|data| data.site)
     }
 
     /// Drops the data.
     pub(super) fn drop_data(&self) -> Result<()> {
-        self.data.map_or(Ok(()), |(site, lock)| dataset::drop_all(site, lock).map(drop))
+        match &self.data {
+            Some(data) => dataset::drop_all(data.site, data.lock).map(drop),
+            None => Ok(()),
+        }
     }
 }
 
@@ -46,6 +55,37 @@ pub(super) struct UnreadyArm<'u, 'p> {
     pub platform: &'u Platform,
     pub record: &'u mut RunRecord,
     pub probing: &'u mut Probing<'p>,
+}
+
+impl UnreadyArm<'_, '_> {
+    /// Opens the probe of the device's durable writes, and notes what it found in the record of the
+    /// run where that is not known yet.
+    fn open_sync_probe(&mut self, store: &mut Store) -> Result<Option<SyncProbe>> {
+        let RunContext { request, plan, .. } = self.context;
+        let opened = SyncProbe::open(request, plan, self.platform, self.record.device_sync);
+        let Some((probe, found)) = opened else { return Ok(None) };
+        if self.record.device_sync.is_none() {
+            self.record.device_sync = Some(found);
+            store.update_run(self.record)?;
+        }
+        Ok(Some(probe))
+    }
+
+    /// Attaches the probes of the database.
+    fn attach_probes(&mut self) -> Result<()> {
+        let RunContext { catalog, request, .. } = self.context;
+        self.probing.attach(self.platform, catalog, request.is_sampled)
+    }
+
+    /// Notes the data in the record of the run, unless it knows its data already.
+    fn note_data(&mut self, loaded: &LoadedDataset, store: &mut Store) -> Result<()> {
+        if self.record.data_set_id.is_none() {
+            self.record.loads.clone_from(&loaded.loads);
+            self.record.data_set_id = Some(loaded.data_set_id.clone());
+            store.update_run(self.record)?;
+        }
+        Ok(())
+    }
 }
 
 /// A run under way: its record, and the results file that holds it.
@@ -64,37 +104,53 @@ pub(super) fn prepared<'p, T>(
     store: &mut Store,
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
-    let UnreadyArm { ref context, platform, ref mut record, ref mut probing } = *arm;
-    let sync = SyncProbe::open(context.request, context.plan, platform, record.device_sync);
-    if record.device_sync.is_none() && sync.is_some() {
-        record.device_sync = sync.as_ref().map(|(_, found)| *found);
-        store.update_run(record)?;
+    let sync = arm.open_sync_probe(store)?;
+    let bare = without_data(arm, server_start)?;
+    let measuring = MeasureContext { sync: sync.as_ref(), ..bare };
+    if arm.platform.engine.is_target() {
+        return with_data(arm, measuring, store, work);
     }
-    let measuring = MeasureContext {
+    arm.attach_probes()?;
+    work(&Ready { measuring, data: None }, arm.probing, store)
+}
+
+/// The context of measuring on a platform without data, and without a probe of its device.
+fn without_data<'m>(
+    arm: &UnreadyArm<'m, '_>,
+    server_start: &'m ServerStart,
+) -> Result<MeasureContext<'m>> {
+    let (context, platform) = (arm.context, arm.platform);
+    Ok(MeasureContext {
         database: platform.database.as_ref(),
         plan: context.plan,
         facts: &|_| Facts::new(),
         rows: row_function(context.plan),
-        run_id: record.id,
+        run_id: arm.record.id,
         server_start,
         interrupt: context.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|_, _| Ok(Evictor::default()),
-        sync: sync.as_ref().map(|(probe, _)| probe),
+        sync: None,
         catch_up: None,
         evidence: ServerEvidence::open(platform, context.catalog, &context.request.repositories)?,
         back_within: platform.back_within(),
         is_duet: context.request.duet,
-        unconfirmed: unconfirmed(context, platform),
-        round_trip_s: probing.round_trip_s(),
+        unconfirmed: unconfirmed(&context, platform),
+        round_trip_s: arm.probing.round_trip_s(),
         sample_cost: SampleCost::of_our_loop(),
         events: context.events,
         workers: context.workers,
-    };
-    if !platform.engine.is_target() {
-        probing.attach(platform, context.catalog, context.request.is_sampled)?;
-        return work(&Ready { measuring, data: None }, probing, store);
-    }
+    })
+}
+
+/// Loads and locks the data of a platform, and gives it to `work` with them.
+fn with_data<'p, T>(
+    arm: &mut UnreadyArm<'_, 'p>,
+    measuring: MeasureContext<'_>,
+    store: &mut Store,
+    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+) -> Result<T> {
+    let (context, platform) = (arm.context, arm.platform);
     let definition = standard_definition(context.catalog)?;
     let label = platform.label();
     let site = make_site(context.catalog, platform, &definition, &label)?;
@@ -108,43 +164,44 @@ pub(super) fn prepared<'p, T>(
         }
         _ => measuring.sample_cost,
     };
-    let measuring = MeasureContext { sample_cost, ..measuring };
     let loaded =
         load_with(&site, &lock, &data_request(context.plan), context.interrupt, context.events)?;
-    let block_bytes = probing.block_bytes();
-    probing.attach(platform, context.catalog, context.request.is_sampled)?;
-    if record.data_set_id.is_none() {
-        record.loads.clone_from(&loaded.loads);
-        record.data_set_id = Some(loaded.data_set_id.clone());
-        store.update_run(record)?;
-    }
-    let facts = |selection: &Selection| {
-        let mut facts = loaded.facts_for(&selection.tables);
-        let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
-        facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
-        facts
-    };
-    let prepare = |selection: &Selection, answers| {
+    let block_bytes = arm.probing.block_bytes();
+    arm.attach_probes()?;
+    arm.note_data(&loaded, store)?;
+    let facts = |selection: &Selection| facts_for(selection, &loaded, block_bytes);
+    let prepare = |selection: &Selection, answers: Answers| {
         interruptible(&site, context.interrupt, || {
             lock.renew(&site)?;
             for selection in selection.with_background() {
                 if answers == Answers::Check {
                     answers::check(site.db, context.plan, selection, &facts(selection))?;
                 }
-                warm(context, &site, selection)?;
-                read_in(context, &site, selection)?;
+                warm(&context, &site, selection)?;
+                read_in(&context, &site, selection)?;
             }
-            evictor(context, &site, selection)
+            evictor(&context, &site, selection)
         })
     };
-    let catch_up = CatchUp::open(context, platform);
+    let catch_up = CatchUp::open(&context, platform);
     let measuring = MeasureContext {
         facts: &facts,
         prepare: &prepare,
         catch_up: catch_up.as_ref(),
+        sample_cost,
         ..measuring
     };
-    work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
+    let data = LockedData { site: &site, lock: &lock };
+    work(&Ready { measuring, data: Some(data) }, arm.probing, store)
+}
+
+/// Facts of the loaded data as a selection sees them; `block_bytes` is the size of a block where
+/// its tables have none of their own.
+fn facts_for(selection: &Selection, loaded: &LoadedDataset, block_bytes: Option<f64>) -> Facts {
+    let mut facts = loaded.facts_for(&selection.tables);
+    let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
+    facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
+    facts
 }
 
 /// The reason against the engine's version, if it has one and nobody has confirmed it.

@@ -29,11 +29,7 @@ const STEP_S: f64 = 1.0 / POINTS_PER_S as f64;
 /// If an expression of the workload (`work`) cannot be evaluated.
 pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String> {
     let selection = spec.selection;
-    let units_per_op = selection
-        .parts
-        .iter()
-        .map(|part| part_units(part, &raw.facts))
-        .collect::<Result<Vec<_>, _>>()?;
+    let units_per_op = units_per_op(selection, &raw.facts)?;
     let jobs = job_figures(&raw.jobs, &units_per_op);
     let (open_s, close_s) = window_edges(&raw);
     let rated = match spec.offer {
@@ -73,11 +69,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         latency_stride: longest_stride(&raw.jobs),
         parts: part_figures(&selection.parts, &raw.jobs, &rated),
         series,
-        window_counters: difference(
-            &raw.snapshots,
-            SnapshotPoint::WindowOpen,
-            SnapshotPoint::WindowClose,
-        ),
+        window_counters: window_counters(&raw.snapshots),
         counters,
         waits: raw.sessions.waits(open_s, close_s),
         window,
@@ -98,12 +90,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
 /// Result of the background workload in the window, and whether it ran all the time.
 fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String> {
     let selection = &background.selection;
-    let units = selection
-        .parts
-        .iter()
-        .map(|part| part_units(part, &raw.facts))
-        .collect::<Result<Vec<_>, _>>()?;
-    let jobs = job_figures(&raw.background, &units);
+    let jobs = job_figures(&raw.background, &units_per_op(selection, &raw.facts)?);
     let tally = merged(jobs.iter().map(|job| &job.tally));
     let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
     let Edges { open_s, close_s } = raw.edges;
@@ -128,6 +115,11 @@ fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String
         drive: selection.drive,
         covers_window: raw.background.iter().all(|(_, log)| is_there(log)),
     })
+}
+
+/// Units of work of one op of each part.
+fn units_per_op(selection: &Selection, facts: &Facts) -> Result<Vec<f64>, String> {
+    selection.parts.iter().map(|part| part_units(part, facts)).collect()
 }
 
 /// Units of work of one op of a part, with the part's own parameters.
@@ -354,6 +346,11 @@ fn difference(snapshots: &[Snapshot], from: SnapshotPoint, to: SnapshotPoint) ->
         (Some(from), Some(to)) => to.counters.since(&from.counters),
         _ => Counters::default(),
     }
+}
+
+/// Counters over the window, as the probes read them at its edges.
+fn window_counters(snapshots: &[Snapshot]) -> Counters {
+    difference(snapshots, SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose)
 }
 
 /// Counters over the whole test: the probes' differences and what the job sessions counted

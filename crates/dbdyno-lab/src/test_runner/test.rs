@@ -15,7 +15,7 @@ use super::due::due_times;
 use super::gate::Gate;
 use super::job_group::{EndOnDrop, JobGroup, log_of, panicked};
 use super::local_job::{GroupJob, run_job};
-use super::log::{SecondsLog, Who};
+use super::log::{JobLog, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::raw::Raw;
 use super::remote_workers::{self, Workers};
@@ -23,7 +23,7 @@ use super::schedule::Schedule;
 use super::sessions::{SessionLog, sample};
 use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::vectors::VectorData;
-use dbdyno_core::model::{Facts, Loop, SnapshotPoint, TestResult, TestSpec};
+use dbdyno_core::model::{Facts, Loop, SnapshotPoint, TestResult, TestSpec, WorkerResult};
 use dbdyno_core::sql;
 use dbdyno_engines::engine::{
     Database, EngineError, ErrorClass, JobPlacement, Session, cancellable, threads,
@@ -224,46 +224,71 @@ fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Gate to end.
+/// Schedule of a test whose jobs run in our process.
+fn schedule_of(spec: &TestSpec<'_>) -> Schedule {
+    let schedule = Schedule::new(&spec.selection.window);
+    match spec.selection.looping {
+        Loop::Profile(..) => schedule.by_points(),
+        _ => schedule,
+    }
+}
+
+/// What the jobs of a test that run in our process share.
+#[derive(Clone, Copy)]
+struct SharedByJobs<'t> {
+    context: &'t TestContext<'t>,
+    spec: &'t TestSpec<'t>,
+    gate: &'t Gate,
+    schedule: &'t Schedule,
+    facts: &'t Facts,
+    deal: &'t JobPlacement,
+}
+
+impl SharedByJobs<'_> {
+    /// Runs a job of a group (from 1) in this thread.
+    fn run(&self, group: &JobGroup<'_>, log: &SecondsLog, number: u32) -> JobLog {
+        let seed = self.context.test_seed(self.spec);
+        let due = if group.is_background { None } else { due_times(self.spec, number, seed) };
+        let who = Who { job: number, part: group.part(number) };
+        let pacer = JobPacer::new(who, self.gate, log, self.schedule, group.selection.drive)
+            .with_due_times(due);
+        let node = self.deal.node(number);
+        let job = GroupJob { group, number, node, seed, facts: self.facts };
+        run_job(self.context, &job, pacer, self.gate)
+    }
+}
+
+/// Runs a test from gate to end whose jobs are in our process.
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     Arrangement { deal, held }: Arrangement,
     watchers: Watchers<'_, '_>,
 ) -> Outcome {
-    let schedule = Schedule::new(&spec.selection.window);
-    let schedule = match spec.selection.looping {
-        Loop::Profile(..) => schedule.by_points(),
-        _ => schedule,
-    };
+    let schedule = schedule_of(spec);
     let groups = JobGroup::all(spec);
     let gate = Gate::new(groups.iter().map(|group| group.size).sum());
     let logs: Vec<SecondsLog> = groups.iter().map(|group| SecondsLog::new(group.size)).collect();
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
-    let seed = context.test_seed(spec);
+    let (gate, schedule) = (&gate, &schedule);
+    let shared = SharedByJobs { context, spec, gate, schedule, facts: &facts, deal: &deal };
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, watchers);
+        Coordinator::new(gate, schedule, seconds, context.connect_timeout, watchers);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let sampler = threads::start(scope, || sampled(context, gate, has_ended));
         let each = groups
             .iter()
             .zip(&logs)
             .flat_map(|(group, log)| (1..=group.size).map(move |job| (group, log, job)));
         let threads: Vec<_> = each
             .map(|(group, log, job)| {
-                let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
-                    let due = if group.is_background { None } else { due_times(spec, job, seed) };
-                    let who = Who { job, part: group.part(job) };
-                    let pacer = JobPacer::new(who, gate, log, schedule, group.selection.drive)
-                        .with_due_times(due);
-                    let job = GroupJob { group, number: job, node, seed, facts };
-                    run_job(context, &job, pacer, gate)
+                    shared.run(group, log, job)
                 });
                 (group.part(job), thread)
             })
@@ -274,48 +299,52 @@ fn measure(
         let jobs: Vec<_> = jobs.collect();
         (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
-    let driver = coordinator.driver();
-    let idle_facts = held.facts.clone();
-    let kept = read_at_end(&mut coordinator, spec, held, &ended);
-    let (snapshots, samples) = coordinator.into_readings();
-    let edges = schedule.edges();
+    let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let points = seconds.points(schedule.open_s(), schedule.close_s());
     let (seconds, timeline) =
         logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default();
     let raw = Raw {
         background: jobs.split_off(spec.jobs as usize),
         jobs,
-        edges,
+        edges: schedule.edges(),
         points,
         seconds,
         timeline,
-        snapshots,
-        samples,
         sessions,
         started_at,
-        total_s: ended.total_s,
-        facts: facts.into_iter().chain(idle_facts).collect(),
+        facts: facts.into_iter().chain(raw.facts).collect(),
         deal,
-        driver,
+        ..raw
     };
     if_kept(kept, conclude(context, spec, raw, &ended))
 }
 
+/// State of a test when its jobs have ended.
+struct AtEnd {
+    /// What the coordinator read, and the facts about what was held.
+    raw: Raw,
+    /// Whether what was to be held all the time was.
+    kept: Result<(), EngineError>,
+}
+
 /// Reads the counters after the jobs, ends what was held beside them, and reads once more when the
-/// database has caught up with what they left. Tells whether it was held to the end.
+/// database has caught up with what they left.
 fn read_at_end(
-    coordinator: &mut Coordinator<'_, '_>,
+    mut coordinator: Coordinator<'_, '_>,
     spec: &TestSpec<'_>,
     held: Held,
     ended: &Ended,
-) -> Result<(), EngineError> {
+) -> AtEnd {
+    let (driver, facts) = (coordinator.driver(), held.facts.clone());
     coordinator.snapshot(SnapshotPoint::End, ended.total_s);
     let kept = release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
     }
-    kept
+    let (snapshots, samples) = coordinator.into_readings();
+    let total_s = ended.total_s;
+    AtEnd { raw: Raw { snapshots, samples, total_s, facts, driver, ..Raw::default() }, kept }
 }
 
 /// Runs a test from gate to end whose jobs are on several load generators: coordinates them and
@@ -356,35 +385,31 @@ fn measure_elsewhere(
         let followed = proxy.and_then(|proxy| proxy.join().unwrap_or_else(died));
         (followed, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
-    let driver = coordinator.driver();
-    let idle_facts = held.facts.clone();
-    let kept = read_at_end(&mut coordinator, spec, held, &ended);
+    let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let logs = match followed {
         Ok(logs) => logs,
         Err(_) if ended.interrupted => return Outcome::Interrupted(None),
         Err(error) => return Outcome::Failed(error),
     };
-    let (snapshots, samples) = coordinator.into_readings();
     let mut raw = Raw {
         edges: schedule.edges(),
-        snapshots,
-        samples,
         sessions,
         started_at,
-        total_s: ended.total_s,
-        facts: test_facts(context.facts, spec.jobs).into_iter().chain(idle_facts).collect(),
+        facts: test_facts(context.facts, spec.jobs).into_iter().chain(raw.facts).collect(),
         deal,
-        driver,
-        ..Raw::default()
+        ..raw
     };
     let figures = remote_workers::merge(logs, &mut raw, spec);
-    match if_kept(kept, conclude(context, spec, raw, &ended)) {
-        Outcome::Done(result) => {
-            Outcome::Done(Box::new(remote_workers::with_workers(*result, figures)))
-        }
-        Outcome::Interrupted(Some(result)) => {
-            Outcome::Interrupted(Some(Box::new(remote_workers::with_workers(*result, figures))))
-        }
+    with_workers(if_kept(kept, conclude(context, spec, raw, &ended)), figures)
+}
+
+/// The outcome with what each load generator did.
+fn with_workers(outcome: Outcome, workers: Vec<WorkerResult>) -> Outcome {
+    let with_them =
+        |result: Box<TestResult>| Box::new(remote_workers::with_workers(*result, workers));
+    match outcome {
+        Outcome::Done(result) => Outcome::Done(with_them(result)),
+        Outcome::Interrupted(Some(result)) => Outcome::Interrupted(Some(with_them(result))),
         other => other,
     }
 }

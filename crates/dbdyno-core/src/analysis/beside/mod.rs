@@ -560,14 +560,25 @@ fn no_figure(tests: &[&Test]) -> Sentence {
     )
 }
 
-/// Counts of the pairs of a kind: those in which yours is ahead, is level, and all of them.
-pub fn tally(pairs: &[&Pair], kind: Kind) -> (usize, usize, usize) {
+/// Numbers of pairs by who is ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Pairs in which yours is ahead.
+    pub ahead: usize,
+    /// Pairs in which the two are level.
+    pub level: usize,
+    /// All pairs.
+    pub all: usize,
+}
+
+/// The standing in the pairs of a kind.
+pub fn standing(pairs: &[&Pair], kind: Kind) -> Standing {
     let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
     // A ratio that is at most so much says nothing of who is ahead.
     let open = |pair: &&&Pair| pair.bound.is_none();
     let ahead = of_kind().filter(open).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
     let level = of_kind().filter(open).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();
-    (ahead, level, of_kind().count())
+    Standing { ahead, level, all: of_kind().count() }
 }
 
 #[cfg(test)]

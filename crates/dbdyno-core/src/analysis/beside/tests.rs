@@ -121,7 +121,8 @@ fn a_lower_bound_makes_the_ratio_a_bound_and_a_misprint_makes_no_pair() {
     let bound = found(&ours, &[noted("lower bound: 20 s timing floor")]);
     assert_eq!(bound.pairs[0].bound, Some("at-most"));
     let pairs: Vec<&Pair> = bound.pairs.iter().collect();
-    assert_eq!(tally(&pairs, Kind::Speed), (0, 0, 1), "a bound tells nobody ahead");
+    let nobody = Standing { ahead: 0, level: 0, all: 1 };
+    assert_eq!(standing(&pairs, Kind::Speed), nobody, "a bound tells nobody ahead");
     let misprint = found(&ours, &[noted("misprint in source")]);
     assert_eq!(misprint.unpaired[0].reason, Why::SourceContradicts);
 }

@@ -19,9 +19,34 @@ pub struct Forecast {
     pub gain: f64,
     /// Kind of the prediction: an estimate, a minimum or a maximum.
     pub bound: Bound,
-    /// Ends of its 95 % interval, where there are trials enough; of a forecast of the least the
-    /// upper one is infinite, of one of the most the lower one is 1.
-    pub span: Option<(f64, f64)>,
+    /// Its 95 % interval, where there are trials enough; of a forecast of the least the upper end
+    /// is infinite, of one of the most the lower one is 1.
+    pub span: Option<GainSpan>,
+}
+
+/// The interval of a gain, which is a ratio of throughputs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GainSpan {
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+impl GainSpan {
+    /// Interval between two gains, whichever of them is greater.
+    fn between(one: f64, other: f64) -> GainSpan {
+        GainSpan { low: one.min(other), high: one.max(other) }
+    }
+
+    /// What a forecast of this kind allows, of which this is the interval.
+    fn allowed(self, bound: Bound) -> GainSpan {
+        match bound {
+            Bound::About => self,
+            Bound::AtLeast => GainSpan { high: f64::INFINITY, ..self },
+            Bound::AtMost => GainSpan { low: 1.0, ..self },
+        }
+    }
 }
 
 /// The time of the jobs that a trial without the change shows, in shares.
@@ -81,29 +106,19 @@ pub fn forecast(
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
     let bound = way.experiment(result, bottleneck.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
-    let span = ends.map(|(a, b)| known(bound, a.min(b), a.max(b)));
+    let span = ends.map(|(one, other)| GainSpan::between(one, other).allowed(bound));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
-}
-
-/// The ends of what a forecast of this kind allows.
-fn known(bound: Bound, low: f64, high: f64) -> (f64, f64) {
-    match bound {
-        Bound::About => (low, high),
-        Bound::AtLeast => (low, f64::INFINITY),
-        Bound::AtMost => (1.0, high),
-    }
 }
 
 /// Compares the measured ratio with the predicted one: they agree if the interval of the measured
 /// ratio lies within the predicted one (if it has none, within half to twice the gain or loss), +-
 /// 3 % of the throughput, it held; outside of that it did not.
-pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> ForecastOutcome {
-    let Some((low, high)) = span else { return ForecastOutcome::Undecided };
+pub fn judge_forecast(forecast: Forecast, measured: Option<GainSpan>) -> ForecastOutcome {
+    let Some(GainSpan { low, high }) = measured else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
-    let (one, other) = (times(AGREES), times(1.0 / AGREES));
-    let ends =
-        forecast.span.unwrap_or_else(|| known(forecast.bound, one.min(other), one.max(other)));
-    let (least, most) = (ends.0 - NOTHING, ends.1 + NOTHING);
+    let around = || GainSpan::between(times(AGREES), times(1.0 / AGREES)).allowed(forecast.bound);
+    let predicted = forecast.span.unwrap_or_else(around);
+    let (least, most) = (predicted.low - NOTHING, predicted.high + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {
         (true, _) => ForecastOutcome::Held,
         (_, true) => ForecastOutcome::NotHeld,
@@ -133,11 +148,13 @@ mod tests {
         );
         assert!((foretold(Cause::LogSync, &[]).gain - 50.0).abs() < 1e-9);
         let many = [0.5, 0.6, 0.6, 0.65, 0.7, 0.7, 0.8];
-        let ends =
-            |cause| foretold(cause, &many).span.map(|(low, high)| (low.round(), high.round()));
-        assert_eq!(ends(Cause::LogSync), Some((2.0, f64::INFINITY)));
-        assert_eq!(ends(Cause::LogBuffer), Some((1.0, 5.0)));
-        let (low, high) = foretold(Cause::Checkpoint, &many).span.unwrap();
+        let rounded = |cause| {
+            let span = foretold(cause, &many).span.unwrap();
+            GainSpan { low: span.low.round(), high: span.high.round() }
+        };
+        assert_eq!(rounded(Cause::LogSync), GainSpan { low: 2.0, high: f64::INFINITY });
+        assert_eq!(rounded(Cause::LogBuffer), GainSpan { low: 1.0, high: 5.0 });
+        let GainSpan { low, high } = foretold(Cause::Checkpoint, &many).span.unwrap();
         assert!(
             (low - 16.0 / 9.0).abs() < 1e-9 && (high - 10.0 / 3.0).abs() < 1e-9,
             "{low} {high}"
@@ -196,15 +213,16 @@ mod tests {
         use ForecastOutcome::{Held, NotHeld, Undecided};
         let judge_forecast =
             |gain, span| judge_forecast(Forecast { gain, bound: Bound::About, span: None }, span);
-        let judged = |low, high| judge_forecast(2.0, Some((low, high)));
+        let judged = |low, high| judge_forecast(2.0, Some(GainSpan { low, high }));
         assert_eq!([judged(1.5, 2.9), judged(1.9, 2.1), judged(1.48, 3.02)], [Held; 3]);
         assert_eq!([judged(0.9, 1.1), judged(1.2, 1.46), judged(3.1, 4.0)], [NotHeld; 3]);
         assert_eq!([judged(1.2, 1.6), judged(2.5, 3.5), judged(1.0, 4.0)], [Undecided; 3]);
         assert_eq!(judge_forecast(2.0, None), Undecided);
         let within = |low, high| {
+            let span = Some(GainSpan { low: 1.8, high: 2.4 });
             super::judge_forecast(
-                Forecast { gain: 2.0, bound: Bound::About, span: Some((1.8, 2.4)) },
-                Some((low, high)),
+                Forecast { gain: 2.0, bound: Bound::About, span },
+                Some(GainSpan { low, high }),
             )
         };
         assert_eq!(
@@ -212,24 +230,25 @@ mod tests {
             [Held, NotHeld, Undecided]
         );
         // A loss that is predicted, and no change at all.
-        let loss = |low, high| judge_forecast(0.6, Some((low, high)));
+        let loss = |low, high| judge_forecast(0.6, Some(GainSpan { low, high }));
         assert_eq!([loss(0.55, 0.65), loss(0.9, 1.0), loss(0.7, 0.9)], [Held, NotHeld, Undecided]);
-        let none = |low, high| judge_forecast(1.0, Some((low, high)));
+        let none = |low, high| judge_forecast(1.0, Some(GainSpan { low, high }));
         assert_eq!(
             [none(0.98, 1.02), none(1.1, 1.2), none(0.99, 1.05)],
             [Held, NotHeld, Undecided]
         );
         let least = |low, high| {
-            let at_least =
-                Forecast { gain: 3.0, bound: Bound::AtLeast, span: Some((2.0, f64::INFINITY)) };
-            super::judge_forecast(at_least, Some((low, high)))
+            let span = Some(GainSpan { low: 2.0, high: f64::INFINITY });
+            let at_least = Forecast { gain: 3.0, bound: Bound::AtLeast, span };
+            super::judge_forecast(at_least, Some(GainSpan { low, high }))
         };
         assert_eq!(
             [least(15.0, 20.0), least(1.2, 1.9), least(1.5, 9.0)],
             [Held, NotHeld, Undecided]
         );
         let few = |bound, low, high| {
-            super::judge_forecast(Forecast { gain: 3.0, bound, span: None }, Some((low, high)))
+            let forecast = Forecast { gain: 3.0, bound, span: None };
+            super::judge_forecast(forecast, Some(GainSpan { low, high }))
         };
         assert_eq!(
             [few(Bound::AtLeast, 2.0, 99.0), few(Bound::AtLeast, 1.1, 1.2)],

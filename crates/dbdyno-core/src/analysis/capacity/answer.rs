@@ -148,13 +148,14 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
         Some(_) => None,
         None if valid.is_empty() => {
             let doubtful = doubtful(need, &others);
-            Some(not_covered(doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found))))
+            let why = doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found));
+            Some(Refusal::not_covered(why))
         }
         None => Some(case.refusal()),
     };
     let used = most.and_then(|most| most.span()).map(|span| span.share(need.rate));
-    let (outcome, why) =
-        refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
+    let outcome = refused.as_ref().map_or(Outcome::Fits, |refused| refused.outcome);
+    let why = refused.map(|refused| refused.why);
     let is_open = outcome == Outcome::NotCovered;
     let doubt = doubt.filter(|_| is_open);
     let again = if is_open { doubt.or_else(|| case.unsettled()) } else { None };
@@ -247,8 +248,20 @@ fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
     Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
 }
 
-fn not_covered(why: Sentence) -> (Outcome, Sentence) {
-    (Outcome::NotCovered, why)
+/// The outcome where no figure is known to do what is needed.
+struct Refusal {
+    outcome: Outcome,
+    why: Sentence,
+}
+
+impl Refusal {
+    fn not_covered(why: Sentence) -> Refusal {
+        Refusal { outcome: Outcome::NotCovered, why }
+    }
+
+    fn does_not_fit(why: Sentence) -> Refusal {
+        Refusal { outcome: Outcome::DoesNotFit, why }
+    }
 }
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
@@ -353,17 +366,20 @@ struct Case<'p, 'a> {
 
 impl<'a> Case<'_, 'a> {
     /// Outcome if no figure fits: it does not fit, or that is unknown, with the reason.
-    fn refusal(&self) -> (Outcome, Sentence) {
+    fn refusal(&self) -> Refusal {
         if let Some(broken) = self.broken() {
-            return (Outcome::DoesNotFit, broken);
+            return Refusal::does_not_fit(broken);
         }
         if let Some(doubtful) = self.doubtful() {
-            return not_covered(doubtful);
+            return Refusal::not_covered(doubtful);
         }
-        let Some(most) = self.most else { return not_covered(self.promise_unknown()) };
+        let Some(most) = self.most else { return Refusal::not_covered(self.promise_unknown()) };
         let open =
             self.within(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
-        open.map_or_else(|| (Outcome::DoesNotFit, self.too_little(&most)), not_covered)
+        match open {
+            Some(why) => Refusal::not_covered(why),
+            None => Refusal::does_not_fit(self.too_little(&most)),
+        }
     }
 
     fn too_little(&self, most: &Point<'_>) -> Sentence {

@@ -8,7 +8,7 @@ use super::pairs::Pair;
 use super::{Comparison, Ratio, Span};
 use crate::analysis::group::is_repeated;
 use crate::analysis::interval::{self, Unknown, most_trusted, supports};
-use crate::analysis::repeats;
+use crate::analysis::repeats::{self, Repeat, Repeats};
 use crate::model::{Better, Status, Test};
 use crate::stats::moderated::{self, Between, Location, Resource};
 
@@ -54,17 +54,14 @@ struct Repetitions {
     resource: Resource,
 }
 
-/// Repetitions with their values.
-pub type Repeats<'a> = Vec<(f64, &'a Test)>;
-
 /// The worst verdict of repetitions.
 pub fn worst(repeats: &Repeats<'_>) -> Status {
-    repeats.iter().map(|(_, test)| test.status()).max().unwrap_or(Status::Invalid)
+    repeats.iter().map(|repeat| repeat.test.status()).max().unwrap_or(Status::Invalid)
 }
 
 impl Repetitions {
     fn new(repeats: &Repeats<'_>, metric: &Metric) -> Repetitions {
-        if repeats.iter().any(|(_, test)| test.measured().is_none()) {
+        if repeats.iter().any(|repeat| repeat.test.measured().is_none()) {
             return Repetitions {
                 logs: Vec::new(),
                 location: None,
@@ -73,19 +70,19 @@ impl Repetitions {
             };
         }
         let within = match repeats.as_slice() {
-            [(_, test)] => {
-                let known = interval::of_test(test, metric.computed(test));
+            [single] => {
+                let known = interval::of_test(single.test, metric.computed(single.test));
                 known.map(|interval| interval.error.powi(2))
             }
             _ => Err(Unknown::ShortWindow),
         };
-        let of_run = repeats
-            .first()
-            .and_then(|(_, test)| repeats::estimate_of(repeats, test, metric.computed(test)));
+        let of_run = repeats.first().and_then(|Repeat { test, .. }| {
+            repeats::estimate_of(repeats, test, metric.computed(test))
+        });
         let turned =
             |location: Location| Location { at: sign(metric.better) * location.at, ..location };
         let location = of_run.map(|estimate| turned(estimate.location));
-        let resource = repeats.iter().map(|(_, test)| repeats::resource_of(test)).max();
+        let resource = repeats.iter().map(|repeat| repeats::resource_of(repeat.test)).max();
         Repetitions {
             logs: logs(repeats, metric.better),
             location,
@@ -96,7 +93,7 @@ impl Repetitions {
 }
 
 fn logs(repeats: &Repeats<'_>, better: Better) -> Vec<f64> {
-    repeats.iter().map(|(value, _)| sign(better) * value.ln()).collect()
+    repeats.iter().map(|repeat| sign(better) * repeat.value.ln()).collect()
 }
 
 fn sign(better: Better) -> f64 {
@@ -111,7 +108,7 @@ impl Sample {
         counted: &[Repeats<'_>; 2],
         past: &[Past<'_>],
     ) -> Sample {
-        let first = |side: usize| counted[side].first().map(|(_, test)| *test);
+        let first = |side: usize| counted[side].first().map(|repeat| repeat.test);
         let of_run = |tests: &Past<'_>| earlier(tests, metric, first(0), first(1));
         Sample {
             point: Point {
@@ -159,10 +156,10 @@ fn earlier(
     };
     let is_same = |test: &&&Test| is_repeated(base, test) && is_repeated(other, test);
     let same = tests.iter().filter(is_same).filter(is_as_long);
-    let sound = same.filter_map(|test| Some((metric.value(test)?, *test)));
-    let sound: Repeats<'_> =
-        sound.filter(|(value, test)| *value > 0.0 && test.status() < Status::Invalid).collect();
-    logs(&most_trusted(sound, |(_, test)| test.status()), metric.better)
+    let known = same.filter_map(|&test| Some(Repeat { value: metric.value(test)?, test }));
+    let sound = known.filter(|repeat| repeat.value > 0.0 && repeat.test.status() < Status::Invalid);
+    let sound: Repeats<'_> = sound.collect();
+    logs(&most_trusted(sound, |repeat| repeat.test.status()), metric.better)
 }
 
 /// The estimate for a point.

@@ -4,8 +4,9 @@ use super::estimate::worst;
 use crate::analysis::best::{Best, Candidate, select_best};
 use crate::analysis::figure::Pace;
 use crate::analysis::interval::IntervalOrReason;
-use crate::analysis::{derive, figure, published, repeats};
-use crate::model::{Better, Kpm, KpmValue, PublishedKind, Sentence, Status, Test};
+use crate::analysis::repeats::{self, Repeat, Repeats};
+use crate::analysis::{derive, figure, published};
+use crate::model::{Better, Kpm, KpmValue, PublishedFigure, PublishedKind, Sentence, Status, Test};
 
 /// A metric of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +67,7 @@ impl Metric {
         if self.name == SERVICE_TIME {
             return service_ms(test);
         }
-        all(test).into_iter().find(|(metric, _)| metric.is_same(self)).map(|(_, value)| value)
+        all(test).into_iter().find(|one| one.metric.is_same(self)).map(|one| one.value)
     }
 }
 
@@ -88,10 +89,16 @@ pub fn cpu_busy_pct(test: &Test) -> Option<f64> {
     derive(test).get("cpu_busy_pct")
 }
 
+/// A metric with its value in a test.
+pub struct MetricValue {
+    pub metric: Metric,
+    pub value: f64,
+}
+
 /// Every metric of a test that can be compared, the KPM first, without service time.
-pub fn all(test: &Test) -> Vec<(Metric, f64)> {
-    let kpm = test.kpm_value().map(|value| (Metric::kpm(test), value));
-    let further: Vec<(Metric, f64)> = match test.published() {
+pub fn all(test: &Test) -> Vec<MetricValue> {
+    let kpm = test.kpm_value().map(|value| MetricValue { metric: Metric::kpm(test), value });
+    let further: Vec<MetricValue> = match test.published() {
         None => second(test).into_iter().collect(),
         Some(test) => {
             let rates = test
@@ -99,31 +106,33 @@ pub fn all(test: &Test) -> Vec<(Metric, f64)> {
                 .figures
                 .iter()
                 .filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
-            let metric = |name: &str, unit: &str| Metric {
-                name: name.into(),
-                unit: unit.into(),
-                better: Better::Higher,
-                published: true,
-            };
-            rates.map(|figure| (metric(&figure.metric, &figure.unit), figure.value)).collect()
+            rates.map(published_rate).collect()
         }
     };
-    let mut metrics: Vec<(Metric, f64)> = Vec::new();
-    for (metric, value) in kpm.into_iter().chain(further) {
-        if !metrics.iter().any(|(known, _)| *known == metric) {
-            metrics.push((metric, value));
+    let mut metrics: Vec<MetricValue> = Vec::new();
+    for one in kpm.into_iter().chain(further) {
+        if !metrics.iter().any(|known| known.metric == one.metric) {
+            metrics.push(one);
         }
     }
     metrics
 }
 
-fn second(test: &Test) -> Option<(Metric, f64)> {
+fn published_rate(figure: &PublishedFigure) -> MetricValue {
+    let metric = Metric {
+        name: figure.metric.clone(),
+        unit: figure.unit.clone(),
+        better: Better::Higher,
+        published: true,
+    };
+    MetricValue { metric, value: figure.value }
+}
+
+fn second(test: &Test) -> Option<MetricValue> {
     let second = test.second()?;
     let unit = second.unit.clone();
-    Some((
-        Metric { name: unit.clone(), unit, better: second.better, published: false },
-        test.second_value()?,
-    ))
+    let metric = Metric { name: unit.clone(), unit, better: second.better, published: false };
+    Some(MetricValue { metric, value: test.second_value()? })
 }
 
 /// A figure and the test it is from: of repetitions the median one.
@@ -135,8 +144,8 @@ pub struct Reading<'a> {
     pub test: &'a Test,
     /// Interval of the figure, or the reason why it has none.
     pub known: IntervalOrReason,
-    /// The repetitions that count, with their values.
-    pub all: Vec<(f64, &'a Test)>,
+    /// The repetitions that count.
+    pub all: Repeats<'a>,
     /// Further ones that measured 0.
     pub zeros: usize,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
@@ -177,11 +186,11 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
         |test: &Test| metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some());
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
-    let reading = |repeats: Vec<(f64, &'a Test)>| {
+    let reading = |repeats: Repeats<'a>| {
         let all = repeats::counted(&repeats).to_vec();
         let (zeros, better) = (repeats.len() - all.len(), metric.better);
-        let computed = metric.computed(all[0].1);
-        let (value, test) = repeats::value(&all, better, computed);
+        let computed = metric.computed(all[0].test);
+        let Repeat { value, test } = repeats::value(&all, better, computed);
         let (known, jobs) = (repeats::interval_of(&all, test, computed), test.jobs());
         Reading { jobs, value, test, known, all, zeros, passed_over: None, better }
     };

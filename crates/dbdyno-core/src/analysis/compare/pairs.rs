@@ -135,66 +135,93 @@ fn by_drive<'a>(
 
 /// Everything that makes the two another work.
 fn cautions(base: &Side<'_>, other: &Side<'_>, ours: &[&Test], theirs: &[&Test]) -> Vec<Sentence> {
-    let (Some(a), Some(b)) = (ours.first(), theirs.first()) else { return Vec::new() };
-    let (one, two) = (base.name, other.name);
-    let published = (a.published().is_some(), b.published().is_some());
-    let unknown = || Sentence::new("unknown size");
-    let size =
-        |gb: Option<f64>| gb.map_or_else(unknown, |gb| Sentence::new("{gb=} GB").with("gb", gb));
-    let against = |sentence: &str, own: Value, foreign: Value| {
-        Sentence::new(sentence).with("own", own).with("other", foreign)
-    };
-    let checks = [
-        (
-            a.revision() != b.revision(),
-            against(
-                "revision {own} of the workload against {other}",
-                a.revision().into(),
-                b.revision().into(),
-            ),
-        ),
-        (
-            a.drive() != b.drive(),
-            against(
-                "{own} drive against {other} drive",
-                a.drive().name().into(),
-                b.drive().name().into(),
-            ),
-        ),
-        (
-            base.run.size_gb != other.run.size_gb,
-            against(
-                "data set of {own} against {other}",
-                size(base.run.size_gb).into(),
-                size(other.run.size_gb).into(),
-            ),
-        ),
-        (
-            published.0 != published.1,
-            Sentence::new("{name} was measured by us, the other is published")
-                .with("name", if published.0 { two } else { one }),
-        ),
-        (
-            published == (true, true) && base.run.suite != other.run.suite,
-            against(
-                "another suite ({own}, {other}): the work may differ",
-                base.run.suite.as_str().into(),
-                other.run.suite.as_str().into(),
-            ),
-        ),
-        (
-            published == (false, false)
-                && base.run.engine == other.run.engine
-                && a.revision() == b.revision()
-                && a.hash() != b.hash(),
-            Sentence::new("the same revision with another SQL text"),
-        ),
-        (
-            published == (false, false)
-                && base.run.size_gb == other.run.size_gb
-                && base.run.data_set_id != other.run.data_set_id,
-            Sentence::new("another data set of the same size"),
-        ),
+    let (Some(&own), Some(&foreign)) = (ours.first(), theirs.first()) else { return Vec::new() };
+    let works = Works { base, other, own, foreign };
+    let cautions = [
+        works.of_revisions(),
+        works.of_drives(),
+        works.of_sizes(),
+        works.of_sources(),
+        works.of_suites(),
+        works.of_texts(),
+        works.of_data_sets(),
     ];
-    checks.into_iter().filter(|(differs, _)| *differs).map(|(_, text)| text).collect()
+    cautions.into_iter().flatten().collect()
+}
+
+/// The work of a pair on both sides, with the cautions about each of its aspects.
+struct Works<'w> {
+    base: &'w Side<'w>,
+    other: &'w Side<'w>,
+    /// The first test of the base.
+    own: &'w Test,
+    /// The first test of the other.
+    foreign: &'w Test,
+}
+
+impl Works<'_> {
+    fn are_published(&self) -> bool {
+        self.own.published().is_some() && self.foreign.published().is_some()
+    }
+
+    fn are_measured(&self) -> bool {
+        self.own.published().is_none() && self.foreign.published().is_none()
+    }
+
+    fn of_revisions(&self) -> Option<Sentence> {
+        let (own, foreign) = (self.own.revision(), self.foreign.revision());
+        let text = "revision {own} of the workload against {other}";
+        (own != foreign).then(|| against(text, own, foreign))
+    }
+
+    fn of_drives(&self) -> Option<Sentence> {
+        let (own, foreign) = (self.own.drive(), self.foreign.drive());
+        let text = "{own} drive against {other} drive";
+        (own != foreign).then(|| against(text, own.name(), foreign.name()))
+    }
+
+    fn of_sizes(&self) -> Option<Sentence> {
+        let (own, foreign) = (self.base.run.size_gb, self.other.run.size_gb);
+        let text = "data set of {own} against {other}";
+        (own != foreign).then(|| against(text, size(own), size(foreign)))
+    }
+
+    fn of_sources(&self) -> Option<Sentence> {
+        let are_alike = self.are_published() || self.are_measured();
+        let is_base_published = self.own.published().is_some();
+        let measured = if is_base_published { self.other.name } else { self.base.name };
+        let text = "{name} was measured by us, the other is published";
+        (!are_alike).then(|| Sentence::new(text).with("name", measured))
+    }
+
+    fn of_suites(&self) -> Option<Sentence> {
+        let (own, foreign) = (self.base.run.suite.as_str(), self.other.run.suite.as_str());
+        let text = "another suite ({own}, {other}): the work may differ";
+        (self.are_published() && own != foreign).then(|| against(text, own, foreign))
+    }
+
+    fn of_texts(&self) -> Option<Sentence> {
+        let is_same_revision = self.base.run.engine == self.other.run.engine
+            && self.own.revision() == self.foreign.revision();
+        let differs = self.are_measured() && self.own.hash() != self.foreign.hash();
+        (is_same_revision && differs)
+            .then(|| Sentence::new("the same revision with another SQL text"))
+    }
+
+    fn of_data_sets(&self) -> Option<Sentence> {
+        let (base, other) = (self.base.run, self.other.run);
+        let differs = base.size_gb == other.size_gb && base.data_set_id != other.data_set_id;
+        (self.are_measured() && differs).then(|| Sentence::new("another data set of the same size"))
+    }
+}
+
+fn size(gb: Option<f64>) -> Sentence {
+    match gb {
+        Some(gb) => Sentence::new("{gb=} GB").with("gb", gb),
+        None => Sentence::new("unknown size"),
+    }
+}
+
+fn against(text: &str, own: impl Into<Value>, foreign: impl Into<Value>) -> Sentence {
+    Sentence::new(text).with("own", own).with("other", foreign)
 }

@@ -1,12 +1,14 @@
 //! The figures of a pair side by side.
 
-use super::estimate::{Past, Repeats, Sample, worst};
-use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
+use super::estimate::{Past, Sample, worst};
+use super::metric::{self, Metric, MetricValue, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
+use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
-use crate::analysis::{cpu_speed, published_checks, repeats};
+use crate::analysis::repeats::{self, Repeat, Repeats};
+use crate::analysis::{cpu_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// Data that every row needs in addition to its figures.
@@ -63,7 +65,7 @@ fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {
 /// Adds everything that a pair of workloads gives.
 pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) {
     let mut metrics: Vec<Metric> = Vec::new();
-    for (metric, _) in pair.base.iter().flat_map(|test| metric::all(test)) {
+    for MetricValue { metric, .. } in pair.base.iter().flat_map(|test| metric::all(test)) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
@@ -138,10 +140,22 @@ fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
 fn rate(test: &Test) -> Metric {
-    let mut metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
+    let mut metrics = metric::all(test).into_iter().map(|one| one.metric);
     let kpm = Metric::kpm(test);
     let rate = metrics.find(|metric| metric.better == Better::Higher);
     if kpm.better == Better::Higher { kpm } else { rate.unwrap_or(kpm) }
+}
+
+/// The readings of both sides of a row.
+struct Readings<'a> {
+    base: Reading<'a>,
+    other: Reading<'a>,
+}
+
+impl Readings<'_> {
+    fn product(&self) -> f64 {
+        self.base.value * self.other.value
+    }
 }
 
 /// The readings of both for a row, if both have one.
@@ -150,12 +164,15 @@ fn both<'a>(
     pair: &Pair<'a>,
     kind: Kind,
     metric: &Metric,
-) -> Option<(Reading<'a>, Reading<'a>)> {
-    let at_equal_jobs = || equally_best(context, pair, kind, metric);
-    let own = || reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric));
-    let (base, other) = at_equal_jobs().or_else(own)?;
-    let again = is_again(kind, metric, base.jobs) && other.jobs == Some(1);
-    (!again).then_some((base, other))
+) -> Option<Readings<'a>> {
+    let own = || {
+        let base = reading(&pair.base, kind, metric)?;
+        let other = reading(&pair.other, kind, metric)?;
+        Some(Readings { base, other })
+    };
+    let found = equally_best(context, pair, kind, metric).or_else(own)?;
+    let again = is_again(kind, metric, found.base.jobs) && found.other.jobs == Some(1);
+    (!again).then_some(found)
 }
 
 /// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
@@ -167,7 +184,7 @@ fn equally_best<'a>(
     pair: &Pair<'a>,
     kind: Kind,
     metric: &Metric,
-) -> Option<(Reading<'a>, Reading<'a>)> {
+) -> Option<Readings<'a>> {
     if kind == Kind::Speed || !context.is_same_platform {
         return None;
     }
@@ -175,32 +192,30 @@ fn equally_best<'a>(
         [&pair.base, &pair.other].map(|tests| readings(tests, metric, PublishedKind::Throughput));
     let of_jobs = |base: &Reading<'a>| {
         let other = theirs.iter().find(|other| other.jobs == base.jobs && base.jobs.is_some())?;
-        Some((base.clone(), other.clone()))
+        Some(Readings { base: base.clone(), other: other.clone() })
     };
-    let common: Vec<(Reading<'a>, Reading<'a>)> = ours.iter().filter_map(of_jobs).collect();
+    let common: Vec<Readings<'a>> = ours.iter().filter_map(of_jobs).collect();
     let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
     let is_common = |best: &Option<Reading<'_>>| {
-        best.as_ref().is_some_and(|best| common.iter().any(|(base, _)| base.jobs == best.jobs))
+        best.as_ref().is_some_and(|best| common.iter().any(|both| both.base.jobs == best.jobs))
     };
     if !own.iter().all(is_common) {
         return None;
     }
     let passed_over = own.map(|best| best.and_then(|best| best.passed_over));
-    let product = |(base, other): &(Reading<'_>, Reading<'_>)| base.value * other.value;
-    let is_ahead = |one: &(Reading<'_>, Reading<'_>), other: &(Reading<'_>, Reading<'_>)| {
-        metric.better.beats(product(one), product(other))
+    let is_ahead = |one: &Readings<'_>, other: &Readings<'_>| {
+        metric.better.beats(one.product(), other.product())
     };
-    let trusted = most_trusted(common.clone(), |(base, other)| base.status().max(other.status()));
-    let trusted = most_trusted(trusted, |(base, other)| base.status().min(other.status()));
+    let trusted = most_trusted(common, |both| both.base.status().max(both.other.status()));
+    let trusted = most_trusted(trusted, |both| both.base.status().min(both.other.status()));
     let best = trusted.into_iter().reduce(
         |best, next| {
             if is_ahead(&next, &best) { next } else { best }
         },
     )?;
-    let (base, other) = best;
     let bounded =
         |side: usize, reading: Reading<'a>| Reading { passed_over: passed_over[side], ..reading };
-    Some((bounded(0, base), bounded(1, other)))
+    Some(Readings { base: bounded(0, best.base), other: bounded(1, best.other) })
 }
 
 fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
@@ -213,7 +228,7 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
 }
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
-    let (base, other) = both(context, pair, kind, metric)?;
+    let Readings { base, other } = both(context, pair, kind, metric)?;
     Some(make(context, pair, kind, metric, [&base, &other]))
 }
 
@@ -229,17 +244,23 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
     let at_equal_jobs =
         if own.is_same(&foreign) { equally_best(context, pair, kind, &own) } else { None };
-    let (base, other) = match at_equal_jobs {
+    let Readings { base, other } = match at_equal_jobs {
         Some(both) => both,
-        None => (reading(&pair.base, kind, &own)?, reading(&pair.other, kind, &foreign)?),
+        None => Readings {
+            base: reading(&pair.base, kind, &own)?,
+            other: reading(&pair.other, kind, &foreign)?,
+        },
     };
     let (base, other) = (at_service_time(base)?, at_service_time(other)?);
     Some(make(context, pair, kind, &metric, [&base, &other]))
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
-    let times: Vec<_> =
-        reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
+    let times = reading.all.iter().filter_map(|repeat| {
+        let value = service_ms(repeat.test)?;
+        Some(Repeat { value, test: repeat.test })
+    });
+    let times: Repeats<'_> = times.collect();
     let known = repeats::interval_of(&times, reading.test, &KpmValue::ServiceTime);
     let value = reading.service_ms()?;
     Some(Reading { value, known, all: times, better: Better::Lower, ..reading })
@@ -252,7 +273,7 @@ fn make(
     metric: &Metric,
     [base, other]: [&Reading<'_>; 2],
 ) -> Row {
-    let ratio = Ratio::new((base.value, base.known), (other.value, other.known));
+    let ratio = Ratio::new(base.uncertain_value(), other.uncertain_value());
     let counted = [base, other].map(|reading| reading.all.clone());
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
@@ -304,7 +325,7 @@ fn verdict(
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
-    let own = counted.iter().flatten().flat_map(|(_, test)| &test.verdict().reasons);
+    let own = counted.iter().flatten().flat_map(|repeat| &repeat.test.verdict().reasons);
     let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::to_sentence);
     let mut reasons: Vec<Sentence> = Vec::new();
     for reason in cautions.into_iter().chain(lowering) {
@@ -348,7 +369,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: Ratio::new((base.value, base.known), (other.value, other.known)),
+            ratio: Ratio::new(base.uncertain_value(), other.uncertain_value()),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),

@@ -8,7 +8,7 @@ mod floor;
 mod platform;
 mod unit;
 
-pub use platform::{Implied, implied_cpus, of_platform};
+pub use platform::{BusyPoint, Implied, implied_cpus, of_platform};
 
 use crate::model::{PublishedKind, PublishedTest, Reason};
 

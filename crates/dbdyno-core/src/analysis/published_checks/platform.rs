@@ -21,8 +21,24 @@ pub struct Implied {
     pub cpus: f64,
     /// Workload whose ramp it is.
     pub workload: String,
-    /// The ramp's points as (jobs, CPU busy %).
-    pub points: Vec<(u32, f64)>,
+    /// Points of the ramp.
+    pub points: Vec<BusyPoint>,
+}
+
+/// A point of a ramp with its CPU figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BusyPoint {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// CPU busy of the database's host, in percent.
+    pub cpu_busy_pct: f64,
+}
+
+impl BusyPoint {
+    /// Number of CPUs of which each job keeps one busy.
+    fn implied_cpus(&self) -> f64 {
+        100.0 * f64::from(self.jobs) / self.cpu_busy_pct
+    }
 }
 
 /// Statements of the platform table that the CPU figures contradict.
@@ -42,8 +58,9 @@ pub fn of_platform(run: &RunRecord, tests: &[Test]) -> Vec<Reason> {
     let sentence = sentence
         .with("printed", printed)
         .with("implied", found.cpus.round())
-        .with("jobs", middle.0);
-    let sentence = sentence.with("workload", found.workload.as_str()).with("busy", middle.1);
+        .with("jobs", middle.jobs);
+    let sentence =
+        sentence.with("workload", found.workload.as_str()).with("busy", middle.cpu_busy_pct);
     vec![Reason::new(Status::Conditional, ReasonCode::PlatformTable, sentence)]
 }
 
@@ -55,20 +72,22 @@ pub fn implied_cpus(tests: &[Test]) -> Vec<Implied> {
         .iter()
         .filter(|test| test.nodes() <= 1 && !test.params().contains_key(params::THREADS));
     let busy = |test| derive(test).get("cpu_busy_pct").filter(|busy| *busy >= MIN_BUSY_PCT);
-    let points = serial.filter_map(|test| Some((test, test.jobs()?, busy(test)?)));
-    let ramps = ramp::groups(points, |(test, ..)| test);
-    let of_ramp = |ramp: Vec<(&Test, u32, f64)>| {
-        implied(ramp[0].0.workload(), ramp.iter().map(|(_, jobs, busy)| (*jobs, *busy)).collect())
+    let points = serial.filter_map(|test| {
+        let point = BusyPoint { jobs: test.jobs()?, cpu_busy_pct: busy(test)? };
+        Some((test, point))
+    });
+    let ramps = ramp::groups(points, |(test, _)| test);
+    let of_ramp = |ramp: Vec<(&Test, BusyPoint)>| {
+        implied(ramp[0].0.workload(), ramp.iter().map(|(_, point)| *point).collect())
     };
     ramps.into_iter().filter_map(of_ramp).collect()
 }
 
-fn implied(workload: &str, mut points: Vec<(u32, f64)>) -> Option<Implied> {
-    points.sort_by_key(|point| point.0);
-    let saturation = points.iter().position(|point| point.1 >= SATURATED_PCT)?;
+fn implied(workload: &str, mut points: Vec<BusyPoint>) -> Option<Implied> {
+    points.sort_by_key(|point| point.jobs);
+    let saturation = points.iter().position(|point| point.cpu_busy_pct >= SATURATED_PCT)?;
     points.truncate(saturation + 1);
-    let mut implied: Vec<f64> =
-        points.iter().map(|(jobs, busy)| 100.0 * f64::from(*jobs) / busy).collect();
+    let mut implied: Vec<f64> = points.iter().map(BusyPoint::implied_cpus).collect();
     implied.sort_by(f64::total_cmp);
     let constant = implied.last()? / implied.first()? <= CONSTANT;
     (points.len() >= FEWEST && constant).then(|| Implied {

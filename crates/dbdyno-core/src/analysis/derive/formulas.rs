@@ -1,179 +1,25 @@
-//! The columns of the KPM reports, derived from a result's counters. MB = 10^6 bytes. A figure that
-//! cannot be had carries the reason, for a footnote; it is never 0.
+//! The formulas of the derived figures, from what a test counted.
 
-use super::cpu;
-use super::cpu_speed;
-use super::kpm;
-use super::kpm::counter_per_s;
-use super::kpm::mean_service_s;
-use super::kpm::{OP_MB, THREADS_USED};
-use super::missing::not_known;
-use super::published;
-use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
+use super::{BLOCK_BYTES, Value};
+use crate::analysis::kpm::{self, OP_MB, THREADS_USED, counter_per_s, mean_service_s};
+use crate::analysis::missing::not_known;
+use crate::analysis::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use crate::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
-use crate::model::{Activity, Connects, EventCount, Sentence, Test, TestResult};
+use crate::model::{Activity, Connects, EventCount, Sentence, TestResult};
 
-/// Fact with the size of a database block in bytes, for MB/s from block counts.
-pub const BLOCK_BYTES: &str = "block_bytes";
-
-/// A value, or why it cannot be had.
-type Value = Result<f64, Sentence>;
-
-/// One derived figure, of many that a test has.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Detail {
-    /// Stable name with its unit, as in JSON: `cpu_busy_pct`.
-    pub id: &'static str,
-    /// Column header: `CPU busy`.
-    pub title: &'static str,
-    /// Unit as printed: `%`.
-    pub unit: &'static str,
-    /// The value, or the reason for its absence (for a footnote).
-    pub value: Result<f64, Sentence>,
-}
-
-/// All derived figures of a result, in the order of the reports.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Derived(pub Vec<Detail>);
-
-impl Derived {
-    /// The figure of this id.
-    pub fn figure(&self, id: &str) -> Option<&Detail> {
-        self.0.iter().find(|figure| figure.id == id)
-    }
-    /// The value of this id, if it can be had.
-    pub fn get(&self, id: &str) -> Option<f64> {
-        self.figure(id)?.value.clone().ok()
-    }
-    /// Reason why the value of this id is absent.
-    pub fn missing(&self, id: &str) -> Option<String> {
-        self.figure(id)?.value.as_ref().err().map(ToString::to_string)
-    }
-}
-
-/// Derives every figure: of a measured test from its counters, of a published one from what is
-/// printed.
-pub fn derive(test: &Test) -> Derived {
-    match test {
-        Test::Measured(result) => each(|_, compute| compute(result)),
-        Test::Published(test) => each(|id, _| published::derived(&test.published, id)),
-    }
-}
-
-fn each(value: impl Fn(&str, fn(&TestResult) -> Value) -> Value) -> Derived {
-    let figure = |&(id, title, unit, compute): &Definition| {
-        let finite = |value: f64| {
-            if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) }
-        };
-        Detail { id, title, unit, value: value(id, compute).and_then(finite) }
-    };
-    Derived(FIGURES.iter().map(figure).collect())
-}
-
-/// Id, title, unit, formula.
-type Definition = (&'static str, &'static str, &'static str, fn(&TestResult) -> Value);
-
-const FIGURES: &[Definition] = &[
-    ("cpu_busy_pct", "CPU busy", "%", |r| cpu::busy_pct(&r.window_counters)),
-    ("cpu_user_pct", "CPU user", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_user_s")),
-    ("cpu_sys_pct", "CPU sys", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_sys_s")),
-    ("cpu_idle_pct", "CPU idle", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_idle_s")),
-    ("cpu_iowait_pct", "CPU iow", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_iowait_s")),
-    ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
-    ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
-    ("cpu_speed_pct", "CPU speed", "%", |r| {
-        cpu_speed::speed(&r.window_counters).map(|speed| speed * 100.0)
-    }),
-    ("cpu_work_us", "CPU fixed work", "us", |r| {
-        cpu_speed::work_s(&r.window_counters).map(|s| s * 1e6)
-    }),
-    ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
-    ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
-    ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
-    ("rows_per_s", "Rows total", "rows/s", |r| Ok(r.rows_per_s)),
-    ("row_time_ns", "Time per row", "ns", row_time_ns),
-    ("user_data_gb_per_s", "User data", "GB/s", user_data_gb_per_s),
-    ("commits_per_s", "Commits", "1/s", commits_per_s),
-    ("service_time_ms", "Service time", "ms", service_time_ms),
-    ("logical_reads_per_s", "Log reads total", "dbps", |r| rate(r, "logical_reads")),
-    ("logical_reads_per_s_job", "Log reads per job", "dbps", |r| {
-        per_job(r, rate(r, "logical_reads")?)
-    }),
-    ("logical_reads_per_op", "Log reads per op", "blocks", |r| per_op(r, "logical_reads")),
-    ("buffer_hit_pct", "BuCache read", "%", buffer_hit),
-    ("os_cache_hit_pct", "2nd cache read", "%", os_cache_hit),
-    ("flash_cache_hit_pct", "FlCache read", "%", |r| {
-        share_pct(r, "storage_cache_read_requests", "storage_read_requests")
-    }),
-    ("offload_pct", "Offload", "%", |r| {
-        share_pct(r, "offload_eligible_bytes", "storage_read_bytes")
-    }),
-    ("offload_returned_pct", "Offload returned", "%", |r| {
-        share_pct(r, "offload_returned_bytes", "offload_eligible_bytes")
-    }),
-    ("physical_reads_per_s", "Phys reads (database)", "iops", |r| rate(r, "physical_reads")),
-    ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| {
-        block_mb_per_s(r, "physical_reads")
-    }),
-    ("blocks_written_per_s", "Phys writes (database)", "dbps", |r| rate(r, "blocks_written")),
-    ("blocks_written_mb_per_s", "Phys writes (database)", "MB/s", |r| {
-        block_mb_per_s(r, "blocks_written")
-    }),
-    ("blocks_written_per_row", "Phys writes per row", "blocks", blocks_written_per_row),
-    ("disk_reads_per_s", "Device reads", "iops", |r| rate(r, "os_disk_reads")),
-    ("disk_writes_per_s", "Device writes", "iops", |r| rate(r, "os_disk_writes")),
-    ("disk_io_per_s", "Device I/O", "iops", |r| {
-        Ok(rate(r, "os_disk_reads")? + rate(r, "os_disk_writes")?)
-    }),
-    ("disk_read_mb_per_s", "Device reads", "MB/s", |r| mb_per_s(r, "os_disk_read_bytes")),
-    ("disk_write_mb_per_s", "Device writes", "MB/s", |r| mb_per_s(r, "os_disk_write_bytes")),
-    ("redo_mb_per_s", "REDO", "MB/s", |r| mb_per_s(r, "wal_bytes")),
-    ("redo_kb_per_transaction", "REDO", "kBpt", redo_kb_per_transaction),
-    ("redo_bytes_per_op", "REDO per op", "bytes", |r| per_op(r, "wal_bytes")),
-    ("writes_pct", "Writes", "%", writes_pct),
-    ("current_reads_pct", "Log reads to change", "%", |r| {
-        share_pct(r, "current_reads", "logical_reads")
-    }),
-    ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
-    ("log_sync_ms", "LogFile write", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
-    ("commit_wait_ms", "LogFile sync", "ms", commit_wait_ms),
-    ("read_service_ms", "IO time read", "ms", |r| {
-        mean_ms(r, "physical_read_time_ms", "physical_reads")
-    }),
-    ("write_service_ms", "IO time write", "ms", |r| {
-        Ok(total(r, "os_disk_write_s")? * 1000.0 / total(r, "os_disk_writes")?)
-    }),
-    ("tier_buffer_pct", "Buffer cache", "%", |r| tier_pct(r, |tiers| tiers.buffer)),
-    ("tier_os_cache_pct", "OS cache", "%", |r| tier_pct(r, |tiers| tiers.os_cache)),
-    ("tier_device_pct", "Device", "%", |r| tier_pct(r, |tiers| tiers.device)),
-    ("tier_buffer_ms", "Buffer cache", "ms", |r| tiers::buffer_read_ms(r, &read_tiers(r)?)),
-    ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
-    ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
-    ("write_amplification", "Write amplification", "", write_amplification),
-    ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
-    ("recall_pct", "Recall", "%", recall_pct),
-    ("connect_reach_ms", "Socket connected", "ms", |r| connect_ms(r, |all| all.reach_s)),
-    ("connect_encrypt_ms", "TLS handshake", "ms", |r| connect_ms(r, |all| all.encrypt_s)),
-    ("connect_login_ms", "Login", "ms", |r| connect_ms(r, |all| all.login_s)),
-    ("connect_start_ms", "Session start", "ms", |r| connect_ms(r, |all| all.start_s)),
-    ("connect_statement_ms", "First statement", "ms", |r| connect_ms(r, |all| all.statements_s)),
-    ("connect_close_ms", "Close", "ms", |r| connect_ms(r, |all| all.close_s)),
-    ("idle_session_kb", "Per idle session", "kB", idle_session_kb),
-    ("threads_used", "Threads", "", threads_used),
-    ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
-];
-
+/// The value of a counter, or that it is not known.
 fn known(value: Option<f64>, name: &str) -> Value {
     value.ok_or_else(|| not_known(name))
 }
 
-fn recall_pct(result: &TestResult) -> Value {
+/// Percent of the true neighbors that the ops found.
+pub(super) fn recall_pct(result: &TestResult) -> Value {
     let recall = kpm::recall(result).map(|share| 100.0 * share);
     recall.ok_or_else(|| "its ops do not search for neighbors".into())
 }
 
 /// Mean time of a part of the window's connections.
-fn connect_ms(result: &TestResult, part: fn(&Connects) -> f64) -> Value {
+pub(super) fn connect_ms(result: &TestResult, part: fn(&Connects) -> f64) -> Value {
     let all = &result.window.connects;
     match all.opened {
         0 => Err("its ops open no connections".into()),
@@ -182,7 +28,7 @@ fn connect_ms(result: &TestResult, part: fn(&Connects) -> f64) -> Value {
 }
 
 /// Memory of the server that one of the idle sessions took.
-fn idle_session_kb(result: &TestResult) -> Value {
+pub(super) fn idle_session_kb(result: &TestResult) -> Value {
     if !result.facts.contains_key(IDLE_SESSIONS) {
         return Err("no sessions were idle beside the jobs".into());
     }
@@ -190,29 +36,33 @@ fn idle_session_kb(result: &TestResult) -> Value {
     bytes.ok_or_else(|| "the memory of the server's processes is not known here".into())
 }
 
-/// The counter's difference over the whole test.
-fn threads_used(result: &TestResult) -> Value {
+/// Processes that worked on an op, on average.
+pub(super) fn threads_used(result: &TestResult) -> Value {
     let used = result.facts.get(THREADS_USED).copied();
     used.ok_or_else(|| "the number of workers is not known here".into())
 }
 
+/// The counter's difference over the whole test.
 fn total(result: &TestResult, name: &str) -> Value {
     known(result.counters.get(name), name)
 }
 
-/// The counter per second of the window; see `rates::counter_per_s` for the two ways.
-fn rate(result: &TestResult, name: &str) -> Value {
+/// The counter per second of the window; see `kpm::counter_per_s` for the two ways.
+pub(super) fn rate(result: &TestResult, name: &str) -> Value {
     known(counter_per_s(result, name), name)
 }
 
-fn mb_per_s(result: &TestResult, bytes: &str) -> Value {
+/// MB per second of the window that a counter of bytes tells.
+pub(super) fn mb_per_s(result: &TestResult, bytes: &str) -> Value {
     Ok(rate(result, bytes)? / 1e6)
 }
 
-fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
+/// MB per second of the window that a counter of blocks tells.
+pub(super) fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
     Ok(rate(result, blocks)? * block_bytes(result)? / 1e6)
 }
 
+/// Size of a database block, in bytes.
 fn block_bytes(result: &TestResult) -> Value {
     result
         .facts
@@ -221,16 +71,18 @@ fn block_bytes(result: &TestResult) -> Value {
         .ok_or_else(|| "the size of a database block is not known".into())
 }
 
-fn per_job(result: &TestResult, value: f64) -> Value {
+/// Share of a job in a value of all jobs.
+pub(super) fn per_job(result: &TestResult, value: f64) -> Value {
     Ok(value / f64::from(result.jobs))
 }
 
-fn per_op(result: &TestResult, name: &str) -> Value {
+/// The counter per op, over the whole test.
+pub(super) fn per_op(result: &TestResult, name: &str) -> Value {
     Ok(total(result, name)? / result.total.ops as f64)
 }
 
 /// Time of a job for a row, whatever else belongs to the op.
-fn row_time_ns(result: &TestResult) -> Value {
+pub(super) fn row_time_ns(result: &TestResult) -> Value {
     match result.rows_per_s {
         rows_per_s if rows_per_s > 0.0 => Ok(f64::from(result.jobs) / rows_per_s * 1e9),
         _ => Err("no row was counted".into()),
@@ -238,23 +90,25 @@ fn row_time_ns(result: &TestResult) -> Value {
 }
 
 /// Data that the ops went through, as it is stored.
-fn user_data_gb_per_s(result: &TestResult) -> Value {
+pub(super) fn user_data_gb_per_s(result: &TestResult) -> Value {
     let op_mb = result.facts.get(OP_MB);
     let op_mb = op_mb.ok_or("the catalog does not say how much data an op goes through")?;
     Ok(result.ops_per_s * op_mb / 1e3)
 }
 
-fn commits_per_s(result: &TestResult) -> Value {
+/// Commits that were waited for, per second of the window.
+pub(super) fn commits_per_s(result: &TestResult) -> Value {
     Ok(result.window.commits as f64 / result.window.ops as f64 * result.ops_per_s)
 }
 
-fn service_time_ms(result: &TestResult) -> Value {
+/// Mean service time of an op in the window, in ms.
+pub(super) fn service_time_ms(result: &TestResult) -> Value {
     let service_s = mean_service_s(&result.window).ok_or("no op was completed in the window")?;
     Ok(service_s * 1000.0)
 }
 
 /// Blocks found in the database's buffer cache / blocks asked for, over the whole test.
-fn buffer_hit(result: &TestResult) -> Value {
+pub(super) fn buffer_hit(result: &TestResult) -> Value {
     let (asked, read) = (total(result, "logical_reads")?, total(result, "physical_reads")?);
     if asked == 0.0 {
         return Err("no block was asked for".into());
@@ -264,7 +118,7 @@ fn buffer_hit(result: &TestResult) -> Value {
 
 /// Bytes that the database read but the device did not: they came from the operating system's
 /// cache. Reads ahead of need count against it, so that it is a lower limit.
-fn os_cache_hit(result: &TestResult) -> Value {
+pub(super) fn os_cache_hit(result: &TestResult) -> Value {
     let asked = total(result, "physical_reads")? * block_bytes(result)?;
     if asked == 0.0 {
         return Err("the database read no block".into());
@@ -275,7 +129,7 @@ fn os_cache_hit(result: &TestResult) -> Value {
 
 /// Bytes that a log-structured tree wrote into its files, by flushes and merges, per byte that
 /// users wrote into it.
-fn write_amplification(result: &TestResult) -> Value {
+pub(super) fn write_amplification(result: &TestResult) -> Value {
     let user = total(result, "lsm_user_bytes")?;
     if user == 0.0 {
         return Err("nothing was written into a log-structured tree".into());
@@ -283,12 +137,13 @@ fn write_amplification(result: &TestResult) -> Value {
     Ok((total(result, "lsm_flushed_bytes")? + total(result, "lsm_merge_written_bytes")?) / user)
 }
 
-fn read_tiers(result: &TestResult) -> Result<Tiers, Sentence> {
+/// Blocks by the tier that served them, with the size of a block from the facts.
+pub(super) fn read_tiers(result: &TestResult) -> Result<Tiers, Sentence> {
     tiers::tiers(result, block_bytes(result)?)
 }
 
 /// Share of a tier of all blocks that were looked for.
-fn tier_pct(result: &TestResult, of: fn(&Tiers) -> f64) -> Value {
+pub(super) fn tier_pct(result: &TestResult, of: fn(&Tiers) -> f64) -> Value {
     let tiers = read_tiers(result)?;
     if tiers.all() == 0.0 {
         return Err("no block was asked for".into());
@@ -296,7 +151,8 @@ fn tier_pct(result: &TestResult, of: fn(&Tiers) -> f64) -> Value {
     Ok(100.0 * of(&tiers) / tiers.all())
 }
 
-fn redo_kb_per_transaction(result: &TestResult) -> Value {
+/// Log written per transaction, over the whole test, in kB.
+pub(super) fn redo_kb_per_transaction(result: &TestResult) -> Value {
     match result.total.commits {
         0 => Err("the workload does not commit".into()),
         commits => Ok(total(result, "wal_bytes")? / 1000.0 / commits as f64),
@@ -305,7 +161,7 @@ fn redo_kb_per_transaction(result: &TestResult) -> Value {
 
 /// Data blocks that the database wrote per row that a committing workload touched, over the whole
 /// test.
-fn blocks_written_per_row(result: &TestResult) -> Value {
+pub(super) fn blocks_written_per_row(result: &TestResult) -> Value {
     match (result.total.commits, result.total.rows) {
         (0, _) => Err("the workload does not commit".into()),
         (_, 0) => Err("no row was touched".into()),
@@ -314,7 +170,7 @@ fn blocks_written_per_row(result: &TestResult) -> Value {
 }
 
 /// Percent of the ops that committed a change, over the whole test.
-fn writes_pct(result: &TestResult) -> Value {
+pub(super) fn writes_pct(result: &TestResult) -> Value {
     match result.total.commits {
         0 => Err("the workload does not commit".into()),
         commits => Ok(100.0 * commits as f64 / result.total.ops as f64),
@@ -322,7 +178,7 @@ fn writes_pct(result: &TestResult) -> Value {
 }
 
 /// Percent of `whole` that `part` is, over the whole test.
-fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
+pub(super) fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
     match (total(result, part)?, total(result, whole)?) {
         (_, 0.0) => Err(Sentence::new("{name} is 0").with("name", whole)),
         (part, whole) => Ok(100.0 * part / whole),
@@ -334,7 +190,7 @@ const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
 /// were seen waiting for the log, which is what the sampler saw times the window over the commits.
-fn commit_wait_ms(result: &TestResult) -> Value {
+pub(super) fn commit_wait_ms(result: &TestResult) -> Value {
     if result.counters.get("commit_wait_time_ms").is_some() {
         return mean_ms(result, "commit_wait_time_ms", "commit_waits");
     }
@@ -360,7 +216,7 @@ fn commit_wait_ms(result: &TestResult) -> Value {
 }
 
 /// Mean time of an event. Events without any time were not timed: that is unknown, not 0.
-fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
+pub(super) fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
     let (time_ms, count) = (total(result, time)?, total(result, events)?);
     match (time_ms, count) {
         (_, 0.0) => Err(Sentence::new("{name} is 0").with("name", events)),
@@ -369,9 +225,15 @@ fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
     }
 }
 
+/// Mean time of a write of the device, in ms.
+pub(super) fn write_service_ms(result: &TestResult) -> Value {
+    Ok(total(result, "os_disk_write_s")? * 1000.0 / total(result, "os_disk_writes")?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::derive::derive;
     use crate::analysis::fixture;
     use crate::model::{Event, Waits};
 
