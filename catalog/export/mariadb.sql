@@ -66,20 +66,6 @@ select sleep(greatest(0, __START__ - unix_timestamp(sysdate(6))));
 {{session}}
 {{probe_call}};
 
--- name: check-clock
--- before jobs that loop within a routine: where its clock stands still, they would not end
-delimiter //
-begin not atomic
-  declare v_first_look datetime(6) default sysdate(6);
-  do sleep(0.002);
-  if sysdate(6) = v_first_look then
-    signal sqlstate '45000'
-      set message_text = 'the server was started with sysdate-is-now, so that routines have no clock';
-  end if;
-end
-//
-delimiter ;
-
 -- name: clock
 -- in the midst of calls: the time of the server, behind a word that tells it from their results; an error ends the session
 -- when the time is over

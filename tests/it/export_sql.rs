@@ -210,28 +210,6 @@ fn the_scripts_for_mariadb_load_and_run() {
 
 #[cfg(feature = "mariadb")]
 #[test]
-fn loops_are_refused_where_routines_have_no_clock_and_calls_from_without_are_timed() {
-    let desk = Desk::new();
-    let settings = start_options(&desk.data(), &[("sysdate_is_now", "on")]);
-    let server = server::start("mariadb", &settings).unwrap();
-    let client = mariadb_client(&desk);
-    let dir = export(&desk, "mariadb", &["SRV-QUERY1", "LGWR-LAT"]);
-    for script in ["create.sql", "load.sql"] {
-        feed(&client, &dir.join(script));
-    }
-    let mut command = Command::new(dir.join("run.sh"));
-    command.args(["SRV-QUERY1", "1", "0.3", "0.1"]).env("CLIENT", &client).stdin(Stdio::null());
-    let refused = finished_group(command, "SRV-QUERY1");
-    assert_eq!(refused.code, Some(1), "{refused:#?}");
-    let why = "the server was started with sysdate-is-now, so that routines have no clock";
-    assert!(refused.stderr.contains(why) && refused.stdout.is_empty(), "{refused:#?}");
-    let (figures, _) = run(&client, &dir, "LGWR-LAT 1 0.3 0.1");
-    assert!(figures["ops_per_s"].parse::<f64>().unwrap() > 0.0, "{figures:?}");
-    server.stop_and_remove().unwrap();
-}
-
-#[cfg(feature = "mariadb")]
-#[test]
 fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_settings() {
     let desk = Desk::new();
     let folder = desk.path("own/workloads/own");

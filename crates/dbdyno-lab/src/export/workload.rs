@@ -25,9 +25,6 @@ pub(super) fn scripts(
     let path = |file: &str| format!("workloads/{name}/{file}");
     let (mut setup, mut teardown) = (export.head()?, export.head()?);
     let mut scripts = Vec::new();
-    if selection.parts.iter().any(loops) && export.block("check-clock").is_ok() {
-        setup += &export.template("check-clock", &Values::new())?;
-    }
     for (at, part) in selection.parts.iter().enumerate() {
         setup += &statements(export, &setup_sql(export, part))?;
         teardown += &statements(export, &part.teardown_sql())?;
@@ -48,11 +45,6 @@ pub(super) fn scripts(
     scripts.push(Script::new(path("facts.sql"), tables.facts(selection)?));
     scripts.extend(kpm_line(selection).map(|line| Script::new(path("kpm"), line)));
     Ok(scripts)
-}
-
-/// True of a part whose jobs loop within a routine.
-fn loops(part: &PartPlan) -> bool {
-    matches!(&part.code, JobCode::Routine(routine) if !routine.per_op)
 }
 
 /// The statements of a setup, with its vectors in them.
