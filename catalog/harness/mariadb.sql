@@ -70,8 +70,7 @@ begin
     end repeat;
     set v_now = sysdate(6);
     set v_ops = v_ops + v_burst;
-    -- Negative if the clock was set back: then the slice ends, and nobody believes its times. It also ends if the clock stands
-    -- still: 100,000 ops take longer than a tick of any clock.
+    -- Negative if the clock was set back: then the slice ends, and nobody believes its times.
     set v_elapsed_us = timestampdiff(microsecond, if(v_now < v_previous, v_previous, v_begin), v_now);
     if p_stride > 1 then
       set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_previous, v_now));
@@ -86,7 +85,7 @@ begin
     end if;
     set v_timed = p_stride = 1 or not v_timed;
     set v_burst = case
-      when v_elapsed_us >= p_slice_us or v_elapsed_us <= 0 and (v_elapsed_us < 0 or v_ops >= 100000) then 0
+      when v_elapsed_us >= p_slice_us or v_elapsed_us < 0 then 0
       when v_timed then least(1, p_max_ops - v_ops)
       else least(p_stride - 1, p_max_ops - v_ops,
                  1 + (p_slice_us - v_elapsed_us) * v_ops div greatest(v_elapsed_us, 1))
