@@ -15,8 +15,6 @@ const NEEDED: [&str; 8] =
     ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
 /// Additional privileges for the in-database drive.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
-/// Reason against routines whose loops would never end.
-const NO_CLOCK: &str = "the server was started with sysdate-is-now, so that routines have no clock";
 
 /// A statement about the account of ours that connects over TCP.
 fn account_sql(product: &Product, block: &str, password: &str) -> Result<String, EngineError> {
@@ -100,10 +98,7 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
     let lacking = missing(&FOR_ROUTINES);
     let no_routines = match lacking.is_empty() {
         false => Some(format!("the user lacks {} on database {DATABASE}", lacking.join(", "))),
-        true if access == Access::Provision => match try_routine(session)? {
-            None => standing_clock(session)?,
-            refused => refused,
-        },
+        true if access == Access::Provision => try_routine(session)?,
         true => None,
     };
     Ok(Ours { exists, no_routines })
@@ -163,19 +158,6 @@ fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError
     }
 }
 
-/// The reason why routines cannot read the time, if they cannot.
-fn standing_clock(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
-    let clock = sql(session.product, "clock")?;
-    match session.query(&clock, &[]) {
-        Ok(looks) if looks.get(0, "first_look") == looks.get(0, "second_look") => {
-            Ok(Some(NO_CLOCK.into()))
-        }
-        Ok(_) => Ok(None),
-        Err(error) if error.class == ErrorClass::Lost => Err(error),
-        Err(error) => Ok(Some(error.message)),
-    }
-}
-
 fn lacks(lacking: &[&str], user: &str) -> EngineError {
     let name = user.split('@').map(|part| format!("'{part}'")).collect::<Vec<_>>().join("@");
     let message =
@@ -205,7 +187,7 @@ mod tests {
                 assert!(sql(product, block).unwrap().contains(DATABASE), "{block}");
             }
             assert!(
-                ["user", "directory", "sessions", "clock"]
+                ["user", "directory", "sessions"]
                     .into_iter()
                     .all(|block| sql(product, block).is_ok())
             );

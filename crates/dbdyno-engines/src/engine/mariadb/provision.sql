@@ -59,10 +59,6 @@ where routine_schema = '{{database}}' and routine_name = 'w_try' and routine_com
 -- Another dbdyno that starts now has tried, too.
 drop procedure if exists {{database}}.w_try
 
--- name: clock
--- Two looks at the clock that routines read, with some time between them: from left to right.
-select sysdate(6) as first_look, sleep(0.002) as slept, sysdate(6) as second_look
-
 -- name: rocksdb
 -- MyRocks is a plugin that a server may have loaded.
 select count(*) from information_schema.engines where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
