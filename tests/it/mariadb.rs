@@ -274,7 +274,7 @@ fn routines_of_a_server_with_sysdate_is_now_have_a_clock() {
     let line = format!("run {} {ARGS} --drive database --format json", server.url("still"));
     let test = with_password(&desk, &line, SECRET).ok().json()["tests"][0].clone();
     // Each statement of a procedure has a time of its own, so that slices end.
-    let (window_s, ops) = (test["window_s"].as_f64().unwrap(), test["ops"].as_u64().unwrap());
+    let (window_s, ops) = (test["elapsed_s"].as_f64().unwrap(), test["ops"].as_u64().unwrap());
     assert!(test["drive"] == "database" && window_s > 0.0 && ops > 0, "{test:#}");
 }
 

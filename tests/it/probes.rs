@@ -123,23 +123,27 @@ fn the_host_is_read_and_cpu_time_moves() {
     assert!(end.counters.get("os_mem_available_bytes").unwrap() > 1e6);
 }
 
-/// A control group below the root of the unified hierarchy.
+/// A control group below the root of the unified hierarchy, or of the older one for CPUs.
 struct Group(PathBuf);
 
 impl Group {
-    /// A new one with this quota.
+    /// A new one that may use this share of a CPU, in microseconds of each 100,000.
     ///
     /// # Errors
     /// The reason for which none can be made here.
-    fn with_quota(quota: &str) -> Result<Group, String> {
+    fn with_quota(quota_us: u32) -> Result<Group, String> {
         let root = Path::new("/sys/fs/cgroup");
         let enabled = std::fs::read_to_string(root.join("cgroup.subtree_control"));
-        if !enabled.unwrap_or_default().split_whitespace().any(|one| one == "cpu") {
-            return Err("no control group here can have a CPU quota".into());
-        }
-        let group = Group(root.join(format!("dbdyno-test-{}", std::process::id())));
+        let is_unified = enabled.unwrap_or_default().split_whitespace().any(|one| one == "cpu");
+        let older = root.join("cpu/cpu.cfs_quota_us");
+        let (parent, file, quota) = match is_unified {
+            true => (root.to_path_buf(), "cpu.max", format!("{quota_us} 100000")),
+            false if older.exists() => (root.join("cpu"), "cpu.cfs_quota_us", quota_us.to_string()),
+            false => return Err("no control group here can have a CPU quota".into()),
+        };
+        let group = Group(parent.join(format!("dbdyno-test-{}", std::process::id())));
         std::fs::create_dir(&group.0)
-            .and_then(|()| std::fs::write(group.0.join("cpu.max"), quota))
+            .and_then(|()| std::fs::write(group.0.join(file), quota))
             .map_err(|error| format!("no control group can be made here: {error}"))?;
         Ok(group)
     }
@@ -153,7 +157,7 @@ impl Drop for Group {
 
 #[test]
 fn the_time_for_which_its_quota_stops_a_server_is_known() {
-    let group = match Group::with_quota("10000 100000") {
+    let group = match Group::with_quota(10_000) {
         Ok(group) => group,
         Err(why) => return skipped("CGROUP", why),
     };
