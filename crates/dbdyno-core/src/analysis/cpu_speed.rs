@@ -1,8 +1,11 @@
 //! Comparison of CPU speed with that at the start of the run, second by second, by the CPU speed
 //! probe.
 
+use std::collections::BTreeMap;
+
 use super::missing::not_known;
 use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, Test, TestResult};
+use crate::stats::median;
 use crate::stats::summary::mean;
 
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
@@ -10,6 +13,13 @@ use crate::stats::summary::mean;
 /// 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A run that begins at the fastest
 /// clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
 pub(super) const SLOW: f64 = 0.85;
+/// Below this fraction the CPUs of a platform were slower in one of two runs, by all tests that both
+/// have. Of sixteen quick runs of a shared host (120 to 170 tests each) those of the same half hour
+/// lay within 0.98 to 1.02 of each other; as its neighbors went, the CPUs became 1.05 to 1.11 times
+/// as fast, and the figures 1.16 to 1.34 times.
+pub(super) const STEADY: f64 = 0.96;
+/// Fewer tests that both runs have do not tell how fast their CPUs were.
+const FEWEST_POINTS: usize = 5;
 /// Share of the window's seconds above which slow ones make figures conditional, and how many are
 /// too few to say so: a second is one or two looks.
 const TOLERATED: f64 = 0.1;
@@ -38,20 +48,45 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
     Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
 }
 
-/// Reason for two tests on the same CPU model if it was faster in one run than in the other from
-/// the start on: neither run can know that by itself.
-pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
-    let times = at_begin_s(other)? / at_begin_s(base)?;
+/// Reason for two runs on the same CPU model if it was faster in one of them: neither run can know
+/// that by itself. `least` is the fraction of the speed from which on both are equally fast, by the
+/// tests that both have. Where those are few, it is the speed at the start of the runs, which is
+/// sampled once only and has a limit of its own.
+pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sentence> {
+    if let Some(times) = during_tests(base, other) {
+        let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time \
+                        during the tests that both runs have";
+        return is_another(times, least).then(|| Sentence::new(sentence).with("times", times));
+    }
+    let times = first_begin_s(other)? / first_begin_s(base)?;
     let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time when \
                     the run started";
-    is_another(times).then(|| Sentence::new(sentence).with("times", times))
+    is_another(times, SLOW).then(|| Sentence::new(sentence).with("times", times))
 }
 
-/// True if the same CPUs were faster in one of two runs from the start on, by the first test of
-/// each that tells it.
-pub(super) fn differ(base: &[Test], other: &[Test]) -> bool {
-    let both = first_begin_s(base).zip(first_begin_s(other));
-    both.is_some_and(|(base, other)| is_another(other / base))
+/// Time of the watch's work during the tests of the second run as a multiple of that of the first:
+/// the median over all tests that both have, since what a test does to the CPUs is in it. None if
+/// these are few.
+fn during_tests(base: &[Test], other: &[Test]) -> Option<f64> {
+    let (base, other) = (work_by_test(base), work_by_test(other));
+    let both = base.iter().filter_map(|(test, base)| Some((base, other.get(test)?)));
+    let times = both.filter_map(|(base, other)| Some(median(other)? / median(base)?));
+    let times: Vec<f64> = times.collect();
+    median(&times).filter(|_| times.len() >= FEWEST_POINTS)
+}
+
+/// What repetitions of a test have in common: the hash of their work, and the number of jobs.
+type Repeated<'a> = (&'a str, u32);
+
+/// Times of the watch's work in s, of all repetitions of each test.
+fn work_by_test(tests: &[Test]) -> BTreeMap<Repeated<'_>, Vec<f64>> {
+    let mut work: BTreeMap<Repeated<'_>, Vec<f64>> = BTreeMap::new();
+    for test in tests.iter().filter_map(Test::measured) {
+        if let Ok(work_s) = work_s(&test.window_counters) {
+            work.entry((test.hash.as_str(), test.jobs)).or_default().push(work_s);
+        }
+    }
+    work
 }
 
 fn first_begin_s(tests: &[Test]) -> Option<f64> {
@@ -59,8 +94,8 @@ fn first_begin_s(tests: &[Test]) -> Option<f64> {
 }
 
 /// True if work that takes so many times as long shows another speed.
-fn is_another(times: f64) -> bool {
-    !(SLOW..=1.0 / SLOW).contains(&times)
+fn is_another(times: f64, least: f64) -> bool {
+    !(least..=1.0 / least).contains(&times)
 }
 
 fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
@@ -157,7 +192,8 @@ mod tests {
             TestResult { window_counters, ..fixture::result() }
         };
         let said = |base: &TestResult, other: &TestResult| {
-            between(base, other).map(|said| said.to_string())
+            let [base, other] = [base, other].map(|test| [Test::from(test.clone())]);
+            between(&base, &other, STEADY).map(|said| said.to_string())
         };
         let base = test(1e-4, 1.0);
         let text = "a fixed piece of work took the same CPUs x1.50 of the baseline's time when the \
@@ -166,6 +202,35 @@ mod tests {
         assert!(said(&base, &test(0.7e-4, 1.0)).is_some(), "faster");
         assert_eq!(said(&base, &test(2e-4, 0.5)), None, "slow later: its own run says so");
         assert_eq!(said(&base, &fixture::result()), None, "not watched");
+    }
+
+    #[test]
+    fn runs_whose_cpus_were_slower_during_their_tests_are_told_apart() {
+        let run = |work_s: [f64; 6], begin: f64| {
+            let test = |(jobs, work_s): (u32, f64)| {
+                let window_counters = counters(&[
+                    ("watch_paced", 4.0),
+                    ("watch_speed", 4.0 * begin),
+                    ("watch_work_s", 4.0 * work_s),
+                ]);
+                Test::from(TestResult { jobs, window_counters, ..fixture::result() })
+            };
+            (1..).zip(work_s).map(test).collect::<Vec<Test>>()
+        };
+        let said = |base: &[Test], other: &[Test], least: f64| {
+            between(base, other, least).map(|said| said.to_string())
+        };
+        let base = run([70e-6, 71e-6, 80e-6, 72e-6, 69e-6, 70e-6], 1.0);
+        // The same tests each a fifteenth slower, whatever the speed at the start was taken for.
+        let slower = run([75e-6, 76e-6, 86e-6, 77e-6, 74e-6, 75e-6], 1.3);
+        let text = "a fixed piece of work took the same CPUs x1.07 of the baseline's time during \
+                    the tests that both runs have";
+        assert_eq!(said(&base, &slower, STEADY).as_deref(), Some(text));
+        assert_eq!(said(&base, &slower, SLOW), None, "a difference that a history has seen");
+        assert_eq!(said(&base, &base, STEADY), None);
+        let one_loud = run([70e-6, 95e-6, 80e-6, 72e-6, 69e-6, 70e-6], 1.0);
+        assert_eq!(said(&base, &one_loud, STEADY), None, "one test had neighbors");
+        assert!(said(&base[..4], &slower, SLOW).is_some(), "few: as they started");
     }
 
     #[test]

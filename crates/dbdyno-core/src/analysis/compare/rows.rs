@@ -22,8 +22,8 @@ pub struct Context<'a> {
     licences: Option<(f64, f64)>,
     /// Prices of both platforms, if both are given in one currency.
     costs: Option<(f64, f64)>,
-    /// Both have the same model of processor, so that it should be as fast.
-    is_same_processor: bool,
+    /// Difference in speed of the CPUs, which are of the same model.
+    cpu_speed: Option<Sentence>,
 }
 
 impl<'a> Context<'a> {
@@ -47,14 +47,12 @@ impl<'a> Context<'a> {
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);
         let is_same_platform = is_same_platform(base.run, other.run);
-        Context { past, is_same_platform, cores, licences, costs, is_same_processor }
-    }
-
-    /// Difference in CPU speed between the two runs, by the CPU speed probe.
-    fn speeds(&self, base: &Test, other: &Test) -> Option<Sentence> {
-        let (base, other) =
-            base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
-        cpu_speed::between(base, other)
+        // What differs between runs of the platform is known where there are earlier ones.
+        let is_by_prior = is_same_platform && past.is_empty();
+        let least = if is_by_prior { cpu_speed::STEADY } else { cpu_speed::SLOW };
+        let cpu_speed = cpu_speed::between(base.tests, other.tests, least);
+        let cpu_speed = cpu_speed.filter(|_| is_same_processor);
+        Context { past, is_same_platform, cores, licences, costs, cpu_speed }
     }
 }
 
@@ -321,7 +319,7 @@ fn verdict(
             .with("jobs", Sentence::jobs(jobs))
     };
     let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
-    let doubts = bounds.map(bound).chain(zeros).chain(context.speeds(base.test, other.test));
+    let doubts = bounds.map(bound).chain(zeros).chain(context.cpu_speed.clone());
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);

@@ -45,7 +45,7 @@ fn facts(newest: &Side<'_>, run: &Side<'_>, compared: &[Test], effects: &[Effect
     if run.run.version != newest.run.version {
         facts.push(Sentence::new("dbdyno version").into());
     }
-    if cpu_speed::differ(newest.tests, run.tests) {
+    if cpu_speed::between(newest.tests, run.tests, cpu_speed::SLOW).is_some() {
         facts.push(Sentence::new("CPU speed").into());
     }
     // Whether or not these two runs have a test of a group: the base has it, if it is compared.
