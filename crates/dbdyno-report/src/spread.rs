@@ -48,9 +48,10 @@ fn columns() -> Vec<Column> {
 /// The measured tests of a ramp that were repeated, one for each number of jobs, with how often.
 fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
     let spread = |repeats: Repeats<'a>| {
-        let kpm = repeats[0].test.kpm();
-        let windows = repeats::windows(&repeats, &kpm.value);
-        let test = repeats::median(&repeats, kpm.better).test;
+        let counted = repeats::counted(&repeats);
+        let kpm = counted[0].test.kpm();
+        let windows = repeats::windows(counted, &kpm.value);
+        let test = repeats::median(counted, kpm.better).test;
         Some((test, windows.len(), spread::estimate(&windows)?))
     };
     repeats::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()

@@ -146,10 +146,10 @@ pub fn bottlenecks(result: &TestResult) -> Vec<Bottleneck> {
     found
 }
 
-/// The limit of a test: the first cause that is known to take a share of the time. Whatever names
+/// The limit of a test: the first cause that is known to take enough of the time. Whatever names
 /// one limit names this one.
 pub fn limit(result: &TestResult) -> Option<Bottleneck> {
-    let takes = |bottleneck: &Bottleneck| bottleneck.share.is_some_and(|share| share > 0.0);
+    let takes = |bottleneck: &Bottleneck| bottleneck.share.is_some_and(|share| share >= CAUSE);
     bottlenecks(result).into_iter().find(takes)
 }
 
@@ -362,6 +362,7 @@ fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
             .with("total", result.total_s),
         (None, None) => return None,
     };
+    let at_work = at_work.filter(|share| *share >= CAUSE);
     Some(Bottleneck { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
 }
 

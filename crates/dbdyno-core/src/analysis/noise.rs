@@ -59,9 +59,10 @@ impl<'a> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Repeats<'a>| {
-            let kpm = repeats[0].test.kpm();
-            let test = repeats::median(&repeats, kpm.better).test;
-            let found = spread::estimate(&repeats::windows(&repeats, &kpm.value))?;
+            let counted = repeats::counted(&repeats);
+            let kpm = counted[0].test.kpm();
+            let test = repeats::median(counted, kpm.better).test;
+            let found = spread::estimate(&repeats::windows(counted, &kpm.value))?;
             (supports(test.status()) && found.next.is_some())
                 .then(|| ((test.hash(), test.jobs()), found))
         };

@@ -96,11 +96,14 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<StyledT
         parts.extend(best.map(|best| {
             let values =
                 [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
-            let is_best = is_best_of_several(entry, &best);
-            language.say(
-                if is_best { "best {figure} {unit} at {jobs}" } else { "{figure} {unit}" },
-                &values.each_ref().map(|(name, value)| (*name, value.as_str())),
-            )
+            let text = if is_best_of_several(entry, &best) {
+                "best {figure} {unit} at {jobs}"
+            } else if best.jobs == main.jobs {
+                "{figure} {unit}"
+            } else {
+                "{figure} {unit} at {jobs}"
+            };
+            language.say(text, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
         }));
     } else {
         let is_told = |speed: &Figure<'_>| {
@@ -255,13 +258,46 @@ mod tests {
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture::at;
     use dbdyno_core::analysis::published_checks::fixture::judged;
+    use dbdyno_core::model::{Kpm, KpmValue, TestResult};
 
     /// The card of a ramp with these verdicts at one job and at four.
     fn card_of(verdicts: [Status; 2]) -> Card {
-        let steps = [at(1, 100.0), at(4, 300.0)].into_iter().zip(verdicts);
+        card_of_steps([at(1, 100.0), at(4, 300.0)], verdicts)
+    }
+
+    fn card_of_steps(steps: [TestResult; 2], verdicts: [Status; 2]) -> Card {
+        let steps = steps.into_iter().zip(verdicts);
         let tests = steps.map(|(step, status)| judged(step.into(), status)).collect();
         let runs = vec![RunTests { run: run("a"), tests }];
         cards(&Input { runs, ..Input::default() }).remove(0)
+    }
+
+    /// What a card says below its figure.
+    fn said(card: &Card) -> String {
+        card.pair.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_rate_beside_a_time_has_its_own_number_of_jobs() {
+        use Status::{Conditional, Valid};
+        let steps = || {
+            [(1, 100.0), (4, 300.0)].map(|(jobs, per_s)| {
+                let step = at(jobs, per_s);
+                let rate = step.kpm.clone();
+                let time = Kpm {
+                    value: KpmValue::ServiceTime,
+                    unit: "ms".into(),
+                    better: Better::Lower,
+                    scale: 1e3,
+                };
+                let kpm_value = Some(f64::from(jobs) * 1e3 / per_s);
+                TestResult { kpm: time, kpm_value, second: Some(rate), second_value: Some(per_s), ..step }
+            })
+        };
+        let both = said(&card_of_steps(steps(), [Valid, Valid]));
+        assert!(both.contains("best 300 qps at 4 jobs"), "{both}");
+        let one = said(&card_of_steps(steps(), [Conditional, Valid]));
+        assert!(!one.contains("best") && one.contains("300 qps at 4 jobs"), "{one}");
     }
 
     #[test]
@@ -277,7 +313,7 @@ mod tests {
         ];
         for (verdicts, is_best) in cases {
             let card = card_of(verdicts);
-            let said: String = card.pair.iter().map(|part| part.text.as_str()).collect();
+            let said = said(&card);
             assert_eq!(said.starts_with("best, at"), is_best, "{verdicts:?}: {said}");
             assert!(is_best || said.starts_with("at "), "{verdicts:?}: {said}");
             let points = card.spark.map(|spark| spark.points).unwrap_or_default();

@@ -29,7 +29,11 @@ pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64>
 
 /// Processors, if they are the limit.
 pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
-    quota(result).or_else(|| in_use(result))
+    let (quota, in_use) = (quota(result), in_use(result));
+    let Some(mut found) = quota else { return in_use };
+    // Time at work within a quota is limited by it as well as time for which it stopped a session.
+    found.share = found.share.max(in_use.and_then(|in_use| in_use.share));
+    Some(found)
 }
 
 /// A quota stopped the database: on each processor on which it was stopped some session waited.

@@ -249,6 +249,10 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     };
     seen.waits.as_mut().unwrap().events.push(EventCount { event, samples: 60, share: 1.0 });
     assert_eq!(bottlenecks(&seen)[0].share, Some(0.6));
+    // Two samples of a hundred limit nothing.
+    let mut rarely = seen.clone();
+    rarely.waits.as_mut().unwrap().events[0].samples = 2;
+    assert_eq!((bottlenecks(&rarely)[0].share, limit(&rarely)), (None, None));
     // Jobs that were seen waiting for one are its evidence, also where none is counted.
     let mut waiting = sampled(with(&[], &[]), 0, &[(Activity::Other, 50)]);
     assert_eq!(causes(&waiting), []);

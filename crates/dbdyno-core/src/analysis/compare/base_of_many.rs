@@ -88,6 +88,7 @@ fn of_one_text<'a>(runs: &[&'a [Test]], other: &'a [Test]) -> OfOneText<'a> {
     let mut found = OfOneText { runs: vec![Vec::new(); runs.len()], left_out: Vec::new() };
     for first in firsts {
         let texts = counted_texts(first, runs, other);
+        let is_compared = other.iter().any(|test| is_same_work(test, first));
         let mut with_others = 0;
         for (counted, tests) in found.runs.iter_mut().zip(runs) {
             let of_work = tests.iter().filter(|test| is_same_work(test, first));
@@ -96,14 +97,22 @@ fn of_one_text<'a>(runs: &[&'a [Test]], other: &'a [Test]) -> OfOneText<'a> {
             counted.extend(own);
             with_others += usize::from(!others.is_empty());
         }
-        if with_others > 0 {
-            let label = subject(first).label();
-            found.left_out.push(OtherText { label, runs: with_others });
+        if with_others > 0 && is_compared {
+            found.leave_out(subject(first).label(), with_others);
         }
     }
-    // Two drives of a workload have one name.
-    found.left_out.dedup();
     found
+}
+
+impl OfOneText<'_> {
+    /// Notes that so many runs have tests with another text of what has this label, by which two
+    /// drives of a workload are named alike.
+    fn leave_out(&mut self, label: String, runs: usize) {
+        match self.left_out.iter_mut().find(|known| known.label == label) {
+            Some(known) => known.runs = known.runs.max(runs),
+            None => self.left_out.push(OtherText { label, runs }),
+        }
+    }
 }
 
 /// True if both are of one workload with equal parameters, driven alike, whatever their SQL text

@@ -335,15 +335,17 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     scaling::hidden_saturation(side.tests).into_iter().map(sentence).collect()
 }
 
-/// Sentence about everything that was not compared.
+/// Sentence about everything that was not compared: what the other run lost, by which a gate fails,
+/// stands first.
 fn lost(comparison: &Comparison) -> Option<Finding> {
-    let lost = &comparison.not_compared;
+    let mut lost: Vec<&NotCompared> = comparison.not_compared.iter().collect();
+    lost.sort_by_key(|one| !one.lost);
     let one = |lost: &NotCompared| {
         Sentence::new("{label} ({why})")
             .with("label", lost.label.as_str())
             .with("why", lost.why.clone())
     };
-    let first = Sentence::list(lost.iter().take(3).map(one));
+    let first = Sentence::list(lost.iter().copied().take(3).map(one));
     let first =
         if lost.len() > 3 { Sentence::new("{list}, ...").with("list", first) } else { first };
     let text = Sentence::count(
