@@ -5,7 +5,7 @@ mariadb --batch --skip-column-names --unbuffered --default-character-set=utf8mb4
 
 -- name: connect
 -- for the README: where the client gets its connection from
-~/.my.cnf, or the options in the variable CLIENT: CLIENT="mariadb --batch --skip-column-names --unbuffered -h HOST -u USER"
+~/.my.cnf, or the options in the variable CLIENT: CLIENT="mariadb --batch --skip-column-names --unbuffered --default-character-set=utf8mb4 -h HOST -u USER"
 
 -- name: loops
 -- for the README: where the jobs loop

@@ -17,8 +17,11 @@ Jobs loop inside the database (`part-N.job.sql`).
 {{sql}};
 
 -- name: head
--- first in every script; no word about what is not there to be dropped. By the name the sessions of jobs are known.
+-- first in every script; no word about what is not there to be dropped. By the name the sessions of jobs are known. What a role or
+-- database limits for its users does not cut a job short.
 set client_min_messages = warning;
+set statement_timeout = 0;
+set lock_timeout = 0;
 set application_name = 'dbdyno_job';
 
 -- name: schema

@@ -206,6 +206,8 @@ spool_head() {
 }
 
 finish() {
+    # A second signal does not end the end.
+    trap '' HUP INT TERM
     trap - EXIT
     fill teardown.sql | sql >/dev/null || true
     rm -rf "$scratch"
@@ -233,8 +235,9 @@ while [ "$job" -le "$jobs" ]; do
     job=$((job + 1))
 done
 for pid in $pids; do
-    wait "$pid" || { echo "$workload: a job failed" >&2; exit 1; }
+    wait "$pid" || { echo "$workload: a job failed" >&2; interrupted 1; }
 done
+pids=
 job=0
 counters end
 [ -s "$SPOOL" ] || spool_head >"$scratch/spool"

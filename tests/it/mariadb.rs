@@ -265,6 +265,7 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     assert!(asked.code == Some(1) && asked.stdout.contains("MISSING  target"), "{asked:#?}");
     let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
     assert_eq!(asked.code, Some(2), "{asked:#?}");
+    assert!(asked.stderr.contains("the user lacks CREATE ROUTINE"), "{asked:#?}");
 }
 
 #[test]

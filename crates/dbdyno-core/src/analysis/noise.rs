@@ -15,7 +15,8 @@ pub const LABEL: (&str, &str) = ("calibration", "yes");
 const SAME: [&str; 2] = ["hardware", "storage"];
 /// Facts in them that change by themselves.
 const CHANGING: [&str; 1] = ["free_mb"];
-const SAME_FACTS: [(&str, &str); 2] = [("os", "kernel"), ("database", "version")];
+const SAME_FACTS: [(&str, &str); 3] =
+    [("os", "kernel"), ("database", "version"), ("database", "quota_cpus")];
 
 /// The noise of a platform.
 #[derive(Debug, Clone)]

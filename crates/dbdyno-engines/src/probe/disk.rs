@@ -26,18 +26,33 @@ fn carried_on(before: Option<u64>, told: u64) -> u64 {
     before.saturating_add_signed(i64::from(step))
 }
 
+/// Counters of a device's requests, which the kernel shows in full: they fall only with the host, or
+/// where the device was made anew.
+const REQUESTS: [&str; 2] = ["os_disk_reads", "os_disk_writes"];
+
 /// Times of a device as they were last read, carried on where the kernel's count began again.
 #[derive(Debug, Default)]
-pub(super) struct CarriedTimes(BTreeMap<&'static str, u64>);
+pub(super) struct CarriedTimes {
+    /// In milliseconds.
+    times: BTreeMap<&'static str, u64>,
+    requests: BTreeMap<&'static str, f64>,
+}
 
 impl CarriedTimes {
-    /// Carries on the times in `counters`.
+    /// Carries on the times in `counters`. If requests fell, all counts are new: times, too, fall.
     pub fn carry_on(&mut self, counters: &mut Counters) {
+        for name in REQUESTS {
+            let Some(count) = counters.get(name) else { continue };
+            let before = self.requests.insert(name, count);
+            if before.is_some_and(|before| count < before) {
+                self.times.clear();
+            }
+        }
         for name in TIMES {
             let Some(told_s) = counters.get(name) else { continue };
             let told_ms = (told_s * 1000.0).round() as u64;
-            let ms = carried_on(self.0.get(name).copied(), told_ms);
-            self.0.insert(name, ms);
+            let ms = carried_on(self.times.get(name).copied(), told_ms);
+            self.times.insert(name, ms);
             counters.set(name, ms as f64 / 1000.0);
         }
     }
@@ -184,6 +199,21 @@ mod tests {
         assert_eq!(carried_on(Some(7), 5), 5, "a count that fell is no new begin");
         assert_eq!(carried_on(Some(most + 8), most + 9), most + 9, "more bits are welcome");
         assert_eq!(carried_on(None, 3_000_000_000), 3_000_000_000);
+    }
+
+    #[test]
+    fn times_of_a_host_that_was_started_anew_fall_with_its_requests() {
+        let mut times = CarriedTimes::default();
+        let mut read_s = |reads: f64, read_s: f64| {
+            let mut counters = Counters::default();
+            counters.set("os_disk_reads", reads);
+            counters.set("os_disk_read_s", read_s);
+            times.carry_on(&mut counters);
+            counters.get("os_disk_read_s").unwrap()
+        };
+        assert_eq!(read_s(9e6, 3_500_000.0), 3_500_000.0);
+        assert_eq!(read_s(12.0, 5.0), 5.0, "not 4,294,972 s");
+        assert_eq!(read_s(14.0, 6.0), 6.0);
     }
 
     #[test]

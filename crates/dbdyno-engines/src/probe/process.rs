@@ -209,13 +209,14 @@ fn children_of(pids: &[u32]) -> Vec<u32> {
 }
 
 /// The processes and their children, each once, in the order in which they are to be read: first
-/// those that are no children. What a child used goes over to its parent when it ends, so that one
-/// that was read before its parent could count twice. Numbers say nothing of who is whose child:
-/// the system begins again with low ones.
+/// those that are no children, last the children that are only found. What a child used goes over to
+/// its parent when it ends, so that one that was read before its parent could count twice. Numbers
+/// say nothing of who is whose child: the system begins again with low ones.
 fn parents_first(pids: &[u32], children: &[u32]) -> Vec<u32> {
     let children: BTreeSet<u32> = children.iter().copied().collect();
     let parents: BTreeSet<u32> = pids.iter().copied().collect();
-    parents.difference(&children).chain(&children).copied().collect()
+    let both = parents.intersection(&children);
+    parents.difference(&children).chain(both).chain(children.difference(&parents)).copied().collect()
 }
 
 fn ticks_per_s() -> f64 {
@@ -295,7 +296,7 @@ mod tests {
     fn parents_are_read_before_their_children_whatever_their_numbers_are() {
         assert_eq!(parents_first(&[900], &[901, 950]), [900, 901, 950]);
         let after_the_highest_number = parents_first(&[12, 900, 905], &[12, 30, 905]);
-        assert_eq!(after_the_highest_number, [900, 12, 30, 905], "some are given, too");
+        assert_eq!(after_the_highest_number, [900, 12, 905, 30], "some are given, too");
         let two_servers = parents_first(&[40, 900, 30], &[5, 901]);
         assert_eq!(two_servers, [30, 40, 900, 5, 901]);
         assert_eq!(parents_first(&[7], &[]), [7]);

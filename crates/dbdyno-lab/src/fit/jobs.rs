@@ -35,6 +35,9 @@ const OWN_STATEMENTS: u32 = 64;
 const OTHER_FILES: u64 = 128;
 /// Bytes of a file above which some servers go on in another.
 const FILE_BYTES: f64 = 1_073_741_824.0;
+/// Files of a table in an organization of its own: 32 partitions with a table and four indexes each
+/// are 160, and those of a log-structured table are smaller and more.
+const FILES_OF_ORGANIZED: u64 = 512;
 /// Files that a server may have open besides one for each session: tables, logs, temporary ones.
 const OTHER_FILES_OF_SERVER: u64 = 16_384;
 
@@ -173,7 +176,8 @@ impl Limits {
 fn files_put_out(plan: &Plan) -> u64 {
     let of_table = |table: &TableRef| {
         let bytes = table_rows(&table.kind, plan.size_gb) as f64 * MAX_INDEXED_ROW_BYTES;
-        (bytes / FILE_BYTES).ceil() as u64
+        let organized = if table.org.is_some() { FILES_OF_ORGANIZED } else { 0 };
+        (bytes / FILE_BYTES).ceil() as u64 + organized
     };
     let of_one = |selection: &Selection| {
         let tables = selection.tables.iter();

@@ -38,12 +38,7 @@ pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
 
 /// A quota stopped the database: on each processor on which it was stopped some session waited.
 fn quota(result: &TestResult) -> Option<Bottleneck> {
-    let known = |name| result.window_counters.get(name);
-    let of_server = known("server_throttled_s");
-    let has_no_server = of_server.or(known("server_cpu_s")).is_none();
-    let is_within_us = has_no_server && known("os_cpu_total_s").is_some() && !is_elsewhere(result);
-    let is_of_database = is_within_us || of_server.is_some_and(|s| s > 0.0);
-    let stop = cpu_quota::stops(result).into_iter().next().filter(|_| is_of_database)?;
+    let stop = cpu_quota::stops(result).into_iter().find(|stop| stop.is_of_database)?;
     let share = stop.s / (f64::from(result.jobs) * result.window_s);
     let evidence = Sentence::new("a CPU quota stopped {whom} for {stopped} s, summed over CPUs")
         .with("whom", stop.whom)

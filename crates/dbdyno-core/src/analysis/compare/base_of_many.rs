@@ -218,5 +218,8 @@ mod tests {
         // The compared run's is in none: the comparison says that it is another.
         assert_eq!(counted("newer"), (vec![9.0], vec![8.0, 9.0], left_out(3)));
         assert_eq!(base_of_many(&runs[..2], &[of_text("old", 1.0)]).without(), None);
+        let elsewhere = TestResult { workload: "SRV-SCAN".into(), ..at(1, 1.0) };
+        let without = base_of_many(&runs, &[Test::from(elsewhere)]).without();
+        assert_eq!(without, None, "nothing is said of what is not compared");
     }
 }
