@@ -147,8 +147,8 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
-            let doubtful = doubtful(need, &others);
-            let why = doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found));
+            let described = describe_not_valid(need, &others);
+            let why = described.unwrap_or_else(|| nothing_valid(need, tests, &found));
             Some(Refusal::not_covered(why))
         }
         None => Some(case.refusal()),
@@ -289,7 +289,7 @@ fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
 
 /// Statement about figures that are not valid: the best conditional one that meets the SLO, its
 /// doubt, and what would settle it.
-fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
+fn describe_not_valid(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     let best = |keeps: Option<bool>| {
         others
             .iter()
@@ -374,8 +374,10 @@ impl<'a> Case<'_, 'a> {
             return Refusal::not_covered(doubtful);
         }
         let Some(most) = self.most else { return Refusal::not_covered(self.promise_unknown()) };
-        let open =
-            self.within(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
+        let open = self
+            .within_interval(&most)
+            .or_else(|| self.between(&most))
+            .or_else(|| self.beyond(&most));
         match open {
             Some(why) => Refusal::not_covered(why),
             None => Refusal::does_not_fit(self.too_little(&most)),
@@ -484,8 +486,8 @@ impl<'a> Case<'_, 'a> {
         }
     }
 
-    /// The best figure is not known well enough.
-    fn within(&self, most: &Point<'_>) -> Option<Sentence> {
+    /// The rate lies within the interval of the best figure, which is not known well enough.
+    fn within_interval(&self, most: &Point<'_>) -> Option<Sentence> {
         (most.high() >= self.need.rate).then(|| {
             Sentence::new(
                 "the rate lies within the interval of the best figure, {low} to {high} {unit}",
