@@ -2,7 +2,7 @@
 
 use super::need::Need;
 use super::{Outcome, Span};
-use crate::analysis::bottleneck::{Cause, bottlenecks};
+use crate::analysis::bottleneck::Cause;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::analysis::slo_search::TrialCounts;
@@ -601,9 +601,8 @@ impl<'a> Case<'_, 'a> {
 
     /// The last step was worth its jobs, or there is none, and processors are left.
     fn is_rising(&self, most: &Point<'_>) -> bool {
-        let first =
-            most.figure.test.measured().and_then(|test| bottlenecks(test).into_iter().next());
-        self.is_gaining(most) && first.is_none_or(|first| first.cause != Cause::Cpu)
+        let limit = most.figure.limit();
+        self.is_gaining(most) && limit.is_none_or(|limit| limit.cause != Cause::Cpu)
     }
 
     /// The last step was worth its jobs, or there is none.

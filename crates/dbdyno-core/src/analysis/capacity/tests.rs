@@ -463,6 +463,15 @@ fn what_is_not_known_of_a_component_is_absent() {
 }
 
 #[test]
+fn what_takes_no_known_share_of_the_time_limits_nothing() {
+    let (run, needs) = (run(), [Need::parse("SRV-QUERY1 153 qps").unwrap()]);
+    // Three checkpoints in 12 s follow one another, and nobody knows what they take.
+    let tests = two_workloads(&[], &[("checkpoints", 3.0)]);
+    let found = platform(&run, &tests, &needs);
+    assert_eq!((found.outcome, found.first), (Outcome::Fits, None));
+}
+
+#[test]
 fn the_least_of_those_that_fit_wins_and_equals_win_together() {
     let (run, tests) = (run(), two_workloads(&CPU, &[]));
     let [small, large] =
