@@ -43,8 +43,9 @@ pub struct Answer<'a> {
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
-    /// The figure that settles an open answer, measured again: the one with the doubt, or one at
-    /// more jobs than the best that is not valid.
+    /// The figure that settles an open answer, measured again: the one with the doubt, a conditional
+    /// one of which nobody knows whether it meets the SLO, or one at more jobs than the best that is
+    /// not valid.
     pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
@@ -158,7 +159,7 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let why = refused.map(|refused| refused.why);
     let is_open = outcome == Outcome::NotCovered;
     let doubt = doubt.filter(|_| is_open);
-    let again = if is_open { doubt.or_else(|| case.unsettled()) } else { None };
+    let again = if is_open { case.again() } else { None };
     let most = most.map(|most| bounded(most, &others));
     Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
 }
@@ -459,10 +460,13 @@ impl<'a> Case<'_, 'a> {
         .with("promise", promise)
     }
 
-    /// Statement about the figure that answers with a doubt, so that the answer, the command that
-    /// settles it and the reason name the same figure.
+    /// Statement about the figure that answers with a doubt, or that leaves the answer open, so that
+    /// the answer, the command that settles it and the reason name the same figure.
     fn doubtful(&self) -> Option<Sentence> {
-        let doubt = self.doubt?;
+        let Some(doubt) = self.doubt else {
+            let (unknown, slo) = self.unknown().zip(self.need.promise)?;
+            return Some(unknown_slo(self.need, &unknown, slo));
+        };
         let would_do = doubt.figure.value >= self.need.rate;
         match (doubt.figure.status(), doubt.figure.interval) {
             (Status::Conditional, _) if would_do && self.most.is_some() => {
@@ -526,14 +530,38 @@ impl<'a> Case<'_, 'a> {
         )
     }
 
-    /// A figure that is not valid where more than the best valid one may be: a conditional one that
-    /// would do, or is worth its jobs, or the next at more jobs, if throughput still rose with
-    /// those of the best. Its own value tells nothing of an invalid one.
+    /// The figure that settles the answer, measured again.
+    fn again(&self) -> Option<Point<'a>> {
+        self.doubt.or_else(|| self.unknown()).or_else(|| self.unsettled())
+    }
+
+    /// The highest conditional figure of which nobody knows whether it meets the SLO, where none
+    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one that
+    /// would do, or any if every valid one misses the SLO.
+    fn unknown(&self) -> Option<Point<'a>> {
+        if self.doubt.is_some() {
+            return None;
+        }
+        if let Some(most) = &self.most {
+            let better = better_conditional(self.others, most);
+            return better.filter(|point| self.says_more(point, most));
+        }
+        let is_missed = self.valid.iter().all(|point| point.keeps() == Some(false));
+        let unknown = self
+            .others
+            .iter()
+            .filter(|point| point.figure.status() == Status::Conditional)
+            .filter(|point| point.keeps().is_none())
+            .filter(|point| is_missed || point.figure.value >= self.need.rate);
+        highest(unknown.copied())
+    }
+
+    /// A figure at more jobs that is not valid, where more than the best valid one may be:
+    /// throughput still rose with the jobs of the best. Its own value tells nothing of an invalid
+    /// one.
     fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
-        let better = better_conditional(self.others, most);
-        let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
-        better.filter(|point| self.says_more(point, most)).or_else(next)
+        self.next_at_more_jobs(most).filter(|_| self.is_rising(most))
     }
 
     /// True if a figure would do, or is a step up from the best valid one that is worth its jobs.
@@ -555,13 +583,6 @@ impl<'a> Case<'_, 'a> {
     /// Statement that a figure which is not valid leaves the maximum open.
     fn not_settled(&self, most: &Point<'_>) -> Option<Sentence> {
         let point = self.unsettled()?;
-        if let Some(promise) = self.need.promise
-            && point.figure.status() == Status::Conditional
-            && point.keeps().is_none()
-            && self.says_more(&point, most)
-        {
-            return Some(unknown_slo(self.need, &point, promise));
-        }
         let text = "throughput still rose with {jobs}: {most} {unit}, and the figure with {more} \
                     is not valid: {next}";
         Some(

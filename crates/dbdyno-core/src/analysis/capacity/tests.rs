@@ -577,6 +577,54 @@ fn a_missed_slo_decides_nothing_where_a_conditional_figure_meets_it_at_more_load
     assert_eq!(answered(need, results), (Outcome::DoesNotFit, None, missed.into()));
 }
 
+/// Five conditional repetitions with 8 jobs, two of which meet an SLO of p99<5ms.
+fn contradictory(qps: f64) -> Vec<TestResult> {
+    let met = |part: f64| TestResult { jobs: 8, ..point(2, part * qps) };
+    let missed = |part: f64| late(8, part * qps);
+    let trials = [missed(0.999), met(0.9995), missed(1.0), met(1.0005), missed(1.001)];
+    trials.map(|test| judged(Status::Conditional, test)).into()
+}
+
+#[test]
+fn a_conditional_figure_whose_repetitions_contradict_one_another_is_named_as_what_is_not_known() {
+    let beside = |valid: Vec<TestResult>, qps: f64| -> Vec<TestResult> {
+        valid.into_iter().chain(contradictory(qps)).collect()
+    };
+    let why = |measured: &str| {
+        let only = "but p99<5ms was met in 2 of 5 repetitions only";
+        (Outcome::NotCovered, None, format!("{measured} times what is needed, {only}"))
+    };
+    for (need, results, measured) in [
+        // Every valid figure misses the SLO, or there is none.
+        (
+            "300 qps p99<5ms",
+            beside(vec![late(1, 200.0)], 400.0),
+            "400 qps with 8 jobs were measured, 1.33",
+        ),
+        (
+            "500 qps p99<5ms",
+            beside(vec![late(1, 200.0)], 400.0),
+            "400 qps with 8 jobs were measured, 0.800",
+        ),
+        ("300 qps p99<5ms", contradictory(400.0), "400 qps with 8 jobs were measured, 1.33"),
+        // One meets it and another misses it: below the need, and above it.
+        (
+            "1000 qps p99<5ms",
+            beside(vec![point(1, 300.0), late(64, 900.0)], 5_000.0),
+            "5000 qps with 8 jobs were measured, 5.00",
+        ),
+        (
+            "850 qps p99<5ms",
+            beside(vec![point(1, 300.0), late(64, 900.0)], 600.0),
+            "600 qps with 8 jobs were measured, 0.706",
+        ),
+    ] {
+        assert_eq!(answered(need, results.clone()), why(measured), "{need}");
+        let (said, command) = doubtful(&[need], results);
+        assert_eq!((said, command.unwrap().contains("--jobs 8 ")), (None, true), "{need}");
+    }
+}
+
 #[test]
 fn a_missed_slo_decides_nothing_where_the_interval_of_a_figure_that_meets_it_reaches_the_need() {
     let known = TestResult { ci_fraction: Some(0.02), ..point(2, 780.0) };
