@@ -38,14 +38,16 @@ pub struct Answer<'a> {
     /// The best valid figure that meets the SLO; if the requirement fits, the best of those with an
     /// interval, so that what is used is known.
     pub most: Option<Point<'a>>,
+    /// The highest valid figure above that best which meets the SLO; it has no interval.
+    pub without_interval: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
-    /// The figure that settles an open answer, measured again: the one with the doubt, a conditional
-    /// one of which nobody knows whether it meets the SLO, or one at more jobs than the best that is
-    /// not valid.
+    /// The figure that settles an open answer, measured again: the one with the doubt, a
+    /// conditional one of which nobody knows whether it meets the SLO, or one at more jobs than the
+    /// best that is not valid.
     pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
@@ -59,15 +61,40 @@ impl Answer<'_> {
 
     /// True if the best figure is a lower bound of the maximum.
     pub fn is_bound(&self) -> bool {
-        self.lower_bound().is_some()
+        !self.lower_bounds().is_empty()
+    }
+
+    /// Statements that the best figure is a lower bound, each with what shows it.
+    pub fn lower_bounds(&self) -> Vec<Sentence> {
+        let all = [self.bound_by_verdict(), self.bound_without_interval()];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Trust in the best figure: as a lower bound it is conditional.
+    pub fn most_status(&self) -> Option<Status> {
+        let status = self.most?.figure.status();
+        Some(if self.is_bound() { status.max(Status::Conditional) } else { status })
     }
 
     /// Statement that the best figure is a lower bound, with the reason of its verdict.
-    pub fn lower_bound(&self) -> Option<Sentence> {
+    fn bound_by_verdict(&self) -> Option<Sentence> {
         let verdict = self.most?.figure.verdict();
         let mut reasons = verdict.reasons.iter();
         let bound = reasons.find(|reason| reason.code == ReasonCode::PassedOver)?;
         Some(Sentence::new("the maximum is {bound}").with("bound", bound.to_sentence()))
+    }
+
+    /// Statement that a valid figure above the best one has no interval.
+    fn bound_without_interval(&self) -> Option<Sentence> {
+        let higher = self.without_interval?;
+        let text = "the maximum is a lower bound: {value} {unit} with {jobs} has no interval and \
+                    does not count here";
+        Some(
+            Sentence::new(text)
+                .with("value", higher.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("jobs", Sentence::jobs(higher.jobs())),
+        )
     }
 }
 
@@ -142,7 +169,10 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
     // A higher figure without an interval does not tell what is used.
-    let most = highest(keeping.filter(|point| at.is_none() || point.span().is_some()));
+    let known = keeping.clone().filter(|point| at.is_none() || point.span().is_some());
+    let most = highest(known);
+    let best = most.map_or(f64::INFINITY, |most| most.figure.value);
+    let without_interval = highest(keeping.filter(|point| point.figure.value > best));
     let doubt = doubted(need, &others, most);
     let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
@@ -161,7 +191,8 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let doubt = doubt.filter(|_| is_open);
     let again = if is_open { case.again() } else { None };
     let most = most.map(|most| bounded(most, &others));
-    Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
+    let left_out = others.len();
+    Answer { need, outcome, why, at, most, without_interval, used, doubt, again, left_out }
 }
 
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
@@ -460,8 +491,8 @@ impl<'a> Case<'_, 'a> {
         .with("promise", promise)
     }
 
-    /// Statement about the figure that answers with a doubt, or that leaves the answer open, so that
-    /// the answer, the command that settles it and the reason name the same figure.
+    /// Statement about the figure that answers with a doubt, or that leaves the answer open, so
+    /// that the answer, the command that settles it and the reason name the same figure.
     fn doubtful(&self) -> Option<Sentence> {
         let Some(doubt) = self.doubt else {
             let (unknown, slo) = self.unknown().zip(self.need.promise)?;
@@ -536,8 +567,8 @@ impl<'a> Case<'_, 'a> {
     }
 
     /// The highest conditional figure of which nobody knows whether it meets the SLO, where none
-    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one that
-    /// would do, or any if every valid one misses the SLO.
+    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one
+    /// that would do, or any if every valid one misses the SLO.
     fn unknown(&self) -> Option<Point<'a>> {
         if self.doubt.is_some() {
             return None;

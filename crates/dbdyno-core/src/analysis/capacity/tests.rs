@@ -658,7 +658,16 @@ fn what_is_used_is_known_where_a_higher_figure_has_no_interval() {
     assert_eq!((alone.outcome, answer.most.unwrap().figure.value), (Outcome::Fits, 300.0));
     assert_eq!(answer.used.unwrap().value, 0.5);
     assert!((alone.headroom().unwrap().value - 2.0).abs() < 1e-9);
+    // More may be possible, which the higher one shows.
+    let bounds: Vec<String> = answer.lower_bounds().iter().map(ToString::to_string).collect();
+    let said = "the maximum is a lower bound: 900 qps with 8 jobs has no interval and does not \
+                count here";
+    assert_eq!(bounds, [said]);
+    assert!(alone.is_headroom_bound());
+    assert_eq!(answer.most_status(), Some(Status::Conditional));
     let together = platform(&run, &tests, &needs);
+    let other = &together.answers[1];
+    assert_eq!((other.is_bound(), other.most_status()), (false, Some(Status::Valid)));
     let why = together.why.unwrap().to_string();
     assert!(why.contains("alone they take up to 141 % of the platform's time"), "{why}");
     // Where nothing fits, the figure without an interval still answers with its doubt.
