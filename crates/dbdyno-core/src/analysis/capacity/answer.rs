@@ -19,6 +19,9 @@ pub struct Point<'a> {
     times: &'a LatencySummary,
     /// The repetitions that the figure counts, by what each says of the SLO.
     trials: TrialCounts,
+    /// In a repetition more ops were due and not done than the percentile of the SLO leaves out, so
+    /// that it does not tell.
+    is_undone: bool,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
     /// included.
     pub is_open: bool,
@@ -108,7 +111,8 @@ impl<'a> Point<'a> {
         };
         let counted = ramp::counted(tests, figure.jobs);
         let trials = TrialCounts::new(counted.iter().map(|test| meets(test, promise)));
-        Point { figure, times, trials, is_open: open.is_some() }
+        let is_undone = counted.iter().any(|test| is_undone(test, promise));
+        Point { figure, times, trials, is_undone, is_open: open.is_some() }
     }
 
     /// The percentile of the SLO, in us.
@@ -280,6 +284,15 @@ fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
     Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
 }
 
+/// True if a test in an open loop has the percentile of the SLO, and nobody knows whether it is
+/// met: more ops were due and not done than the percentile leaves out.
+fn is_undone(test: &Test, promise: Option<Slo>) -> bool {
+    let Some(promise) = promise else { return false };
+    let open = test.measured().and_then(|test| test.open.as_ref());
+    let response_us = open.and_then(|open| promise.percentile.value_us(&open.response));
+    response_us.is_some() && meets(test, Some(promise)).is_none()
+}
+
 /// The outcome where no figure is known to do what is needed.
 struct Refusal {
     outcome: Outcome,
@@ -298,12 +311,16 @@ impl Refusal {
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
-    let text = match most.trials.is_contradictory() {
-        true => {
+    let text = match (most.trials.is_contradictory(), most.is_undone) {
+        (true, _) => {
             "{most} {unit} with {jobs} were measured, {times~} times what is needed, but {slo} was \
              met in {met} of {count} repetitions only"
         }
-        false => {
+        (false, true) => {
+            "{most} {unit} with {jobs} were measured, {times~} times what is needed, but more ops \
+             were due and not done than {slo} leaves out"
+        }
+        (false, false) => {
             "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too few \
              ops were timed to tell whether {slo} is met: measure it again, with a longer \
              --duration"
@@ -480,6 +497,15 @@ impl<'a> Case<'_, 'a> {
                 .with("count", point.trials.all())
                 .with("rate", point.figure.value)
                 .with("unit", self.need.unit.as_str());
+        }
+        let undone = self.valid.iter().filter(|point| point.is_undone);
+        if let Some(point) = highest(undone.copied()) {
+            let text = "more ops were due and not done at {rate} {unit} than {promise} leaves out: \
+                        whether it is met there is not known";
+            return Sentence::new(text)
+                .with("rate", point.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("promise", promise);
         }
         match self.valid.iter().all(|point| point.keeps() == Some(false)) {
             true => Sentence::new(

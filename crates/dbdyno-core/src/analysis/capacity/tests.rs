@@ -325,6 +325,27 @@ fn every_repetition_that_counts_must_meet_the_slo_or_miss_it() {
 }
 
 #[test]
+fn a_percentile_that_ops_which_were_not_done_hide_is_not_said_to_have_too_few_ops() {
+    // 0.4 % of 10000 ops were not done: p99.9 is that of the others, and p99 is known.
+    let mut test = offered(1_000.0, 2_000.0);
+    test.window.ops = 9_960;
+    test.open.as_mut().unwrap().response.p999_us = Some(3_000.0);
+    let why = "more ops were due and not done at 1000 qps than p99.9<5ms leaves out: whether it is \
+               met there is not known";
+    let unknown = (Outcome::NotCovered, None, why.to_string());
+    assert_eq!(answered("500 qps p99.9<5ms", vec![test.clone()]), unknown);
+    assert_eq!(answered("500 qps p99<5ms", vec![test.clone()]).0, Outcome::Fits);
+    let why = "1000 qps with 8 jobs were measured, 2.00 times what is needed, but more ops were \
+               due and not done than p99.9<5ms leaves out";
+    let conditional = judged(Status::Conditional, test.clone());
+    assert_eq!(answered("500 qps p99.9<5ms", vec![conditional]).2, why);
+    // Where the percentile itself is not known, too few ops were timed.
+    test.open.as_mut().unwrap().response.p999_us = None;
+    let why = "too few ops were timed to know whether p99.9<5ms is met";
+    assert_eq!(answered("500 qps p99.9<5ms", vec![test]).2, why);
+}
+
+#[test]
 fn applications_are_clients_unless_the_need_names_a_drive() {
     let mut results = ramp();
     let inside = |test: TestResult| TestResult { drive: Drive::Database, ..test };
