@@ -361,9 +361,8 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
             time_ms(row.answer).map_or(Cell::Empty, |time| judged(time, Status::Valid))
         }),
         Declared::new("Most", "", 0, |row, _| {
-            row.answer
-                .most
-                .map_or(Cell::Empty, |most| judged(most.figure.value, most.figure.status()))
+            let most = row.answer.most.zip(row.answer.most_status());
+            most.map_or(Cell::Empty, |(most, status)| judged(most.figure.value, status))
         }),
         Declared::new("low", "", 3, |row, _| end_cell(row.most().and_then(|span| span.low), RATE)),
         Declared::new("high", "", 3, |row, _| {
@@ -419,11 +418,13 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
         true => language.phrase("response times of an open loop"),
         false => language.phrase("service times of a closed loop"),
     });
-    let bound = answer.lower_bound().map(|bound| language.sentence_grouped(&bound));
+    let bounds = answer.lower_bounds();
+    let bounds = bounds.iter().map(|bound| language.sentence_grouped(bound));
     let drive = answer.most.map(|most| language.phrase(drive(&most)));
     let left_out =
         (answer.left_out > 0).then(|| language.count("capacity_left_out", answer.left_out, &[]));
-    [why, bound, timed, drive, left_out].into_iter().flatten().map(named).collect()
+    let further = [timed, drive, left_out].into_iter().flatten();
+    why.into_iter().chain(bounds).chain(further).map(named).collect()
 }
 
 fn drive(most: &Point<'_>) -> &'static str {
@@ -564,7 +565,7 @@ fn answer_data(answer: &Answer<'_>) -> Value {
             most.span().unwrap_or(Span { value: most.figure.value, ..Span::default() })
         })),
         "most_jobs": jobs(answer.most),
-        "most_verdict": answer.most.map(|most| most.figure.status().to_string()),
+        "most_verdict": answer.most_status().map(|status| status.to_string()),
         "drive": drive,
         "used": span_data(answer.used),
         "left_out": answer.left_out,

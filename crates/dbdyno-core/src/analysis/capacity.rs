@@ -17,7 +17,7 @@ pub use need::{FORM, Need};
 
 use std::collections::BTreeSet;
 
-use super::bottleneck::{Cause, bottlenecks, usable_processors, used_processors};
+use super::bottleneck::{Cause, usable_processors, used_processors};
 use super::command::{self, Asked};
 use super::derive::derive;
 use super::missing::not_known;
@@ -419,9 +419,7 @@ fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     {
         return Some(First::Component(component, 1.0 / share));
     }
-    let cause = |answer: &Answer<'_>| {
-        Some(bottlenecks(answer.most?.figure.test.measured()?).first()?.cause)
-    };
+    let cause = |answer: &Answer<'_>| Some(answer.most?.figure.limit()?.cause);
     let mut causes = answers.iter().map(cause);
     let first = causes.next()??;
     causes.all(|cause| cause == Some(first)).then_some(First::Cause(first))

@@ -2,7 +2,7 @@
 
 use super::need::Need;
 use super::{Outcome, Span};
-use crate::analysis::bottleneck::{Cause, bottlenecks};
+use crate::analysis::bottleneck::Cause;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::analysis::slo_search::TrialCounts;
@@ -19,6 +19,9 @@ pub struct Point<'a> {
     times: &'a LatencySummary,
     /// The repetitions that the figure counts, by what each says of the SLO.
     trials: TrialCounts,
+    /// In a repetition more ops were due and not done than the percentile of the SLO leaves out, so
+    /// that it does not tell.
+    is_undone: bool,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
     /// included.
     pub is_open: bool,
@@ -38,13 +41,16 @@ pub struct Answer<'a> {
     /// The best valid figure that meets the SLO; if the requirement fits, the best of those with an
     /// interval, so that what is used is known.
     pub most: Option<Point<'a>>,
+    /// The highest valid figure above that best which meets the SLO; it has no interval.
+    pub without_interval: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
-    /// The figure that settles an open answer, measured again: the one with the doubt, or one at
-    /// more jobs than the best that is not valid.
+    /// The figure that settles an open answer, measured again: the one with the doubt, a
+    /// conditional one of which nobody knows whether it meets the SLO, or one at more jobs than the
+    /// best that is not valid.
     pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
@@ -58,15 +64,40 @@ impl Answer<'_> {
 
     /// True if the best figure is a lower bound of the maximum.
     pub fn is_bound(&self) -> bool {
-        self.lower_bound().is_some()
+        !self.lower_bounds().is_empty()
+    }
+
+    /// Statements that the best figure is a lower bound, each with what shows it.
+    pub fn lower_bounds(&self) -> Vec<Sentence> {
+        let all = [self.bound_by_verdict(), self.bound_without_interval()];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Trust in the best figure: as a lower bound it is conditional.
+    pub fn most_status(&self) -> Option<Status> {
+        let status = self.most?.figure.status();
+        Some(if self.is_bound() { status.max(Status::Conditional) } else { status })
     }
 
     /// Statement that the best figure is a lower bound, with the reason of its verdict.
-    pub fn lower_bound(&self) -> Option<Sentence> {
+    fn bound_by_verdict(&self) -> Option<Sentence> {
         let verdict = self.most?.figure.verdict();
         let mut reasons = verdict.reasons.iter();
         let bound = reasons.find(|reason| reason.code == ReasonCode::PassedOver)?;
         Some(Sentence::new("the maximum is {bound}").with("bound", bound.to_sentence()))
+    }
+
+    /// Statement that a valid figure above the best one has no interval.
+    fn bound_without_interval(&self) -> Option<Sentence> {
+        let higher = self.without_interval?;
+        let text = "the maximum is a lower bound: {value} {unit} with {jobs} has no interval and \
+                    does not count here";
+        Some(
+            Sentence::new(text)
+                .with("value", higher.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("jobs", Sentence::jobs(higher.jobs())),
+        )
     }
 }
 
@@ -80,7 +111,8 @@ impl<'a> Point<'a> {
         };
         let counted = ramp::counted(tests, figure.jobs);
         let trials = TrialCounts::new(counted.iter().map(|test| meets(test, promise)));
-        Point { figure, times, trials, is_open: open.is_some() }
+        let is_undone = counted.iter().any(|test| is_undone(test, promise));
+        Point { figure, times, trials, is_undone, is_open: open.is_some() }
     }
 
     /// The percentile of the SLO, in us.
@@ -141,14 +173,17 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
     // A higher figure without an interval does not tell what is used.
-    let most = highest(keeping.filter(|point| at.is_none() || point.span().is_some()));
+    let known = keeping.clone().filter(|point| at.is_none() || point.span().is_some());
+    let most = highest(known);
+    let best = most.map_or(f64::INFINITY, |most| most.figure.value);
+    let without_interval = highest(keeping.filter(|point| point.figure.value > best));
     let doubt = doubted(need, &others, most);
     let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
-            let doubtful = doubtful(need, &others);
-            let why = doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found));
+            let described = describe_not_valid(need, &others);
+            let why = described.unwrap_or_else(|| nothing_valid(need, tests, &found));
             Some(Refusal::not_covered(why))
         }
         None => Some(case.refusal()),
@@ -158,9 +193,10 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let why = refused.map(|refused| refused.why);
     let is_open = outcome == Outcome::NotCovered;
     let doubt = doubt.filter(|_| is_open);
-    let again = if is_open { doubt.or_else(|| case.unsettled()) } else { None };
+    let again = if is_open { case.again() } else { None };
     let most = most.map(|most| bounded(most, &others));
-    Answer { need, outcome, why, at, most, used, doubt, again, left_out: others.len() }
+    let left_out = others.len();
+    Answer { need, outcome, why, at, most, without_interval, used, doubt, again, left_out }
 }
 
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
@@ -248,6 +284,15 @@ fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
     Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
 }
 
+/// True if a test in an open loop has the percentile of the SLO, and nobody knows whether it is
+/// met: more ops were due and not done than the percentile leaves out.
+fn is_undone(test: &Test, promise: Option<Slo>) -> bool {
+    let Some(promise) = promise else { return false };
+    let open = test.measured().and_then(|test| test.open.as_ref());
+    let response_us = open.and_then(|open| promise.percentile.value_us(&open.response));
+    response_us.is_some() && meets(test, Some(promise)).is_none()
+}
+
 /// The outcome where no figure is known to do what is needed.
 struct Refusal {
     outcome: Outcome,
@@ -266,12 +311,16 @@ impl Refusal {
 
 /// Statement about a conditional figure of which nobody knows whether it meets the SLO.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
-    let text = match most.trials.is_contradictory() {
-        true => {
+    let text = match (most.trials.is_contradictory(), most.is_undone) {
+        (true, _) => {
             "{most} {unit} with {jobs} were measured, {times~} times what is needed, but {slo} was \
              met in {met} of {count} repetitions only"
         }
-        false => {
+        (false, true) => {
+            "{most} {unit} with {jobs} were measured, {times~} times what is needed, but more ops \
+             were due and not done than {slo} leaves out"
+        }
+        (false, false) => {
             "{most} {unit} with {jobs} were measured, {times~} times what is needed, but too few \
              ops were timed to tell whether {slo} is met: measure it again, with a longer \
              --duration"
@@ -289,7 +338,7 @@ fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
 
 /// Statement about figures that are not valid: the best conditional one that meets the SLO, its
 /// doubt, and what would settle it.
-fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
+fn describe_not_valid(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     let best = |keeps: Option<bool>| {
         others
             .iter()
@@ -374,8 +423,10 @@ impl<'a> Case<'_, 'a> {
             return Refusal::not_covered(doubtful);
         }
         let Some(most) = self.most else { return Refusal::not_covered(self.promise_unknown()) };
-        let open =
-            self.within(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
+        let open = self
+            .within_interval(&most)
+            .or_else(|| self.between(&most))
+            .or_else(|| self.beyond(&most));
         match open {
             Some(why) => Refusal::not_covered(why),
             None => Refusal::does_not_fit(self.too_little(&most)),
@@ -447,6 +498,15 @@ impl<'a> Case<'_, 'a> {
                 .with("rate", point.figure.value)
                 .with("unit", self.need.unit.as_str());
         }
+        let undone = self.valid.iter().filter(|point| point.is_undone);
+        if let Some(point) = highest(undone.copied()) {
+            let text = "more ops were due and not done at {rate} {unit} than {promise} leaves out: \
+                        whether it is met there is not known";
+            return Sentence::new(text)
+                .with("rate", point.figure.value)
+                .with("unit", self.need.unit.as_str())
+                .with("promise", promise);
+        }
         match self.valid.iter().all(|point| point.keeps() == Some(false)) {
             true => Sentence::new(
                 "{promise} is missed at every rate that was measured, all of them above the \
@@ -457,10 +517,13 @@ impl<'a> Case<'_, 'a> {
         .with("promise", promise)
     }
 
-    /// Statement about the figure that answers with a doubt, so that the answer, the command that
-    /// settles it and the reason name the same figure.
+    /// Statement about the figure that answers with a doubt, or that leaves the answer open, so
+    /// that the answer, the command that settles it and the reason name the same figure.
     fn doubtful(&self) -> Option<Sentence> {
-        let doubt = self.doubt?;
+        let Some(doubt) = self.doubt else {
+            let (unknown, slo) = self.unknown().zip(self.need.promise)?;
+            return Some(unknown_slo(self.need, &unknown, slo));
+        };
         let would_do = doubt.figure.value >= self.need.rate;
         match (doubt.figure.status(), doubt.figure.interval) {
             (Status::Conditional, _) if would_do && self.most.is_some() => {
@@ -484,8 +547,8 @@ impl<'a> Case<'_, 'a> {
         }
     }
 
-    /// The best figure is not known well enough.
-    fn within(&self, most: &Point<'_>) -> Option<Sentence> {
+    /// The rate lies within the interval of the best figure, which is not known well enough.
+    fn within_interval(&self, most: &Point<'_>) -> Option<Sentence> {
         (most.high() >= self.need.rate).then(|| {
             Sentence::new(
                 "the rate lies within the interval of the best figure, {low} to {high} {unit}",
@@ -524,14 +587,38 @@ impl<'a> Case<'_, 'a> {
         )
     }
 
-    /// A figure that is not valid where more than the best valid one may be: a conditional one that
-    /// would do, or is worth its jobs, or the next at more jobs, if throughput still rose with
-    /// those of the best. Its own value tells nothing of an invalid one.
+    /// The figure that settles the answer, measured again.
+    fn again(&self) -> Option<Point<'a>> {
+        self.doubt.or_else(|| self.unknown()).or_else(|| self.unsettled())
+    }
+
+    /// The highest conditional figure of which nobody knows whether it meets the SLO, where none
+    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one
+    /// that would do, or any if every valid one misses the SLO.
+    fn unknown(&self) -> Option<Point<'a>> {
+        if self.doubt.is_some() {
+            return None;
+        }
+        if let Some(most) = &self.most {
+            let better = better_conditional(self.others, most);
+            return better.filter(|point| self.says_more(point, most));
+        }
+        let is_missed = self.valid.iter().all(|point| point.keeps() == Some(false));
+        let unknown = self
+            .others
+            .iter()
+            .filter(|point| point.figure.status() == Status::Conditional)
+            .filter(|point| point.keeps().is_none())
+            .filter(|point| is_missed || point.figure.value >= self.need.rate);
+        highest(unknown.copied())
+    }
+
+    /// A figure at more jobs that is not valid, where more than the best valid one may be:
+    /// throughput still rose with the jobs of the best. Its own value tells nothing of an invalid
+    /// one.
     fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
-        let better = better_conditional(self.others, most);
-        let next = || self.next_at_more_jobs(most).filter(|_| self.is_rising(most));
-        better.filter(|point| self.says_more(point, most)).or_else(next)
+        self.next_at_more_jobs(most).filter(|_| self.is_rising(most))
     }
 
     /// True if a figure would do, or is a step up from the best valid one that is worth its jobs.
@@ -553,13 +640,6 @@ impl<'a> Case<'_, 'a> {
     /// Statement that a figure which is not valid leaves the maximum open.
     fn not_settled(&self, most: &Point<'_>) -> Option<Sentence> {
         let point = self.unsettled()?;
-        if let Some(promise) = self.need.promise
-            && point.figure.status() == Status::Conditional
-            && point.keeps().is_none()
-            && self.says_more(&point, most)
-        {
-            return Some(unknown_slo(self.need, &point, promise));
-        }
         let text = "throughput still rose with {jobs}: {most} {unit}, and the figure with {more} \
                     is not valid: {next}";
         Some(
@@ -599,9 +679,8 @@ impl<'a> Case<'_, 'a> {
 
     /// The last step was worth its jobs, or there is none, and processors are left.
     fn is_rising(&self, most: &Point<'_>) -> bool {
-        let first =
-            most.figure.test.measured().and_then(|test| bottlenecks(test).into_iter().next());
-        self.is_gaining(most) && first.is_none_or(|first| first.cause != Cause::Cpu)
+        let limit = most.figure.limit();
+        self.is_gaining(most) && limit.is_none_or(|limit| limit.cause != Cause::Cpu)
     }
 
     /// The last step was worth its jobs, or there is none.

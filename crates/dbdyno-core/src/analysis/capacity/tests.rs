@@ -325,6 +325,27 @@ fn every_repetition_that_counts_must_meet_the_slo_or_miss_it() {
 }
 
 #[test]
+fn a_percentile_that_ops_which_were_not_done_hide_is_not_said_to_have_too_few_ops() {
+    // 0.4 % of 10000 ops were not done: p99.9 is that of the others, and p99 is known.
+    let mut test = offered(1_000.0, 2_000.0);
+    test.window.ops = 9_960;
+    test.open.as_mut().unwrap().response.p999_us = Some(3_000.0);
+    let why = "more ops were due and not done at 1000 qps than p99.9<5ms leaves out: whether it is \
+               met there is not known";
+    let unknown = (Outcome::NotCovered, None, why.to_string());
+    assert_eq!(answered("500 qps p99.9<5ms", vec![test.clone()]), unknown);
+    assert_eq!(answered("500 qps p99<5ms", vec![test.clone()]).0, Outcome::Fits);
+    let why = "1000 qps with 8 jobs were measured, 2.00 times what is needed, but more ops were \
+               due and not done than p99.9<5ms leaves out";
+    let conditional = judged(Status::Conditional, test.clone());
+    assert_eq!(answered("500 qps p99.9<5ms", vec![conditional]).2, why);
+    // Where the percentile itself is not known, too few ops were timed.
+    test.open.as_mut().unwrap().response.p999_us = None;
+    let why = "too few ops were timed to know whether p99.9<5ms is met";
+    assert_eq!(answered("500 qps p99.9<5ms", vec![test]).2, why);
+}
+
+#[test]
 fn applications_are_clients_unless_the_need_names_a_drive() {
     let mut results = ramp();
     let inside = |test: TestResult| TestResult { drive: Drive::Database, ..test };
@@ -463,6 +484,15 @@ fn what_is_not_known_of_a_component_is_absent() {
 }
 
 #[test]
+fn what_takes_no_known_share_of_the_time_limits_nothing() {
+    let (run, needs) = (run(), [Need::parse("SRV-QUERY1 153 qps").unwrap()]);
+    // Three checkpoints in 12 s follow one another, and nobody knows what they take.
+    let tests = two_workloads(&[], &[("checkpoints", 3.0)]);
+    let found = platform(&run, &tests, &needs);
+    assert_eq!((found.outcome, found.first), (Outcome::Fits, None));
+}
+
+#[test]
 fn the_least_of_those_that_fit_wins_and_equals_win_together() {
     let (run, tests) = (run(), two_workloads(&CPU, &[]));
     let [small, large] =
@@ -568,6 +598,54 @@ fn a_missed_slo_decides_nothing_where_a_conditional_figure_meets_it_at_more_load
     assert_eq!(answered(need, results), (Outcome::DoesNotFit, None, missed.into()));
 }
 
+/// Five conditional repetitions with 8 jobs, two of which meet an SLO of p99<5ms.
+fn contradictory(qps: f64) -> Vec<TestResult> {
+    let met = |part: f64| TestResult { jobs: 8, ..point(2, part * qps) };
+    let missed = |part: f64| late(8, part * qps);
+    let trials = [missed(0.999), met(0.9995), missed(1.0), met(1.0005), missed(1.001)];
+    trials.map(|test| judged(Status::Conditional, test)).into()
+}
+
+#[test]
+fn a_conditional_figure_whose_repetitions_contradict_one_another_is_named_as_what_is_not_known() {
+    let beside = |valid: Vec<TestResult>, qps: f64| -> Vec<TestResult> {
+        valid.into_iter().chain(contradictory(qps)).collect()
+    };
+    let why = |measured: &str| {
+        let only = "but p99<5ms was met in 2 of 5 repetitions only";
+        (Outcome::NotCovered, None, format!("{measured} times what is needed, {only}"))
+    };
+    for (need, results, measured) in [
+        // Every valid figure misses the SLO, or there is none.
+        (
+            "300 qps p99<5ms",
+            beside(vec![late(1, 200.0)], 400.0),
+            "400 qps with 8 jobs were measured, 1.33",
+        ),
+        (
+            "500 qps p99<5ms",
+            beside(vec![late(1, 200.0)], 400.0),
+            "400 qps with 8 jobs were measured, 0.800",
+        ),
+        ("300 qps p99<5ms", contradictory(400.0), "400 qps with 8 jobs were measured, 1.33"),
+        // One meets it and another misses it: below the need, and above it.
+        (
+            "1000 qps p99<5ms",
+            beside(vec![point(1, 300.0), late(64, 900.0)], 5_000.0),
+            "5000 qps with 8 jobs were measured, 5.00",
+        ),
+        (
+            "850 qps p99<5ms",
+            beside(vec![point(1, 300.0), late(64, 900.0)], 600.0),
+            "600 qps with 8 jobs were measured, 0.706",
+        ),
+    ] {
+        assert_eq!(answered(need, results.clone()), why(measured), "{need}");
+        let (said, command) = doubtful(&[need], results);
+        assert_eq!((said, command.unwrap().contains("--jobs 8 ")), (None, true), "{need}");
+    }
+}
+
 #[test]
 fn a_missed_slo_decides_nothing_where_the_interval_of_a_figure_that_meets_it_reaches_the_need() {
     let known = TestResult { ci_fraction: Some(0.02), ..point(2, 780.0) };
@@ -601,7 +679,16 @@ fn what_is_used_is_known_where_a_higher_figure_has_no_interval() {
     assert_eq!((alone.outcome, answer.most.unwrap().figure.value), (Outcome::Fits, 300.0));
     assert_eq!(answer.used.unwrap().value, 0.5);
     assert!((alone.headroom().unwrap().value - 2.0).abs() < 1e-9);
+    // More may be possible, which the higher one shows.
+    let bounds: Vec<String> = answer.lower_bounds().iter().map(ToString::to_string).collect();
+    let said = "the maximum is a lower bound: 900 qps with 8 jobs has no interval and does not \
+                count here";
+    assert_eq!(bounds, [said]);
+    assert!(alone.is_headroom_bound());
+    assert_eq!(answer.most_status(), Some(Status::Conditional));
     let together = platform(&run, &tests, &needs);
+    let other = &together.answers[1];
+    assert_eq!((other.is_bound(), other.most_status()), (false, Some(Status::Valid)));
     let why = together.why.unwrap().to_string();
     assert!(why.contains("alone they take up to 141 % of the platform's time"), "{why}");
     // Where nothing fits, the figure without an interval still answers with its doubt.
