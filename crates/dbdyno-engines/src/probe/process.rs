@@ -216,7 +216,12 @@ fn parents_first(pids: &[u32], children: &[u32]) -> Vec<u32> {
     let children: BTreeSet<u32> = children.iter().copied().collect();
     let parents: BTreeSet<u32> = pids.iter().copied().collect();
     let both = parents.intersection(&children);
-    parents.difference(&children).chain(both).chain(children.difference(&parents)).copied().collect()
+    parents
+        .difference(&children)
+        .chain(both)
+        .chain(children.difference(&parents))
+        .copied()
+        .collect()
 }
 
 fn ticks_per_s() -> f64 {

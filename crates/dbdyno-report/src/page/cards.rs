@@ -291,7 +291,13 @@ mod tests {
                     scale: 1e3,
                 };
                 let kpm_value = Some(f64::from(jobs) * 1e3 / per_s);
-                TestResult { kpm: time, kpm_value, second: Some(rate), second_value: Some(per_s), ..step }
+                TestResult {
+                    kpm: time,
+                    kpm_value,
+                    second: Some(rate),
+                    second_value: Some(per_s),
+                    ..step
+                }
             })
         };
         let both = said(&card_of_steps(steps(), [Valid, Valid]));

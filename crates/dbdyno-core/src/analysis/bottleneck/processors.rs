@@ -32,7 +32,8 @@ pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
     let (quota, in_use) = (quota(result), in_use(result));
     let Some(mut found) = quota else { return in_use };
     // Time at work within a quota is limited by it as well as time for which it stopped a session.
-    found.share = found.share.max(in_use.and_then(|in_use| in_use.share));
+    let shares = [found.share, in_use.and_then(|in_use| in_use.share)].into_iter().flatten();
+    found.share = shares.max_by(f64::total_cmp);
     Some(found)
 }
 

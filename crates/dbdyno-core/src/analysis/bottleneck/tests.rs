@@ -251,7 +251,7 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     assert_eq!(bottlenecks(&seen)[0].share, Some(0.6));
     // Two samples of a hundred limit nothing.
     let mut rarely = seen.clone();
-    rarely.waits.as_mut().unwrap().events[0].samples = 2;
+    rarely.waits.as_mut().unwrap().events.last_mut().unwrap().samples = 2;
     assert_eq!((bottlenecks(&rarely)[0].share, limit(&rarely)), (None, None));
     // Jobs that were seen waiting for one are its evidence, also where none is counted.
     let mut waiting = sampled(with(&[], &[]), 0, &[(Activity::Other, 50)]);
