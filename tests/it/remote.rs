@@ -12,11 +12,9 @@ use serde_json::Value;
 
 use crate::cli_existing::{SECRET, stub};
 use crate::leftovers::Directory;
-use crate::servers::{Existing, Lease, Server};
+use crate::servers::{Existing, Server};
 use crate::skipped::skipped;
-use crate::support::{
-    Desk, Done, TINY, column, directory, finished, free_port, mistakes, session, until,
-};
+use crate::support::{Desk, Done, TINY, directory, finished, free_port, mistakes, until};
 
 /// Of `probe`.
 const TOKEN: &str = "sixteen-or-more-letters";
@@ -418,20 +416,6 @@ fn limits_of_a_users_sessions_are_told_or_do_not_hold_for_ours() {
     admin.execute("alter role limited set default_transaction_read_only = on").unwrap();
     let line = format!("run {} {TINY} --quiet", server.url("limited"));
     with_password(&desk, &line).fails(3, &["can only read", "default_transaction_read_only = off"]);
-}
-
-#[test]
-fn a_bound_on_waits_for_locks_does_not_hold_for_ours() {
-    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[("lock_timeout", "1ms")]));
-    assert_eq!(column(session(&lease.url).as_mut(), "show lock_timeout"), ["0"]);
-    // A job that builds an index waits for the other one, which drops its own.
-    let line = format!(
-        "run {} --size 0.01 --workload DA-INDEX --jobs 2 --warmup 0 --duration 500ms --format \
-         json --quiet",
-        lease.url
-    );
-    let test = &desk.run(&line).ok().json()["tests"][0];
-    assert_eq!(test["errors"], 0, "{test:#}");
 }
 
 #[test]

@@ -30,14 +30,12 @@ use dbdyno_core::model::Connects;
 /// or the role.
 pub(super) const SEARCH_PATH: &str = "pg_catalog, pg_temp";
 
-/// Settings of every session of ours: nothing on the server may cut a long statement short, or a
-/// wait for another session of ours. Those of newer servers are added once the version is known.
+/// Settings of every session of ours: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("search_path", SEARCH_PATH),
     ("client_encoding", "UTF8"),
     ("DateStyle", "ISO"),
     ("statement_timeout", "0"),
-    ("lock_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
 ];
 
