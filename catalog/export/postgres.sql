@@ -21,7 +21,6 @@ Jobs loop inside the database (`part-N.job.sql`).
 -- database limits for its users does not cut a job short.
 set client_min_messages = warning;
 set statement_timeout = 0;
-set lock_timeout = 0;
 set application_name = 'dbdyno_job';
 
 -- name: schema
