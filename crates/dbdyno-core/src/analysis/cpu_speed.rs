@@ -53,7 +53,7 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
 /// tests that both have. Where those are few, it is the speed at the start of the runs, which is
 /// sampled once only and has a limit of its own.
 pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sentence> {
-    if let Some(times) = during_tests(base, other) {
+    if let Some(times) = during_tests(base.iter(), other.iter()) {
         let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time \
                         during the tests that both runs have";
         return is_another(times, least).then(|| Sentence::new(sentence).with("times", times));
@@ -64,10 +64,21 @@ pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sente
     is_another(times, SLOW).then(|| Sentence::new(sentence).with("times", times))
 }
 
+/// True if the CPUs of an earlier run differed from those of the base by as much as those of the
+/// other run, or more, to either side: then what it does to figures is in their variance.
+pub(super) fn is_seen_before(base: &[Test], other: &[Test], earlier: &[Vec<&Test>]) -> bool {
+    let Some(times) = during_tests(base.iter(), other.iter()) else { return false };
+    let seen = earlier.iter().filter_map(|run| during_tests(base.iter(), run.iter().copied()));
+    seen.map(|seen| seen.ln().abs()).any(|seen| seen >= times.ln().abs())
+}
+
 /// Time of the watch's work during the tests of the second run as a multiple of that of the first:
 /// the median over all tests that both have, since what a test does to the CPUs is in it. None if
 /// these are few.
-fn during_tests(base: &[Test], other: &[Test]) -> Option<f64> {
+fn during_tests<'a>(
+    base: impl Iterator<Item = &'a Test>,
+    other: impl Iterator<Item = &'a Test>,
+) -> Option<f64> {
     let (base, other) = (work_by_test(base), work_by_test(other));
     let both = base.iter().filter_map(|(test, base)| Some((base, other.get(test)?)));
     let times = both.filter_map(|(base, other)| Some(median(other)? / median(base)?));
@@ -79,9 +90,9 @@ fn during_tests(base: &[Test], other: &[Test]) -> Option<f64> {
 type Repeated<'a> = (&'a str, u32);
 
 /// Times of the watch's work in s, of all repetitions of each test.
-fn work_by_test(tests: &[Test]) -> BTreeMap<Repeated<'_>, Vec<f64>> {
-    let mut work: BTreeMap<Repeated<'_>, Vec<f64>> = BTreeMap::new();
-    for test in tests.iter().filter_map(Test::measured) {
+fn work_by_test<'a>(tests: impl Iterator<Item = &'a Test>) -> BTreeMap<Repeated<'a>, Vec<f64>> {
+    let mut work: BTreeMap<Repeated<'a>, Vec<f64>> = BTreeMap::new();
+    for test in tests.filter_map(Test::measured) {
         if let Ok(work_s) = work_s(&test.window_counters) {
             work.entry((test.hash.as_str(), test.jobs)).or_default().push(work_s);
         }
@@ -231,6 +242,11 @@ mod tests {
         let one_loud = run([70e-6, 95e-6, 80e-6, 72e-6, 69e-6, 70e-6], 1.0);
         assert_eq!(said(&base, &one_loud, STEADY), None, "one test had neighbors");
         assert!(said(&base[..4], &slower, SLOW).is_some(), "few: as they started");
+        // Of earlier runs one that was as fast as the base tells nothing of it.
+        let seen = |earlier: &[Test]| {
+            is_seen_before(&base, &slower, &[base.iter().collect(), earlier.iter().collect()])
+        };
+        assert_eq!((seen(&base), seen(&slower)), (false, true));
     }
 
     #[test]

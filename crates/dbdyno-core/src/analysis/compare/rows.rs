@@ -47,9 +47,10 @@ impl<'a> Context<'a> {
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);
         let is_same_platform = is_same_platform(base.run, other.run);
-        // What differs between runs of the platform is known where there are earlier ones.
-        let is_by_prior = is_same_platform && past.is_empty();
-        let least = if is_by_prior { cpu_speed::STEADY } else { cpu_speed::SLOW };
+        // Earlier runs whose CPUs differed as much tell what that does to the figures.
+        let is_known = cpu_speed::is_seen_before(base.tests, other.tests, past);
+        let is_doubt = is_same_platform && !is_known;
+        let least = if is_doubt { cpu_speed::STEADY } else { cpu_speed::SLOW };
         let cpu_speed = cpu_speed::between(base.tests, other.tests, least);
         let cpu_speed = cpu_speed.filter(|_| is_same_processor);
         Context { past, is_same_platform, cores, licences, costs, cpu_speed }
