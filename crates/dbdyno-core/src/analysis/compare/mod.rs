@@ -418,7 +418,7 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparis
     let context = rows::Context::new(base, other, &terms.past);
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
         rows::add(&mut comparison, &context, &pair);
-        comparison.work.extend(work::of_pair(&pair));
+        comparison.work.extend(work::of_pair(&pair, context.are_cpus_alike()));
     }
     comparison.not_compared.extend(without_price(base, other));
     estimate::estimate(&mut comparison, terms.is_base);

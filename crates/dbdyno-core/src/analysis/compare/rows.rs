@@ -55,6 +55,11 @@ impl<'a> Context<'a> {
         let cpu_speed = cpu_speed.filter(|_| is_same_processor);
         Context { past, is_same_platform, cores, licences, costs, cpu_speed }
     }
+
+    /// True if no difference in speed is known between CPUs of one model.
+    pub fn are_cpus_alike(&self) -> bool {
+        self.cpu_speed.is_none()
+    }
 }
 
 fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {

@@ -24,6 +24,8 @@ struct Measure {
     code: &'static str,
     unit: &'static str,
     of: fn(&TestResult) -> Option<f64>,
+    /// It is a time, which a slower CPU makes longer.
+    is_time: bool,
 }
 
 const MEASURES: [Measure; 6] = [
@@ -31,20 +33,33 @@ const MEASURES: [Measure; 6] = [
         code: "CPU time of the server",
         unit: "us",
         of: |test| in_window(test, "server_cpu_s", 1e6),
+        is_time: true,
     },
     Measure {
         code: "CPU time of the client",
         unit: "us",
         of: |test| in_window(test, "self_cpu_s", 1e6),
+        is_time: true,
     },
     Measure {
         code: "instructions of the client",
         unit: "instructions",
         of: |test| in_window(test, "self_instructions", 1.0),
+        is_time: false,
     },
-    Measure { code: "logical reads", unit: "blocks", of: |test| in_all(test, "logical_reads") },
-    Measure { code: "log", unit: "bytes", of: |test| in_all(test, "wal_bytes") },
-    Measure { code: "log syncs", unit: "syncs", of: |test| in_all(test, "wal_syncs") },
+    Measure {
+        code: "logical reads",
+        unit: "blocks",
+        of: |test| in_all(test, "logical_reads"),
+        is_time: false,
+    },
+    Measure { code: "log", unit: "bytes", of: |test| in_all(test, "wal_bytes"), is_time: false },
+    Measure {
+        code: "log syncs",
+        unit: "syncs",
+        of: |test| in_all(test, "wal_syncs"),
+        is_time: false,
+    },
 ];
 
 fn in_window(test: &TestResult, counter: &str, scale: f64) -> Option<f64> {
@@ -99,8 +114,8 @@ impl Work {
 }
 
 /// The work per op of a pair at every number of jobs that both have; none of a pair that may not be
-/// the same work. Nothing is estimated yet.
-pub fn of_pair(pair: &Pair<'_>) -> Vec<Work> {
+/// the same work, and no times where the CPUs were not equally fast. Nothing is estimated yet.
+pub fn of_pair(pair: &Pair<'_>, are_cpus_alike: bool) -> Vec<Work> {
     if !pair.cautions.is_empty() {
         return Vec::new();
     }
@@ -108,7 +123,7 @@ pub fn of_pair(pair: &Pair<'_>) -> Vec<Work> {
     let mut found = Vec::new();
     for (jobs, own) in &base {
         let Some(foreign) = other.get(jobs) else { continue };
-        for measure in &MEASURES {
+        for measure in MEASURES.iter().filter(|measure| are_cpus_alike || !measure.is_time) {
             let logs = |tests: &Vec<&TestResult>| -> Vec<f64> {
                 let values = tests.iter().filter_map(|test| (measure.of)(test));
                 values.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln).collect()
