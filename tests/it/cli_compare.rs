@@ -623,20 +623,25 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
     assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
 }
 
-#[test]
-fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
+/// Two runs of three tests each with these options, `first` and `second`, whose second one is slower.
+fn with_a_suspect(options: &str) -> Desk {
     let desk = Desk::new();
-    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --rate 20 --arrivals uniform --duration \
-               0.2 --warmup 0.05 --repeat 3 --size 0.05";
+    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --warmup 0.05 --repeat 3 --size 0.05";
     for name in ["first", "second"] {
-        desk.run(&format!("{run} --name {name}")).ok();
+        desk.run(&format!("{run} {options} --name {name}")).ok();
     }
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    // Whatever others do on the machine meanwhile: both are valid and calm.
     let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
     assert_eq!(connection.execute(calm, []).unwrap(), 6);
     let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
     assert_eq!(connection.execute(slower, []).unwrap(), 3);
-    drop(connection);
+    desk
+}
+
+#[test]
+fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
+    let desk = with_a_suspect("--rate 20 --arrivals uniform --duration 0.2");
     let confirmed = desk.run("compare first second --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
     let again = desk.run("results show 4 --format json").ok().json();
@@ -650,19 +655,7 @@ fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
 
 #[test]
 fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
-    let desk = Desk::new();
-    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 \
-               --size 0.05";
-    for name in ["first", "second"] {
-        desk.run(&format!("{run} --name {name}")).ok();
-    }
-    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
-    // Whatever others do on the machine meanwhile: both are valid and calm, the second is slower.
-    let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
-    assert_eq!(connection.execute(calm, []).unwrap(), 6);
-    let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
-    assert_eq!(connection.execute(slower, []).unwrap(), 3);
-    drop(connection);
+    let desk = with_a_suspect("--duration 0.1");
     desk.run("compare first second --fail-below 90%").fails(1, &["CPU-DOUBLE"]);
     let confirmed = desk.run("compare first second --fail-below 90% --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);

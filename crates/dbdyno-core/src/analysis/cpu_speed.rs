@@ -13,10 +13,10 @@ use crate::stats::summary::mean;
 /// 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A run that begins at the fastest
 /// clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
 pub(super) const SLOW: f64 = 0.85;
-/// Below this fraction the CPUs of a platform were slower in one of two runs, by all tests that both
-/// have. Of sixteen quick runs of a shared host (120 to 170 tests each) those of the same half hour
-/// lay within 0.98 to 1.02 of each other; as its neighbors went, the CPUs became 1.05 to 1.11 times
-/// as fast, and the figures 1.16 to 1.34 times.
+/// Below this fraction the CPUs of a platform were slower in one of two runs, by all tests that
+/// both have. Of sixteen quick runs of a shared host (120 to 170 tests each) those of the same half
+/// hour lay within 0.98 to 1.02 of each other; as its neighbors went, the CPUs became 1.05 to 1.11
+/// times as fast, and the figures 1.16 to 1.34 times.
 pub(super) const STEADY: f64 = 0.96;
 /// Fewer tests that both runs have do not tell how fast their CPUs were.
 const FEWEST_POINTS: usize = 5;

@@ -184,40 +184,30 @@ fn rate_of(closed_per_s: f64, step: i32) -> f64 {
     if digit < 1.0 { (rounded * 1e6).round() / 1e6 } else { rounded }
 }
 
-/// Number of trials at a step of the grid by their outcome.
-#[derive(Default)]
-struct StepTrials {
-    /// Those that met the SLO.
-    keeps: u32,
-    /// Those that missed it.
-    breaks: u32,
-}
-
 /// Trials by step of the grid. Disturbed ones that missed the SLO count only where there is nothing
 /// else, so that lower rates are tried.
 struct Search {
-    steps: BTreeMap<i32, StepTrials>,
+    steps: BTreeMap<i32, TrialCounts>,
     trials: usize,
     unknown: usize,
 }
 
 impl Search {
     fn new(closed_per_s: f64, trials: &[Trial]) -> Search {
-        let mut steps: BTreeMap<i32, StepTrials> = BTreeMap::new();
+        let mut steps: BTreeMap<i32, TrialCounts> = BTreeMap::new();
         let mut excused: BTreeMap<i32, u32> = BTreeMap::new();
         for trial in trials {
             let Some(offer) = trial.offer else { continue };
             let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
             match trial.kept {
-                Some(true) => steps.entry(step).or_default().keeps += 1,
-                Some(false) => steps.entry(step).or_default().breaks += 1,
+                Some(_) => steps.entry(step).or_default().add(trial.kept),
                 None if trial.is_excused => *excused.entry(step).or_default() += 1,
                 None => {}
             }
         }
         for (step, count) in excused.into_iter().filter(|(_, count)| *count >= DISTURBED) {
             let others = steps.entry(step).or_default();
-            others.breaks += if others.keeps == 0 { count } else { 0 };
+            others.missed += if others.met == 0 { count } else { 0 };
         }
         let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
         Search { steps, trials: trials.len(), unknown }
@@ -228,18 +218,18 @@ impl Search {
         self.steps
             .iter()
             .rev()
-            .take_while(|(_, trials)| trials.breaks == 0)
+            .take_while(|(_, trials)| trials.missed == 0)
             .map(|(step, _)| *step)
             .last()
     }
 
     /// The lowest rate that broke it in every trial, as did every higher one.
     fn broken(&self) -> Option<i32> {
-        self.steps.iter().take_while(|(_, trials)| trials.keeps == 0).map(|(step, _)| *step).last()
+        self.steps.iter().take_while(|(_, trials)| trials.met == 0).map(|(step, _)| *step).last()
     }
 
     fn is_settled(&self, step: i32) -> bool {
-        self.steps.get(&step).is_some_and(|trials| trials.keeps + trials.breaks >= SETTLED)
+        self.steps.get(&step).is_some_and(|trials| trials.met + trials.missed >= SETTLED)
     }
 
     /// Higher rates have lower steps.

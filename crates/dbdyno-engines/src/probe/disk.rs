@@ -26,8 +26,8 @@ fn carried_on(before: Option<u64>, told: u64) -> u64 {
     before.saturating_add_signed(i64::from(step))
 }
 
-/// Counters of a device's requests, which the kernel shows in full: they fall only with the host, or
-/// where the device was made anew.
+/// Counters of a device's requests, which the kernel shows in full: they fall only with the host,
+/// or where the device was made anew.
 const REQUESTS: [&str; 2] = ["os_disk_reads", "os_disk_writes"];
 
 /// Times of a device as they were last read, carried on where the kernel's count began again.

@@ -209,9 +209,9 @@ fn children_of(pids: &[u32]) -> Vec<u32> {
 }
 
 /// The processes and their children, each once, in the order in which they are to be read: first
-/// those that are no children, last the children that are only found. What a child used goes over to
-/// its parent when it ends, so that one that was read before its parent could count twice. Numbers
-/// say nothing of who is whose child: the system begins again with low ones.
+/// those that are no children, last the children that are only found. What a child used goes over
+/// to its parent when it ends, so that one that was read before its parent could count twice.
+/// Numbers say nothing of who is whose child: the system begins again with low ones.
 fn parents_first(pids: &[u32], children: &[u32]) -> Vec<u32> {
     let children: BTreeSet<u32> = children.iter().copied().collect();
     let parents: BTreeSet<u32> = pids.iter().copied().collect();

@@ -228,7 +228,8 @@ pub(crate) fn folds(language: Language, data: &RunTests) -> Vec<Fold> {
     of_tests.into_iter().chain(figure_reasons(language, data)).collect()
 }
 
-/// A fold with what lowers figures whose tests are valid: each reason once with the figures that it is about.
+/// A fold with what lowers figures whose tests are valid: each reason once with the figures that it
+/// is about.
 fn figure_reasons(language: Language, data: &RunTests) -> Option<Fold> {
     let told = lowered::remarks(language, &FigureDoubts::new(&data.tests).lowered(language));
     (!told.is_empty()).then(|| Fold {

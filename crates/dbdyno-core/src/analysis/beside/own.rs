@@ -1,4 +1,5 @@
-//! A figure of our run beside a publication: as every other report shows it, in the unit of the pair.
+//! A figure of our run beside a publication: as every other report shows it, in the unit of the
+//! pair.
 
 use super::units::{self, Code, Metric, OwnRate, Rate};
 use crate::analysis::best::{Best, Candidate, select_best};
