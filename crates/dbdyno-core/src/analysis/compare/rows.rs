@@ -119,6 +119,9 @@ fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompa
         Some(reason) => {
             Sentence::new("no figure in {name}: {reason}").with("reason", reason.to_sentence())
         }
+        None if tests.iter().any(|test| test.kpm_value() == Some(0.0)) => {
+            Sentence::new("no figure in {name}: it measured 0")
+        }
         None => Sentence::new("no figure in {name}"),
     };
     let (label, why) = (pair.subject.label(), why.with("name", name));

@@ -116,6 +116,30 @@ fn a_repetition_that_measured_0_lowers_the_row_as_it_lowers_the_figure() {
 }
 
 #[test]
+fn a_valid_0_beside_conditional_repetitions_leaves_the_row_with_the_reason() {
+    let mut base = measured(&[(1, 99.0), (1, 0.0), (1, 101.0)]);
+    for test in [0, 2] {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+        base[test].verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let found = compared(&base, &measured(&[(1, 99.0), (1, 100.0), (1, 101.0)]));
+    assert!(found.not_compared.is_empty(), "{:?}", found.not_compared);
+    let row = &found.kpms[0];
+    assert_eq!((row.status, row.base_status), (Status::Conditional, Status::Conditional));
+    let said = "1 of 3 repetitions measured 0, which does not count: another run may give another \
+                result";
+    assert_eq!(row.reasons.iter().map(Sentence::to_string).collect::<Vec<_>>(), [said, "stolen"]);
+    assert_eq!(found.equal_jobs.len(), 1);
+}
+
+#[test]
+fn a_figure_of_0_is_not_compared_and_told_as_such() {
+    let found = compared(&measured(&[(1, 100.0)]), &measured(&[(1, 0.0)]));
+    let told: Vec<String> = found.lost().map(|one| one.why.to_string()).collect();
+    assert_eq!(told, ["no figure in b: it measured 0"; 2]);
+}
+
+#[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
     let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
