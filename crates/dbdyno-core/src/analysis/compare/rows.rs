@@ -8,7 +8,7 @@ use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
-use crate::analysis::{cpu_speed, published_checks};
+use crate::analysis::{cpu_quota, cpu_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// Data that every row needs in addition to its figures.
@@ -19,7 +19,7 @@ pub struct Context<'a> {
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
-    /// Cores and licences of base and other, if both are known.
+    /// Cores that the databases of base and other can use, and licences, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
     /// Prices of both platforms, if both are given in one currency.
@@ -36,7 +36,8 @@ impl<'a> Context<'a> {
             .all(|side| published_checks::of_platform(side.run, side.tests).is_empty());
         let both =
             |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
-        let cores = both("hardware", "cores").filter(|_| sound);
+        let cores = |side: &Side<'a>| cpu_quota::cores(side.run, side.tests);
+        let cores = cores(base).zip(cores(other)).filter(|_| sound);
         let prices = base.price.zip(other.price);
         // The user's price lists decide about licences; else what a publication states.
         let licences = prices.map(|(own, foreign)| (own.licences(), foreign.licences()));

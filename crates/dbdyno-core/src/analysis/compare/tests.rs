@@ -428,6 +428,10 @@ fn cores_and_licences_divide_the_ratio_unless_the_platform_table_is_contradicted
     }
     let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::new(&[]));
     assert_eq!((found.kpms[0].per_core, found.kpms[0].per_licence), (Some(0.5), Some(1.0)));
+    // A quota bounds the cores that the database can use.
+    runs[1].disclosure.set("database", "quota_cpus", "4");
+    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::new(&[]));
+    assert_eq!(found.kpms[0].per_core, Some(2.0));
 }
 
 #[test]
