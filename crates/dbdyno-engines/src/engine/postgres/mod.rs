@@ -30,7 +30,9 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, Pooler, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
-use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
+use dbdyno_core::model::{
+    Capabilities, DataFiles, JobCode, Placeholder, Protocol, Target, Transport,
+};
 
 mod again;
 mod connect;
@@ -77,6 +79,9 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("hash", "PostgreSQL has no hash clusters: a hash index points into a heap"),
 ];
 
+/// Length at which a table gets another file, in bytes (manual: "Database File Layout").
+const SEGMENT_BYTES: u64 = 1 << 30;
+
 /// Settings of the datasheet.
 const KEY_SETTINGS: &[&str] = &[
     "shared_buffers",
@@ -113,6 +118,7 @@ impl Engine for Postgres {
             transports: &Transport::WITH_POOLER,
             block_setting: Some("block_size"),
             key_settings: KEY_SETTINGS,
+            data_files: DataFiles::OfTable { most_bytes: SEGMENT_BYTES },
             ..Capabilities::SERVER
         }
     }
