@@ -376,9 +376,9 @@ fn commits_in_vain(route: Route<Config>, pid: u32) -> Watch {
 }
 
 impl Drop for PgDatabase {
-    /// Drops the account that was made for TCP.
+    /// Drops the account that was made for TCP, also if nobody could connect with it.
     fn drop(&mut self) {
-        if self.is_ours && self.routes.has(Transport::Tcp) {
+        if self.routes.may_have_account() {
             // A server that has ended takes it along.
             let _ = self
                 .open_session(&[])
