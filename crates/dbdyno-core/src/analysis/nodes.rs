@@ -83,17 +83,27 @@ pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
     let mut groups: BTreeMap<(String, &str), OnNodes<'_>> = BTreeMap::new();
     for test in tests {
         let Some(result) = test.measured() else { continue };
+        let Some(nodes) = nodes_of(result) else { continue };
         let chosen = result.chosen.iter().filter(|(name, _)| *name != NODES);
         let label = [result.workload.clone(), assignments(chosen, " ")].join(" ").trim().to_owned();
         groups
             .entry((label, result.drive.name()))
             .or_default()
-            .entry(result.nodes)
+            .entry(nodes)
             .or_default()
             .push(test);
     }
     let several = groups.into_iter().filter(|(_, on_nodes)| on_nodes.len() > 1);
     several.flat_map(|((label, _), on_nodes)| of_group(&label, &on_nodes)).collect()
+}
+
+/// Number of nodes of a test: of one that did no op those that it was to run on, if they were
+/// chosen, as a test that failed knows no others.
+fn nodes_of(result: &TestResult) -> Option<u32> {
+    if result.ops_per_s > 0.0 {
+        return Some(result.nodes);
+    }
+    result.chosen.get(NODES)?.parse().ok()
 }
 
 /// Tests of a workload by their number of nodes.
@@ -320,7 +330,7 @@ mod tests {
     fn nodes_without_a_figure_have_a_line_with_the_reason() {
         let failed = |nodes: u32, reasons: Vec<Reason>| {
             let mut result = fixture::at(2 * nodes, 0.0);
-            (result.nodes, result.kpm_value) = (nodes, None);
+            (result.nodes, result.kpm_value) = (1, None);
             result.chosen.insert(NODES.into(), nodes.to_string());
             result.verdict = Verdict::from_reasons(reasons);
             Test::from(result)
@@ -340,6 +350,11 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert_eq!((found[1].status, found[1].scaling), (Status::Invalid, None));
+        // A test that was to run on all nodes says nothing of a number of them.
+        let mut on_all = fixture::at(2, 0.0);
+        on_all.kpm_value = None;
+        let two = repeated(2, &[150.0], Status::Valid);
+        assert_eq!(node_scaling(&[two, vec![on_all.into()]].concat()), []);
         // Of the single node, too.
         let two = repeated(2, &[150.0], Status::Valid);
         let found = node_scaling(&[vec![failed(1, Vec::new())], two].concat());
