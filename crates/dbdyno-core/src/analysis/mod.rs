@@ -67,7 +67,7 @@ pub mod compare;
 pub mod complete;
 pub mod contract;
 pub mod cpu;
-mod cpu_quota;
+pub mod cpu_quota;
 pub mod cpu_speed;
 pub mod crosscheck;
 pub mod derive;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
-use super::evict::Evictor;
+use super::evict::{EvictionNote, Evictor};
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
@@ -67,6 +67,8 @@ pub struct MeasureContext<'a> {
     pub catch_up: Option<&'a CatchUp<'a>>,
     /// Sources of server-side evidence.
     pub evidence: ServerEvidence,
+    /// Note of the run on files that could not be evicted.
+    pub eviction_note: &'a EvictionNote,
     /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of an A/B test is measured at the same time.
@@ -356,6 +358,7 @@ impl MeasureContext<'_> {
             interrupt: self.interrupt,
             catch_up: self.catch_up,
             evidence: &self.evidence,
+            eviction_note: self.eviction_note,
             events: self.events,
             at_gate: &|| (),
             workers: self.workers,
