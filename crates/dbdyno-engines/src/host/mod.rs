@@ -34,7 +34,7 @@ pub use owned::{
 };
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use processes::sees;
-pub use sync::{Sync, sync_rate};
+pub use sync::{Sync, SyncFile, SyncTimes, sync_rate};
 pub use threads::{ThreadsLeft, threads_left};
 
 /// Lets this process, and the servers that it starts, open so many files if it may not yet; returns

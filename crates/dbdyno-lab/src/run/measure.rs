@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
 use dbdyno_core::analysis::{
-    self, JudgeContext, MeasuredStep, TestFacts, circumstances, durability,
+    self, JudgeContext, MeasuredStep, TestFacts, circumstances, device_speed, durability,
 };
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
@@ -29,7 +29,7 @@ use dbdyno_core::model::{
     TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
-use dbdyno_engines::host::processors;
+use dbdyno_engines::host::{SyncTimes, processors};
 
 /// Seconds in which a mix is found, at most.
 const MIX_S: f64 = 2.0;
@@ -449,6 +449,16 @@ impl MeasureContext<'_> {
         Some(self.sync?.best_per_s(durability::commits_per_job_s(result)?))
     }
 
+    /// Counts durable writes of our own after a test that committed, by which two runs of one
+    /// platform tell whether its device was as fast in both.
+    fn add_device_speed(&self, result: &mut TestResult) {
+        let Some(sync) = self.sync.filter(|_| result.window.commits > 0) else { return };
+        if let Some(SyncTimes { writes, elapsed_s }) = sync.write() {
+            result.counters.set(device_speed::SYNCS, writes as f64);
+            result.counters.set(device_speed::SYNC_S, elapsed_s);
+        }
+    }
+
     fn keep(
         &self,
         result: TestResult,
@@ -456,7 +466,8 @@ impl MeasureContext<'_> {
         clock_step_s: f64,
         store: &mut Store,
     ) -> Result<StoredTest> {
-        let result = self.judged(result, selection, clock_step_s);
+        let mut result = self.judged(result, selection, clock_step_s);
+        self.add_device_speed(&mut result);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         let TestResult { kpm_value, total_s, ref verdict, .. } = result;

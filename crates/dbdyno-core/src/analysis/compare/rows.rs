@@ -8,8 +8,9 @@ use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
-use crate::analysis::{cpu_quota, cpu_speed, published_checks};
+use crate::analysis::{cpu_quota, cpu_speed, device_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
+use crate::stats::moderated::Resource;
 
 /// Data that every row needs in addition to its figures.
 pub struct Context<'a> {
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     costs: Option<(f64, f64)>,
     /// Difference in speed of the CPUs, which are of the same model.
     cpu_speed: Option<Sentence>,
+    /// Difference in speed of the device of one platform.
+    device_speed: Option<Sentence>,
 }
 
 impl<'a> Context<'a> {
@@ -56,8 +59,11 @@ impl<'a> Context<'a> {
         let least = if is_doubt { cpu_speed::STEADY } else { cpu_speed::SLOW };
         let cpu_speed = cpu_speed::between(base.tests, other.tests, least);
         let cpu_speed = cpu_speed.filter(|_| is_same_processor);
+        let device_speed = device_speed::between(base.tests, other.tests, past);
+        // Of two platforms the device is a part of what is compared.
+        let device_speed = device_speed.filter(|_| is_same_platform);
         let names = [base.name, other.name];
-        Context { names, past, is_same_platform, cores, licences, costs, cpu_speed }
+        Context { names, past, is_same_platform, cores, licences, costs, cpu_speed, device_speed }
     }
 
     /// True if no difference in speed is known between CPUs of one model.
@@ -357,7 +363,11 @@ fn verdict(
             .with("jobs", Sentence::jobs(jobs))
     };
     let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
-    let doubts = bounds.map(bound).chain(zeros).chain(context.cpu_speed.clone());
+    let mut tests = counted.iter().flatten().map(|repeat| repeat.test);
+    let waits_for_device = tests.any(|test| repeats::resource_of(test) == Resource::Device);
+    let device_speed = context.device_speed.clone().filter(|_| waits_for_device);
+    let speeds = context.cpu_speed.clone().into_iter().chain(device_speed);
+    let doubts = bounds.map(bound).chain(zeros).chain(speeds);
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);
