@@ -313,7 +313,7 @@ impl MeasureContext<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        let Number { seq, draw } = bench.numbers.unstored(selection, jobs);
+        let Number { seq, draw, .. } = bench.numbers.unstored(selection, jobs);
         let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
         match self.trial(&spec, evictor, bench.probing) {
             // Of a part that did none in so short a time there are few.
@@ -330,10 +330,10 @@ impl MeasureContext<'_> {
     /// The next test, of which the watchers know.
     pub(super) fn announced<'s>(&self, next: &NextTest<'s>, numbers: &mut Numbers) -> TestSpec<'s> {
         let NextTest { selection, jobs, offer, after_s } = *next;
-        let Number { seq, draw } = numbers.next(selection, jobs);
+        let Number { seq, draw, block } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
         (self.events)(Event::TestStarted { seq, selection, jobs, run_left_s });
-        TestSpec { offer, draw, ..TestSpec::closed(selection, jobs, seq) }
+        TestSpec { offer, draw, block, ..TestSpec::closed(selection, jobs, seq) }
     }
 
     /// Executes, judges and stores one test.
