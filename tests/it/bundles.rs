@@ -235,7 +235,7 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     let (first, second) = (&first[0], &second[0]);
     assert_eq!(first["seed"], second["seed"]);
     assert_eq!(first["size_gb"], second["size_gb"]);
-    let shown = |desk: &Desk| desk.run("results show last --format json").ok().json();
+    let shown = |desk: &Desk| desk.shown("last");
     let tests = |run: &serde_json::Value| -> Vec<(String, String, u64)> {
         let tests = run["tests"].as_array().unwrap();
         let text = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().to_string();
@@ -277,7 +277,7 @@ fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let done = there.run(&format!("rerun {} sqlite --digest {digest}", file.display())).ok();
     let told = "the statements of the one test are those that were sealed";
     assert!(done.stderr.contains(told), "{}", done.stderr);
-    let tests = there.run("results show last --format json").ok().json()["tests"].clone();
+    let tests = there.shown("last")["tests"].clone();
     let tests = tests.as_array().unwrap();
     let rates: Vec<&str> =
         tests.iter().map(|test| test["params"]["rate"].as_str().unwrap()).collect();

@@ -319,7 +319,7 @@ fn the_report_of_a_published_run_shows_its_columns() {
         (cell("Transactions total"), cell("CPU busy"), cell("IO time read")),
         (Some(371.0), Some(2.0), Some(0.307))
     );
-    let json = desk.run("results show exadata-x5-2-qr-hc-1tb --format json").ok().json();
+    let json = desk.shown("exadata-x5-2-qr-hc-1tb");
     let test = &json["tests"][0];
     // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB,
     // sync 0.594 ms.
@@ -409,7 +409,7 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
     let (before, none) = rows(&desk);
     assert_eq!(none, serde_json::json!([]));
     desk.run(&format!("calibrate sqlite {short} --name noise")).ok();
-    let calibration = desk.run("results show noise --format json").ok().json();
+    let calibration = desk.shown("noise");
     assert_eq!(calibration["labels"]["calibration"], "yes");
     let loads: Vec<_> =
         calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
@@ -644,7 +644,7 @@ fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
     let desk = with_a_suspect("--rate 20 --arrivals uniform --duration 0.2");
     let confirmed = desk.run("compare first second --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
-    let again = desk.run("results show 4 --format json").ok().json();
+    let again = desk.shown("4");
     let tests = again["tests"].as_array().unwrap();
     let offered = |test: &serde_json::Value| {
         (test["params"]["rate"].as_str(), test["params"]["arrivals"].as_str())
@@ -659,7 +659,7 @@ fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     desk.run("compare first second --fail-below 90%").fails(1, &["CPU-DOUBLE"]);
     let confirmed = desk.run("compare first second --fail-below 90% --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
-    let again = desk.run("results show 4 --format json").ok().json();
+    let again = desk.shown("4");
     assert_eq!(
         (again["name"].as_str(), again["tests"].as_array().unwrap().len()),
         (Some("second again"), 5)

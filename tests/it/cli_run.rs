@@ -38,9 +38,11 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
     );
     let second = desk.run(&format!("run {TINY}")).ok();
     assert!(second.stdout.contains("Datasheet: run 2 on sqlite"));
-    let runs = desk.runs();
+    let list = desk.run("results list --format json").ok().json();
+    let runs = list["runs"].as_array().unwrap();
     let ids: Vec<_> = runs.iter().map(|run| run["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2]);
+    assert_eq!(*runs, desk.runs(), "what tests read by the library is what it lists");
     for key in ["id", "name", "target", "engine", "started_at", "status", "tests"] {
         assert!(runs[0].get(key).is_some(), "{key}");
     }
@@ -79,6 +81,7 @@ fn json_is_one_document_on_standard_output_and_nothing_else() {
     assert_eq!((quiet.json()["run_id"].as_i64(), quiet.stderr.as_str()), (Some(2), ""));
     let shown = desk.run("results show first --format json").ok().json();
     assert_eq!(shown, document);
+    assert_eq!(desk.shown("first"), document, "what tests read by the library is what it shows");
 }
 
 #[test]

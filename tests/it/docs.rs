@@ -121,8 +121,7 @@ fn the_recipe_for_a_workload_works_as_it_is_written() {
     for command in commands {
         run(&desk, &command.replace("--catalog DIR", &catalog));
     }
-    for test in desk.run("results show last --format json").ok().json()["tests"].as_array().unwrap()
-    {
+    for test in desk.shown("last")["tests"].as_array().unwrap() {
         assert!(mistakes(test).is_empty(), "{test}");
     }
 }

@@ -106,7 +106,7 @@ fn codes(test: &serde_json::Value) -> Vec<&str> {
 fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     let text = std::fs::read_to_string(spool).unwrap();
     desk.run(&format!("results import {}", spool.display())).ok();
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert_run_schema(&run);
     assert_eq!(run["kind"], "scripts");
     let tests = run["tests"].as_array().unwrap();
@@ -133,7 +133,7 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     };
     std::fs::write(spool, text.lines().map(lie).collect::<Vec<_>>().join("\n")).unwrap();
     desk.run(&format!("results import {}", spool.display())).ok();
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert!(codes(&run["tests"][0]).contains(&"crosscheck"), "{:#}", run["tests"][0]["verdict"]);
 
     std::fs::write(spool, text.trim_end().trim_end_matches("done")).unwrap();

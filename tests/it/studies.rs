@@ -26,7 +26,7 @@ const WARMED: &str = "--size 0.01 --warmup 200ms --duration 200ms --quiet";
 
 /// The tests of the last run by drive and parameters, and how many there are of each.
 fn counted(desk: &Desk) -> BTreeMap<String, usize> {
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     let mut counted = BTreeMap::new();
     for test in run["tests"].as_array().unwrap() {
         let params = test["params"].as_object().unwrap();
@@ -186,7 +186,7 @@ fn interrupted(line: &str) -> Done {
     let desk = Desk::new();
     let child = desk.spawn(line);
     until("something was measured", || {
-        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        let runs = desk.runs_so_far();
         runs.iter().any(|run| run["tests"].as_u64() > Some(1))
     });
     signal(child.id(), rustix::process::Signal::INT);
@@ -368,7 +368,7 @@ fn all_pairs_are_measured_once_per_block() {
             kind.engine
         );
         let document = desk.run(&format!("{line} --format json")).ok().json();
-        let run = desk.run("results show last --format json").ok().json();
+        let run = desk.shown("last");
         let tests = run["tests"].as_array().unwrap();
         assert_eq!(tests.len(), 6 * (2 + 3), "two alone, two beside themselves, one pair");
         let study = &document["studies"][0]["study"];
@@ -435,7 +435,7 @@ fn a_server_that_dies_ends_the_study_with_what_was_measured() {
         format!("interference postgres {SHORT} --blocks 1000 --workloads SRV-QUERY1,SRV-SCAN");
     let child = desk.spawn(&line);
     until("something was measured", || {
-        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        let runs = desk.runs_so_far();
         runs.iter().any(|run| run["tests"].as_u64() > Some(1))
     });
     signal(kind.pid(&desk), kind.hard_stop);

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
 use dbdyno::model::Target;
+use dbdyno::report::{RunTests, run_json};
 use dbdyno::server::{self, StartOptions};
+use dbdyno::store::Store;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
@@ -95,9 +97,26 @@ impl Desk {
         self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The runs of the results file, oldest first.
+    /// The runs of the results file, oldest first, as `results list --format json` has them: read
+    /// by the library, as tests look again and again until something is stored.
     pub fn runs(&self) -> Vec<Value> {
-        self.run("results list --format json").ok().json()["runs"].as_array().unwrap().clone()
+        let store = Store::open_to_read(&self.path("results.db")).unwrap();
+        let runs = store.runs().unwrap();
+        runs.iter().map(|run| serde_json::to_value(run).unwrap()).collect()
+    }
+
+    /// The same as far as a program has stored them that may not have made the file yet.
+    pub fn runs_so_far(&self) -> Vec<Value> {
+        if self.path("results.db").exists() { self.runs() } else { Vec::new() }
+    }
+
+    /// A run of the results file with its tests, as `results show --format json` has it.
+    pub fn shown(&self, which: &str) -> Value {
+        let store = Store::open_to_read(&self.path("results.db")).unwrap();
+        let run = store.run(which).unwrap();
+        let tests = store.tests(run.id).unwrap();
+        let data = RunTests::new(run, tests).ordered();
+        run_json::document(&data.run, &data.tests)
     }
 }
 

@@ -223,8 +223,7 @@ impl Outputs {
     pub fn reasons(&mut self, study: &str) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         for run in self.desk.runs() {
-            let shown =
-                self.desk.run(&format!("results show {} --format json", run["id"])).ok().json();
+            let shown = self.desk.shown(&run["id"].to_string());
             if shown["labels"]["study"] != study {
                 continue;
             }
