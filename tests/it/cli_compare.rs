@@ -5,8 +5,8 @@ use dbdyno::model::{
 };
 use dbdyno::store::Store;
 
-use crate::fixture;
 use crate::support::Desk;
+use crate::{fixture, publications};
 
 /// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 %
 /// of its speed.
@@ -278,15 +278,10 @@ fn every_form_of_a_comparison_and_its_mistakes() {
 
 #[test]
 fn published_runs_survive_export_and_import_and_are_imported_once() {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    let import = format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    );
-    desk.run(&import).ok();
+    let desk = publications::desk();
     let runs = desk.runs();
     assert!(runs.len() == 23 && runs.iter().all(|run| run["kind"] == "published"), "{runs:?}");
-    desk.run(&import).fails(2, &["ibm-e870", "here already as run 1"]);
+    desk.run(&publications::import()).fails(2, &["ibm-e870", "here already as run 1"]);
     assert_eq!(desk.runs().len(), 23);
     let (first, second) = (desk.path("first.jsonl"), desk.path("second.jsonl"));
     desk.run(&format!("results export --output {}", first.display())).ok();
@@ -298,12 +293,7 @@ fn published_runs_survive_export_and_import_and_are_imported_once() {
 
 #[test]
 fn the_report_of_a_published_run_shows_its_columns() {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    ))
-    .ok();
+    let desk = publications::desk();
     let kpm = desk.run("report kpm exadata-x5-2-qr-hc-1tb --format json").ok().json();
     let table = &kpm["sections"][0]["tables"][0];
     let cell = |name: &str| {

@@ -11,12 +11,12 @@ use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
 
-use crate::fixture;
 use crate::reports::{golden, rendered};
 use crate::servers::Lease;
 use crate::support::{
     Desk, Done, PRIVATE, assert_run_schema, column, ended, processes, session, signal, until,
 };
+use crate::{fixture, publications};
 
 /// Short blocks on small tables.
 const SHORT: &str = "--size 0.01 --warmup 0 --duration 100ms --quiet";
@@ -569,14 +569,7 @@ fn number(step: &Value, name: &str) -> f64 {
 
 #[test]
 fn the_published_tiers_are_curves_over_the_size_of_the_database() {
-    let desk = Desk::new();
-    let data = |name: &str| format!("{}/data/reference/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {} --platforms {}",
-        data("published-results"),
-        data("platforms")
-    ))
-    .ok();
+    let desk = publications::desk();
     let runs = ["1", "2", "4", "8", "12", "16", "24"]
         .map(|tb| format!("exadata-x5-2-qr-hc-{tb}tb"))
         .join(" ");
