@@ -341,17 +341,17 @@ fn every_german_text_is_of_some_english_one() {
     }
     // A line that ends in a backslash goes on behind the next one's indentation.
     let mut joined = String::new();
+    let mut goes_on = false;
     for line in sources.lines() {
-        match line.strip_suffix('\\') {
-            Some(part) if joined.ends_with('\u{1}') => {
-                joined = joined.trim_end_matches('\u{1}').to_string() + part.trim_start() + "\u{1}"
-            }
-            Some(part) => joined = joined + part + "\u{1}",
-            None if joined.ends_with('\u{1}') => {
-                joined = joined.trim_end_matches('\u{1}').to_string() + line.trim_start() + "\n"
-            }
-            None => joined = joined + line + "\n",
+        let (part, is_split) = match line.strip_suffix('\\') {
+            Some(part) => (part, true),
+            None => (line, false),
+        };
+        joined += if goes_on { part.trim_start() } else { part };
+        if !is_split {
+            joined.push('\n');
         }
+        goes_on = is_split;
     }
     let composed = |text: &str| text.ends_with(" total") || text.ends_with(" of the best");
     // What stands between two quotes, whether they open and close a text or not.
