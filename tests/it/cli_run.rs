@@ -129,8 +129,7 @@ fn a_report_that_cannot_be_written_is_said_before_anything_is_measured() {
 
 #[test]
 fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    let desk = Desk::with_run();
     desk.run(&format!("run {TINY} --quiet")).ok();
     let list = desk.run("results list").ok().stdout;
     assert!(
@@ -164,8 +163,7 @@ fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
 
 #[test]
 fn reports_come_in_every_format() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    let desk = Desk::with_run();
     for kind in ["kpm", "datasheet"] {
         for format in ["text", "markdown", "html", "csv", "json"] {
             let report = desk.run(&format!("report {kind} nightly --format {format}")).ok();

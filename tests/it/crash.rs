@@ -217,7 +217,7 @@ fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
 #[test]
 fn nohup_is_obeyed() {
     let desk = Desk::new();
-    let line = format!("run {TINY} --quiet").replace("300ms", "2s");
+    let line = format!("run {TINY} --quiet").replace("100ms", "2s");
     let program = desk.command(&line);
     let mut nohup = std::process::Command::new("nohup");
     nohup.arg(program.get_program()).args(program.get_args()).stdin(std::process::Stdio::null());

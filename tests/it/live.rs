@@ -348,8 +348,7 @@ fn a_recording_is_replayed_and_reported() {
             desk.run(&format!("report {report} --results {file} --language de")).ok().stdout;
         assert!(report.contains("LIVE"), "{report}");
     }
-    desk.run(&format!("run sqlite {} --quiet", crate::support::TINY)).ok();
-    desk.run("monitor --replay last").fails(2, &["is not a recording"]);
+    Desk::with_run().run("monitor --replay last").fails(2, &["is not a recording"]);
 }
 
 #[test]

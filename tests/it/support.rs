@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
@@ -22,7 +22,7 @@ use crate::leftovers::Directory;
 use crate::skipped::skipped;
 
 /// The smallest measurement.
-pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
 /// Environment variables of the tester that the program sees: how to find programs, libraries and
 /// the files of new databases, where and when we are.
 const PASSED_ON: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "DBDYNO_SERVER_TEMPLATES"];
@@ -56,6 +56,26 @@ pub struct Desk {
 impl Desk {
     pub fn new() -> Desk {
         Desk { dir: directory() }
+    }
+
+    /// One whose results file holds a run of [`TINY`], `nightly`: a copy of the one that the first
+    /// test which needs some run measured, and which nobody changes.
+    pub fn with_run() -> Desk {
+        static MEASURED: OnceLock<Desk> = OnceLock::new();
+        let measured = MEASURED.get_or_init(|| {
+            let desk = Desk::new();
+            desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+            assert_eq!(desk.runs().len(), 1);
+            desk
+        });
+        measured.copy()
+    }
+
+    /// Another one with a copy of the results.
+    pub fn copy(&self) -> Desk {
+        let copy = Desk::new();
+        std::fs::copy(self.path("results.db"), copy.path("results.db")).unwrap();
+        copy
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -478,14 +498,14 @@ pub fn turn(engine: &str) -> Option<MutexGuard<'static, ()>> {
 /// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched
 /// here if it has not.
 pub fn newest_postgres() -> PathBuf {
-    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", None)).clone()
 }
 
 /// The programs of the last PostgreSQL whose counters are collected by a process and lag behind,
 /// fetched likewise.
 pub fn postgres_with_collector() -> PathBuf {
-    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", Some("14.18.0"))).clone()
 }
 
