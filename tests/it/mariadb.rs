@@ -123,7 +123,7 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     );
 }
 
-const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
 
 pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
     let mut command = desk.command(line);
@@ -163,7 +163,7 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
 
 #[test]
 fn a_database_in_the_url_is_said_not_to_be_used() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("guest", "all");
     // Its user may not use the one, and the other does not exist: neither matters.
     server.admin.execute("create database app").unwrap();
@@ -371,7 +371,7 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
             .unwrap();
         server.admin.execute(&format!("set global sync_binlog = {sync}")).unwrap();
         let line = format!(
-            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet \
+            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 100ms --quiet \
              --format json",
             server.url("logged")
         );
