@@ -31,16 +31,16 @@ use serde_json::Value;
 use crate::fixture;
 use crate::support::{Desk, Done, finished};
 
-/// For every form.
+/// For every form. What acts wherever it stands is one text: no part of it hides another.
 const HOSTILE: &[&str] = &[
     // A terminal: escape sequences, C1, backspace, line ends, directions, what has no width, what
     // XML forbids.
-    "\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{8}a\r\nb\u{85}c\u{2028}d\u{2029}\u{b}\u{c}e",
-    "\u{202e}txt.exe\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{1}\u{fffe}\u{ffff}\u{fdd0}",
+    "\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{8}a\r\nb\u{85}c\u{2028}d\u{2029}\u{b}\u{c}e\
+     \u{202e}txt.exe\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{1}\u{fffe}\u{ffff}\u{fdd0}",
     // A page.
-    "</script><img src=x onerror=alert(1)><script>alert(1)</script>",
-    "<!-- --><svg/onload=alert(1)>]]>&lt;b&gt;&#x1b;<![CDATA[ &#60;script&#62;",
-    "\" onmouseover=\"alert(1)\" x='</title></style></textarea></pre><b>",
+    "</script><img src=x onerror=alert(1)><script>alert(1)</script>\
+     <!-- --><svg/onload=alert(1)>]]>&lt;b&gt;&#x1b;<![CDATA[ &#60;script&#62;\
+     \" onmouseover=\"alert(1)\" x='</title></style></textarea></pre><b>",
     // Markdown.
     "[x](javascript:alert(1)) ![x](https://evil.example/x.png) x](javascript:alert(1)) [",
     "<https://evil.example> https://evil.example www.evil.example ftp://evil.example \
@@ -658,13 +658,9 @@ fn no_text_of_a_results_file_acts_on_the_terminal() {
 fn no_argument_acts_or_floods_in_an_error_line() {
     let long = "x y'\u{1b}z".repeat(2_000);
     let desk = Desk::new();
-    for text in [
-        "\u{1b}[2J\u{1b}]0;t\u{7}",
-        "\u{9b}1m\u{7f}",
-        "a\r\nb\u{85}c\u{2028}",
-        "\u{202e}\u{2066}\u{200b}",
-        &long,
-    ] {
+    let acting =
+        "\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\u{7f}a\r\nbc\u{85}d\u{2028}\u{202e}\u{2066}\u{200b}";
+    for text in [acting, &long] {
         for before in [
             "run --workload",
             "run --suite",
