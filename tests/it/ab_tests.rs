@@ -1,6 +1,5 @@
 //! `ab-test`: two sides from the command line, and its report in every form.
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
 use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::compare::CompareReport;
@@ -361,7 +360,7 @@ pub fn input() -> Input {
     Input {
         runs: runs.collect(),
         fail_below: 0.05,
-        catalog: Catalog::embedded().unwrap(),
+        catalog: crate::support::catalog(),
         ..Input::default()
     }
 }

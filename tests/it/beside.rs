@@ -110,7 +110,7 @@ fn test(selection: &Selection, size_gb: f64, jobs: u32, seq: u32) -> Test {
 
 /// A run of a suite beside every platform of the publications.
 fn beside(engine: &str, suite: &str) -> (BTreeSet<(String, String)>, Value) {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let plan = planned(&catalog, engine, suite);
     let tests = plan
         .selections
@@ -212,7 +212,7 @@ fn units_of_the_publications_meet_those_of_ours() {
 
 #[test]
 fn what_is_other_work_than_published_says_so() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let silent: Vec<&str> = OTHERWISE
         .into_iter()
         .filter(|code| catalog.find(code).unwrap().entry.workload.differs([*code]).is_none())

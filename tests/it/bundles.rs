@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::{Catalog, SuiteEntry};
+use dbdyno::catalog::SuiteEntry;
 use dbdyno::error::Kind;
 use dbdyno::model::{Arrivals, Capabilities, Drive, Plan, StoredPlan, Window};
 use dbdyno::plan::{Request, again, build, describe, differing, has_rates, nodes};
@@ -297,7 +297,7 @@ fn stored(plan: &Plan) -> StoredPlan {
 
 #[test]
 fn a_stored_plan_asks_for_itself() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let asked = Request {
         workloads: vec!["SRV-QUERY1".into(), "LGWR-LAT:rows=25".into()],
         jobs: Some("1,2".parse().unwrap()),
@@ -315,7 +315,7 @@ fn a_stored_plan_asks_for_itself() {
 
 #[test]
 fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let test = |text: &str| SuiteEntry { workload: Some(text.into()), ..SuiteEntry::default() };
     let asked = Request {
         tests: vec![
@@ -350,7 +350,7 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
 
 #[test]
 fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let asked = Request {
         workloads: vec!["SRV-QUERY1".into()],
         ops_per_job: Some(777),
@@ -366,7 +366,7 @@ fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
 
 #[test]
 fn what_is_no_plan_of_ours_is_refused() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let refused = again(
         &catalog,
         &serde_json::json!({"selections": [{"sql": 1}]}).into(),

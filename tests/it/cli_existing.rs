@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::sql::statement;
 
 use crate::probes::noises;
@@ -255,7 +254,7 @@ fn a_killed_backend_fails_its_test_only() {
 fn what_a_server_does_beside_the_tests_is_a_cause_of_noise() {
     for engine in ["postgres", "mariadb"] {
         let lease = Lease::new(engine, None, &[]);
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let block =
             catalog.probes(engine, &[99]).into_iter().find(|block| block.name == "noise").unwrap();
         let rows =

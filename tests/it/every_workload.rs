@@ -152,7 +152,7 @@ fn every_workload(
     dir: &Path,
     part: impl Fn(&Selection) -> bool,
 ) {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let plans = drives(target.engine()).iter().map(|drive| plan(&catalog, target.engine(), *drive));
     let mut plan = plans.reduce(merge).unwrap();
     plan.selections.retain(part);
@@ -319,7 +319,7 @@ const DRIVES: [(&str, &[Drive]); 5] = [
 
 #[test]
 fn what_an_engine_cannot_run_is_what_was_decided() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let mut text = String::new();
     for (engine, drives) in DRIVES {
         for drive in drives {
@@ -355,7 +355,7 @@ fn threads_asked_for_are_threads_that_work() {
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         assert!(reasons.iter().all(|reason| reason["code"] != "threads"), "{test:#}");
     }
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let threaded = catalog
         .workloads()
         .filter(|workload| workload.threads.is_some())

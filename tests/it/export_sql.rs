@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
@@ -50,7 +49,7 @@ fn run(client: &str, dir: &Path, arguments: &str) -> (BTreeMap<String, String>, 
 
 /// The jobs that run if so many are asked for: of a mixed workload the same number for each part.
 fn evenly(id: &str, jobs: u32) -> u32 {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     jobs.next_multiple_of(catalog.find(id).unwrap().entry.workload.parts.len().max(1) as u32)
 }
 

@@ -7,7 +7,6 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
-use dbdyno::catalog::Catalog;
 use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::{
     FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare,
@@ -402,7 +401,7 @@ fn a_comparison_is_german_too() {
         .or_default()
         .insert("shared_buffers".into(), "1GB".into());
     let (base_run, base_tests) = (fixture::run(), fixture::as_tests(fixture::tests()));
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None };
     let later = Side { name: "later", run: &run, tests: &other, price: None };
     let found = comparison::compare(&base, &later, &comparison::Terms::new(catalog.effects()));

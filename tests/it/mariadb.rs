@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::Drive;
 use dbdyno::plan;
 use serde_json::Value;
@@ -300,7 +299,7 @@ fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others
         session.execute(&format!("create index {name} on dbdyno.big (quantity)")).unwrap();
     }
     let request = request("mariadb", Drive::Database, "DA-INDEX".into());
-    let plan = plan::build(&Catalog::embedded().unwrap(), &request).unwrap();
+    let plan = plan::build(&crate::support::catalog(), &request).unwrap();
     for sql in plan.selections[0].parts[0].teardown_sql() {
         session.execute(&sql).unwrap();
     }

@@ -28,7 +28,7 @@ const SEED: u32 = 4711;
 const EXECUTED: &str = "tests/oracle/executed.csv";
 
 fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+    crate::support::catalog()
 }
 
 #[test]

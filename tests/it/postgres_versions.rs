@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
 use dbdyno::probe::{ProbeSet, SqlProbe};
 use dbdyno::server::{self, PrivateServer, StartOptions};
@@ -40,7 +39,7 @@ fn numbers(version: &str) -> Vec<u32> {
 
 /// Result of each of the catalog's counter blocks on this server: (block, name, value).
 fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Option<String>)> {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let version = numbers(version);
     let mut counters = Vec::new();
     for block in catalog.probes("postgres", &version) {
@@ -122,7 +121,7 @@ fn every_settings_block_runs_on_every_version() {
     for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
         let mut session = session(&server.url());
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let version = numbers(server.version());
         let blocks = catalog.probes("postgres", &version);
         let lacks = |name: &str, session: &mut dyn Session| {
@@ -165,7 +164,7 @@ const WAIT_EVENTS: [(&str, [&str; 2], &str); 14] = [
 
 #[test]
 fn wait_events_are_the_same_activity_by_either_spelling() {
-    let (catalog, lease) = (Catalog::embedded().unwrap(), Lease::new("postgres", None, &[]));
+    let (catalog, lease) = (crate::support::catalog(), Lease::new("postgres", None, &[]));
     let mut session = session(&lease.url);
     let blocks = catalog.probes("postgres", &[18]);
     for name in ["sessions", "sessions.all"] {
@@ -192,7 +191,7 @@ const READINGS: u32 = 30;
 fn a_settled_reading_holds_what_the_session_of_the_probes_did_before() {
     for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let version = numbers(server.version());
         let blocks = catalog.probes("postgres", &version);
         // Before 15 a collector counts, to which a session reports twice a second at most.

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use dbdyno::catalog::{Catalog, Group};
+use dbdyno::catalog::Group;
 use dbdyno::import::{Text, published};
 use dbdyno::report::{Input, RunTests};
 
@@ -41,7 +41,7 @@ impl Publications {
     fn read() -> Publications {
         let read = |path: &str| std::fs::read_to_string(path).unwrap();
         let (results, platforms) = (read(RESULTS), read(PLATFORMS));
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let platforms = Text { place: "platforms", text: &platforms };
         let results = Text { place: RESULTS, text: &results };
         let imported = published(results, Some(platforms), &catalog, "").unwrap();

@@ -1,6 +1,6 @@
 //! Not cached means not cached, and what a cached look-up reads: judged from real runs.
 
-use dbdyno::catalog::{Catalog, Profile};
+use dbdyno::catalog::Profile;
 use dbdyno::engine::Session;
 use dbdyno::model::{Drive, JobCode, PartPlan};
 use dbdyno::{plan, sql};
@@ -38,7 +38,7 @@ fn tests(line: &str) -> Vec<Value> {
 /// [`SMALLER`].
 fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     let desk = Desk::new();
-    let mut profile = own_profile(Catalog::embedded().unwrap().profile("XS").unwrap());
+    let mut profile = own_profile(crate::support::catalog().profile("XS").unwrap());
     for [from, to] in SMALLER.iter().chain(changed) {
         assert!(profile.contains(from), "{from}");
         profile = profile.replace(from, to);
@@ -240,11 +240,9 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
 
 /// DBWR-THR with 320 rows per op, its tables made for two jobs.
 fn writer_test(engine: &str, session: &mut dyn Session) -> PartPlan {
-    let plan = plan::build(
-        &Catalog::embedded().unwrap(),
-        &request(engine, Drive::Client, "DBWR-THR".into()),
-    )
-    .unwrap();
+    let plan =
+        plan::build(&crate::support::catalog(), &request(engine, Drive::Client, "DBWR-THR".into()))
+            .unwrap();
     let part = plan.selections[0].parts[0].clone();
     for statement in &part.setup {
         session.execute(&sql::bind_late(statement, 2)).unwrap();

@@ -10,6 +10,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
 use dbdyno::model::Target;
 use dbdyno::report::{RunTests, run_json};
@@ -36,6 +37,12 @@ const LONG_WAIT: Duration = Duration::from_millis(100);
 /// A temporary directory that the user of a private server can enter.
 pub fn directory() -> Directory {
     Directory::new()
+}
+
+/// The embedded catalog, which is read once for all tests of this process.
+pub fn catalog() -> Catalog {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(|| Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))).clone()
 }
 
 /// Settings of a server or of an embedded engine.

@@ -11,7 +11,6 @@ use dbdyno::analysis::capacity::Need;
 use dbdyno::analysis::price::PriceList;
 use dbdyno::analysis::slo_search::{self, SettledRate};
 use dbdyno::analysis::sweep::{Tier, sweep};
-use dbdyno::catalog::Catalog;
 use dbdyno::model::{
     Arrivals, LatencySummary, OfferedLoad, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus,
     Sentence, Status, SustainedRate, SustainedState, Test, TestResult, Verdict,
@@ -289,7 +288,7 @@ fn no_page_of_the_site_says_more_of_a_bad_figure_than_its_mark() {
     let pages = [SMALL, LARGE].map(|factor| {
         let desk = Desk::new();
         stored(&desk, &bad, factor);
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let place = desk.path("results.db");
         let site = Site::new(place.as_path(), catalog, Default::default(), None).unwrap();
         ["/", "/run/1", "/run/2", "/compare?run=1&run=2", "/history?workload=SRV-QUERY1&jobs=4"]
@@ -402,7 +401,7 @@ fn ab_test(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> D
         RunTests { run: run(7 + side as i64, name), tests: fixture::as_tests(tests) }
     };
     let runs = vec![side(0, "A"), side(1, "B")];
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     TrialsReport.build(&Input { runs, fail_below: 0.05, catalog, ..Input::default() })
 }
 
