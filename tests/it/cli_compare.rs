@@ -1,5 +1,8 @@
 //! `compare` and the import of publications from the command line.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 use dbdyno::model::{
     Better, Reason, ReasonCode, RunRecord, RunStatus, Status, TestResult, Verdict,
 };
@@ -9,8 +12,13 @@ use crate::support::Desk;
 use crate::{fixture, publications};
 
 /// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 %
-/// of its speed.
+/// of its speed. It is written once: every test that is stored waits for the disk.
 fn desk() -> Desk {
+    static WRITTEN: OnceLock<Desk> = OnceLock::new();
+    WRITTEN.get_or_init(written).copy()
+}
+
+fn written() -> Desk {
     let desk = Desk::new();
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     let mut add = |name: &str, run: RunRecord, tests: Vec<TestResult>| {
@@ -423,8 +431,15 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
 
 /// A results file with `count` runs of three repetitions each, r1, r2, ...; the last does `factor`
 /// times as much as the others. Its figures differ by what a hash of run, test and repetition says:
-/// some percent.
+/// some percent. Each is written once.
 fn repeated(count: i64, factor: f64) -> Desk {
+    static WRITTEN: Mutex<BTreeMap<String, Desk>> = Mutex::new(BTreeMap::new());
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = format!("{count} runs, {factor}");
+    written.entry(name).or_insert_with(|| repetitions(count, factor)).copy()
+}
+
+fn repetitions(count: i64, factor: f64) -> Desk {
     let desk = Desk::new();
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     for number in 1..=count {
