@@ -213,10 +213,11 @@ fn catalogue(text: &str) -> Input {
     }
 }
 
-fn input(subject: Subject, text: &str) -> Input {
+/// Input of a report on this subject; `of_runs` is that of runs.
+fn input(subject: Subject, text: &str, of_runs: &Input) -> Input {
     let mut input = match subject {
         Subject::Catalog => catalogue(text),
-        Subject::Runs | Subject::Tests | Subject::AbTest => runs(text),
+        Subject::Runs | Subject::Tests | Subject::AbTest => of_runs.clone(),
     };
     if subject == Subject::Tests {
         input.runs.truncate(1);
@@ -227,15 +228,16 @@ fn input(subject: Subject, text: &str) -> Input {
 
 /// Every report and comparison of what holds this text everywhere.
 fn documents(text: &str) -> Vec<(String, Document)> {
+    let of_runs = runs(text);
     // A publication is the page of html with less in it.
     let reports = REPORTS.iter().filter(|report| !report.is_publication()).map(|report| {
-        let mut input = input(report.subject(), text);
-        // Its sentences are in two languages.
-        input.language =
-            if text.len().is_multiple_of(2) { Language::English } else { Language::German };
+        let mut input = input(report.subject(), text, &of_runs);
+        // Its sentences are in two languages: half of the reports of a text in each.
+        let is_english = (text.len() + report.name().len()).is_multiple_of(2);
+        input.language = if is_english { Language::English } else { Language::German };
         (report.name().to_owned(), report.build(&input))
     });
-    let (input, names) = (runs(text), [format!("{text} a"), format!("{text} b")]);
+    let (input, names) = (&of_runs, [format!("{text} a"), format!("{text} b")]);
     let side = |at: usize| Side {
         name: &names[at],
         run: &input.runs[at].run,
@@ -246,9 +248,9 @@ fn documents(text: &str) -> Vec<(String, Document)> {
     let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
     let document = Document { checks, ..compare::document(&[compared], Language::English) };
     check_xml("junit", &Junit.render(&document, Options::plain(100)).unwrap().into_text().unwrap());
-    let ab_test = TrialsReport.build(&input);
+    let ab_test = TrialsReport.build(input);
     check_xml("junit", &Junit.render(&ab_test, Options::plain(100)).unwrap().into_text().unwrap());
-    let compared_page = compare::CompareReport.build(&input);
+    let compared_page = compare::CompareReport.build(input);
     let others =
         [("compare", document), ("compare as a page", compared_page), ("ab-test", ab_test)];
     reports.chain(others.map(|(name, document)| (name.to_owned(), document))).collect()

@@ -197,9 +197,9 @@ fn no_statement_of_any_report_changes_with_the_value_of_a_bad_figure() {
         for at in [BEST_OF_RAMP, TIME] {
             let bad = Bad::new(at, status, code.clone());
             for several in [false, true] {
+                let inputs = bad.factors().map(|factor| spoilt(&bad, factor, several));
                 for report in reports() {
-                    let documents =
-                        bad.factors().map(|factor| report.build(&spoilt(&bad, factor, several)));
+                    let documents = inputs.each_ref().map(|input| report.build(input));
                     let said = unmarked(report, [&documents[0], &documents[1]]);
                     found.extend(said.into_iter().map(|line| format!("{code} of {at}: {line}")));
                 }
@@ -216,8 +216,9 @@ fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
     let each = |code| [Status::Invalid, Status::Conditional].map(|status| (status, code));
     for (status, code) in ReasonCode::ALL.iter().flat_map(each) {
         let bad = Bad::new(BEST_OF_RAMP, status, code.clone());
+        let inputs = bad.factors().map(|factor| spoilt(&bad, factor, true));
         for report in reports().filter(|report| short.contains(&report.name())) {
-            let documents = bad.factors().map(|factor| report.build(&spoilt(&bad, factor, true)));
+            let documents = inputs.each_ref().map(|input| report.build(input));
             found.extend(unmarked(report, [&documents[0], &documents[1]]));
         }
         let kpm = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
