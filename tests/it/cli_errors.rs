@@ -234,8 +234,8 @@ fn nonsense_that_could_be_taken_for_something_is_refused() {
 #[test]
 fn an_error_line_stays_short_and_acts_on_no_terminal() {
     let desk = Desk::with_run();
-    let hostile =
-        ["x".repeat(100_000), "x y ".repeat(20_000), "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J".into()];
+    let acting = "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J";
+    let hostile = ["x".repeat(100_000), acting.to_string() + &"x y ".repeat(20_000)];
     let shapes = [
         "{}",
         "run {}",
