@@ -38,6 +38,12 @@ fn tests(line: &str) -> Vec<Value> {
 /// [`SMALLER`].
 fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     let desk = Desk::new();
+    let small = small_caches(&desk, changed);
+    run(&desk, &format!("{line} {small}"))
+}
+
+/// Options for a profile of these caches, in a catalog of the desk.
+pub fn small_caches(desk: &Desk, changed: &[[&str; 2]]) -> String {
     let mut profile = own_profile(crate::support::catalog().profile("XS").unwrap());
     for [from, to] in SMALLER.iter().chain(changed) {
         assert!(profile.contains(from), "{from}");
@@ -45,7 +51,7 @@ fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     }
     std::fs::create_dir_all(desk.path("catalog/profiles")).unwrap();
     std::fs::write(desk.path("catalog/profiles/TINY.toml"), profile).unwrap();
-    run(&desk, &format!("{line} --profile TINY --catalog {}", desk.path("catalog").display()))
+    format!("--profile TINY --catalog {}", desk.path("catalog").display())
 }
 
 /// A profile as the file of a user's own.
@@ -319,7 +325,7 @@ fn each_row_of_a_writing_test_is_written_once_by_the_servers_own_count() {
 }
 
 /// MariaDB keeps so many pages free: by its default, 24 MB, all of a small cache.
-const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
+pub const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
     "innodb_buffer_pool_size = \"16M\"",
     "innodb_buffer_pool_size = \"16M\"\ninnodb_lru_scan_depth = \"100\"",
 ]];

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::reports::{golden, rendered};
 use crate::servers::Lease;
+use crate::storage::{FEW_FREE_PAGES, small_caches};
 use crate::support::{
     Desk, Done, PRIVATE, assert_run_schema, column, ended, processes, session, signal, until,
 };
@@ -517,20 +518,20 @@ const MORE_SWEEPS: usize = 3;
 fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
     for kind in &PRIVATE {
         let desk = Desk::new();
+        let caches = [FEW_FREE_PAGES[0], ["cache_mb = 64\n", "cache_mb = 16\n"]];
+        let small = small_caches(&desk, &caches);
         let sweep = |warmup: &str| {
             let line = format!(
-                "sweep {} --size 0.5 --blocks 1 --warmup {warmup} --duration 200ms",
+                "sweep {} {small} --size 0.128 --blocks 1 --warmup {warmup} --duration 200ms",
                 kind.engine
             );
             desk.run(&format!("{line} --quiet --format json")).ok().json()
         };
-        let mut document = sweep("500ms");
-        // The profile's cache has 64 MB, the table 150.
+        let mut document = sweep("300ms");
+        // The profile's cache has 16 MB, the table 40.
         let covers = |steps: &[Value]| {
             let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
-            steps.len() >= 10
-                && mb(steps.first()) < 6.0
-                && (120.0..200.0).contains(&mb(steps.last()))
+            steps.len() >= 10 && mb(steps.first()) < 1.5 && (30.0..55.0).contains(&mb(steps.last()))
         };
         for _ in 0..MORE_SWEEPS {
             if all_curves(&document, leaves_the_cache) && all_curves(&document, covers) {
