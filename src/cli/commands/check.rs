@@ -349,7 +349,8 @@ fn results(context: &Context) -> Result<String> {
     let path = paths::results_file(context.global.results.as_ref());
     if context.has_store()? {
         let runs = context.existing_store()?.runs()?.len();
-        return Ok(format!("{} with {runs} runs", path.display()));
+        let runs = if runs == 1 { "1 run".into() } else { format!("{runs} runs") };
+        return Ok(format!("{} with {runs}", path.display()));
     }
     if url_of(&path).is_some() {
         return Ok(format!("a schema in {} will be created", path.display()));
