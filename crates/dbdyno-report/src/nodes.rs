@@ -89,7 +89,7 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
     table
 }
 
-fn scaling_columns() -> [Declared<NodeScaling>; 7] {
+fn scaling_columns() -> [Declared<NodeScaling>; 8] {
     [
         Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
         Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
@@ -110,6 +110,11 @@ fn scaling_columns() -> [Declared<NodeScaling>; 7] {
         Declared::new("Cluster tax", "x", 0, |line, table| {
             let why = "no commits, or no test on one node with as many jobs per node";
             ratio_cell(table, line.tax.map(|tax| (tax.ratio, tax.status)), why)
+        }),
+        // Of the whole line: the forms for programs have no marks behind figures.
+        Declared::new("Verdict", "", 1, |line, _| {
+            let of_tax = line.tax.map(|tax| tax.status);
+            Cell::Verdict(of_tax.map_or(line.scaling_status, |tax| tax.max(line.scaling_status)))
         }),
     ]
 }
