@@ -58,8 +58,9 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
     }
     let sides =
         [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
+    let figures = if suspects.len() == 1 { "figure" } else { "figures" };
     out::report(&format!(
-        "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what \
+        "--confirm: {} {figures} of {} differed and were measured again, as runs {} and {}; what \
          follows is of these alone",
         suspects.len(),
         comparison.kpms.len(),
