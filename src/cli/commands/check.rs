@@ -74,7 +74,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
     let mut findings =
         vec![finding("catalog", Ok(format!("{} workloads", catalog.workloads().count())))];
-    findings.push(finding("plan", Ok(forecast::extent(&plan))));
+    findings
+        .push(finding("plan", Ok(forecast::extent(&plan, request.fresh.times(&request.target)))));
     if request.data_dir().is_some() {
         let fits = request::check_fit(&catalog, &request, &plan);
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
