@@ -1,4 +1,4 @@
-//! `compare --confirm`: what differs between two runs is measured again in both, on fresh servers.
+//! `compare --confirm`: what differs between two runs is measured again, in a new run of each.
 
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
