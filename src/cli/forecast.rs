@@ -4,16 +4,19 @@
 use crate::error::shell_word;
 use crate::fit::data_bytes;
 use crate::model::{Plan, RunRecord, Target};
-use crate::run::schedule;
+use crate::run::{Request, schedule};
 
 /// `TARGET: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
-pub fn before(plan: &Plan, target: &Target) -> String {
-    format!("{}: {}", target.label(), extent(plan))
+pub fn before(plan: &Plan, request: &Request) -> String {
+    let times = request.fresh.times(&request.target);
+    format!("{}: {}", request.target.label(), extent(plan, times))
 }
 
-/// Number of a plan's tests, the time that they take and the disk that their data need.
-pub fn extent(plan: &Plan) -> String {
+/// Number of a plan's tests, each so many times in a block, the time that they take and the disk
+/// that their data need.
+pub fn extent(plan: &Plan, times: u32) -> String {
     let tests: u32 = plan.selections.iter().map(schedule::all_tests).sum();
+    let tests = tests.saturating_mul(times);
     let mut workloads: Vec<&str> =
         plan.selections.iter().map(|selection| selection.workload.id.as_str()).collect();
     workloads.sort_unstable();
@@ -26,7 +29,7 @@ pub fn extent(plan: &Plan) -> String {
         "up to {} of {}, {}{load}",
         counted(tests as usize, "test", "tests"),
         counted(workloads.len(), "workload", "workloads"),
-        expected(plan),
+        expected(plan, times),
     )
 }
 
@@ -35,8 +38,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 }
 
 /// The time as far as it is known: fixed work takes as long as it takes.
-fn expected(plan: &Plan) -> String {
-    let total = duration(timed_s(plan));
+fn expected(plan: &Plan, times: u32) -> String {
+    let total = duration(f64::from(times) * timed_s(plan));
     let is_timed = |selection| schedule::timed_s(selection).is_some();
     match plan.selections.iter().all(is_timed) {
         true => format!("about {total} after loading and checking"),
@@ -46,7 +49,7 @@ fn expected(plan: &Plan) -> String {
     }
 }
 
-/// Expected seconds of the tests of a plan whose length is known.
+/// Expected seconds of the tests of a plan whose length is known, each once in a block.
 pub fn timed_s(plan: &Plan) -> f64 {
     let timed = plan.selections.iter().filter_map(|selection| {
         Some(f64::from(schedule::all_tests(selection)) * schedule::timed_s(selection)?)
@@ -90,6 +93,20 @@ fn stays(bytes: f64, url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::schedule::Fresh;
+
+    #[test]
+    fn what_is_made_anew_is_measured_several_times_a_block() {
+        let plan = crate::run::fixture::plan(&[5], 1);
+        let tests = schedule::all_tests(&plan.selections[0]);
+        let [once, thrice] = [1, 3].map(|times| extent(&plan, times));
+        assert!(once.starts_with(&format!("up to {tests} tests of 1 workload, ")), "{once}");
+        assert!(thrice.starts_with(&format!("up to {} tests of ", 3 * tests)), "{thrice}");
+        let data_dir = std::path::PathBuf::new();
+        let embedded = Target::Embedded { engine: "engine".into(), data_dir };
+        let times = [Fresh::Nothing, Fresh::Data].map(|fresh| fresh.times(&embedded));
+        assert_eq!(times, [1, 2]);
+    }
 
     #[test]
     fn the_command_that_removes_what_stays_can_be_pasted() {

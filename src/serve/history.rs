@@ -14,10 +14,12 @@ use crate::analysis::changes;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::{Result, visible};
-use crate::model::{Counters, LatencySummary, RunRecord, Status, Test, TestResult, Verdict};
-use crate::report::RunTests;
+use crate::model::{
+    Better, Counters, LatencySummary, RunRecord, Status, Test, TestResult, Verdict,
+};
 use crate::report::document::Digits;
 use crate::report::format::html::content;
+use crate::report::{Language, RunTests};
 use crate::store::{Measured, Store};
 
 /// The newest runs that a history is made of, and those whose tests are read at once for the list
@@ -228,14 +230,22 @@ fn by_time(a: &Entry, b: &Entry) -> std::cmp::Ordering {
     (&a.run.started_at, a.run.id).cmp(&(&b.run.started_at, b.run.id))
 }
 
-/// The figures of a listed history that its page looks through for changes; none if its runs are
-/// all too old for it.
-fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Vec<f64> {
+/// The figures of a listed history that its page looks through for changes.
+#[derive(Debug, Clone, PartialEq)]
+struct ListedCourse {
+    values: Vec<f64>,
+    /// Direction in which they are better.
+    better: Better,
+}
+
+/// The figures of a listed history; none if its runs are all too old for it.
+fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Option<ListedCourse> {
     let work = Work { workload: point.workload.clone(), jobs: point.jobs };
-    let entries = entries.get(&work).map_or(&[][..], Vec::as_slice);
-    let Some(newest) = newest(entries, &asked(point)) else { return Vec::new() };
+    let entries = entries.get(&work)?;
+    let newest = newest(entries, &asked(point))?;
     let history = History::for_entry(entries, newest);
-    history.accepted().into_iter().map(|(.., value)| value).collect()
+    let values = history.accepted().into_iter().map(|(.., value)| value).collect();
+    Some(ListedCourse { values, better: newest.test.kpm().better })
 }
 
 /// The newest test that is asked for: of those without parameters if none are given and there are
@@ -335,7 +345,7 @@ fn index(site: &Pages<'_>) -> Answer {
                             }
                         } } } "\n"
                         tbody { @for point in &measured {
-                            (line(site, point, &course_of(point, &entries))) "\n"
+                            (line(site, point, course_of(point, &entries).as_ref())) "\n"
                         } }
                     }
                 }
@@ -345,7 +355,8 @@ fn index(site: &Pages<'_>) -> Answer {
     Ok(site.html(&site.phrase("Histories"), &content))
 }
 
-fn line(site: &Pages<'_>, point: &Measured, values: &[f64]) -> Markup {
+fn line(site: &Pages<'_>, point: &Measured, found: Option<&ListedCourse>) -> Markup {
+    let values = found.map_or(&[][..], |found| found.values.as_slice());
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
@@ -360,7 +371,7 @@ fn line(site: &Pages<'_>, point: &Measured, values: &[f64]) -> Markup {
             td { (visible(&point.unit)) }
             td.number { (site.language().number(point.runs as f64, Digits::Decimals(0))) }
             td { (course(site, values)) }
-            td { (last_change(site, values)) }
+            td { (found.map_or_else(|| "-".into(), |found| last_change(site.language(), found))) }
         }
     }
 }
@@ -406,17 +417,18 @@ fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
     }
 }
 
-/// By how much it changed last, and how many runs ago; a dash if no change stands out.
-fn last_change(site: &Pages<'_>, values: &[f64]) -> String {
+/// By how much it changed last, whether that is better, and for how many runs it has been so; a
+/// dash if no change stands out.
+fn last_change(language: Language, found: &ListedCourse) -> String {
+    let ListedCourse { values, better } = found;
     let Some(change) = changes::changes(values).last().copied() else { return "-".into() };
     let percent = 100.0 * (change.after / change.before - 1.0);
     let sign = if percent < 0.0 { "−" } else { "+" };
-    let percent = site.language().number(percent.abs(), Digits::Significant(2));
-    let runs = (values.len() - change.at).to_string();
-    site.language().say(
-        "{sign}{percent} %, {runs} runs ago",
-        &[("sign", sign), ("percent", &percent), ("runs", &runs)],
-    )
+    let percent = language.number(percent.abs(), Digits::Significant(2));
+    let way = if better.beats(change.after, change.before) { "better" } else { "worse" };
+    let way = language.phrase(way);
+    let values_said = [("sign", sign), ("percent", &percent), ("way", &way)];
+    language.count("last_change", values.len() - change.at, &values_said)
 }
 
 #[cfg(test)]
@@ -439,6 +451,20 @@ mod tests {
             store.reads().queries
         });
         assert_eq!(queries, [2, 2]);
+    }
+
+    #[test]
+    fn a_listed_change_says_whether_it_is_better_and_for_how_many_runs() {
+        let said = |better: Better, newest: usize| {
+            let level = |at: usize| if at < 20 { 100.0 } else { 80.0 };
+            let noise = |at: usize| 0.1 * (at % 3) as f64;
+            let values = (0..20 + newest).map(|at| level(at) + noise(at)).collect();
+            last_change(Language::English, &ListedCourse { values, better })
+        };
+        assert_eq!(said(Better::Higher, 6), "−20 %, worse, for the last 6 runs");
+        assert_eq!(said(Better::Lower, 6), "−20 %, better, for the last 6 runs");
+        assert_eq!(said(Better::Lower, 1), "−20 %, better, in the last run");
+        assert_eq!(said(Better::Lower, 0), "-");
     }
 
     #[test]
@@ -466,7 +492,8 @@ mod tests {
             let newest = newest(&entries, &asked(point)).unwrap();
             let page = History::for_entry(&entries, newest);
             let values: Vec<f64> = page.accepted().into_iter().map(|(.., value)| value).collect();
-            assert_eq!(course_of(point, &all), values);
+            let listed = course_of(point, &all).unwrap();
+            assert_eq!((&listed.values, listed.better), (&values, Better::Higher));
             assert_eq!((values.len(), page.entries().count()), (6, 12), "of the same size");
             assert!(values.iter().all(|value| *value > 95.0), "{values:?}");
         }

@@ -167,9 +167,7 @@ fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
-    let started = language
-        .date(&visible(run.started_at.get(..16).unwrap_or(&run.started_at)))
-        .replace('T', " ");
+    let started = started(language, &visible(&run.started_at));
     html! {
         tr {
             @if links.are_served() {
@@ -191,10 +189,29 @@ fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
     }
 }
 
+/// The day and the minute of a point in time, with its zone; of a publication the day.
+fn started(language: Language, iso: &str) -> String {
+    match iso.split_once('T') {
+        None => language.date(iso),
+        Some((day, time)) => {
+            let minute = time.get(..5).unwrap_or(time);
+            format!("{} {minute} UTC", language.date(day))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::RunSummary;
+
+    #[test]
+    fn a_start_has_its_zone() {
+        let iso = "2026-11-28T15:33:04Z";
+        assert_eq!(started(Language::English, iso), "2026-11-28 15:33 UTC");
+        assert_eq!(started(Language::German, iso), "28.11.2026 15:33 UTC");
+        assert_eq!(started(Language::English, "2019-01-01"), "2019-01-01");
+    }
 
     fn listed(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
         let run = RunSummary {

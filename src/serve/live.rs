@@ -10,7 +10,7 @@ use super::http::response;
 use super::pages::{Answer, Pages, cells, table};
 use super::query::Query;
 use crate::error::visible;
-use crate::model::{Ramp, RunRecord, RunStatus, StoredPlan, StoredSelection, Test};
+use crate::model::{AskedRate, Ramp, RunRecord, RunStatus, StoredPlan, StoredSelection, Test};
 use crate::report::Language;
 
 /// The browser asks again after so long.
@@ -94,24 +94,31 @@ fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
         }
         None => {
             let values = [("state", state.as_str()), ("stored", &stored)];
-            language.say("{state}: tests stored: {stored}; ramps end by themselves", &values)
+            language.say("{state}: tests stored: {stored}; how many there will be is open", &values)
         }
     }
 }
 
-/// Tests of a plan; none if its ramps end by themselves, or before it is stored.
+/// Tests of a plan; none if its ramps end by themselves, if something is made anew or tried out
+/// between them, which takes further tests, or before it is stored.
 fn planned(plan: &StoredPlan) -> Option<u64> {
     let selections = plan.selections();
-    if selections.is_empty() {
+    let has_further = plan.fresh().is_some() || plan.bottleneck_tests().is_some();
+    if selections.is_empty() || has_further {
         return None;
     }
     selections.into_iter().map(planned_of).sum()
 }
 
-/// Tests of a selection; none if its ramp ends by itself.
+/// Tests of a selection; none if its ramp ends by itself, or a search for a rate.
 fn planned_of(selection: StoredSelection<'_>) -> Option<u64> {
+    let rates = match selection.rate() {
+        None => 1,
+        Some(AskedRate::Listed(rates)) => rates.len() as u64,
+        Some(AskedRate::Auto) => return None,
+    };
     match selection.ramp()? {
-        Ramp::Fixed(jobs) => Some(jobs.len() as u64 * selection.repetitions()),
+        Ramp::Fixed(jobs) => Some(jobs.len() as u64 * rates * selection.repetitions()),
         Ramp::Auto { .. } => None,
     }
 }
@@ -133,6 +140,19 @@ mod tests {
         for plan in [open, json!(null), json!({"selections": []})] {
             assert_eq!(planned(&plan.into()), None);
         }
+    }
+
+    #[test]
+    fn rates_are_counted_and_a_number_that_is_not_known_is_not_told() {
+        let of = |rate: &str| {
+            let one = json!({"ramp": {"fixed": [1, 2]}, "repeat": 3, "rate": rate});
+            planned(&json!({ "selections": [one] }).into())
+        };
+        assert_eq!((of("100,200"), of("auto")), (Some(12), None));
+        let one = json!({"ramp": {"fixed": [1, 2]}, "repeat": 5});
+        let fresh = json!({ "selections": [&one], "fresh": "data" });
+        assert_eq!(planned(&fresh.into()), None, "a block has a test two or three times");
+        assert_eq!(planned(&json!({ "selections": [one], "test_bottleneck": 2 }).into()), None);
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn passwords_come_from_where_those_of_targets_come_from_and_are_shown_nowhere() 
     let line = "run sqlite --workload CPU-LOOP --jobs 1 --duration 0.2 --warmup 0 --size 0.01";
     let done = run(line, Some("Hidden-7")).ok();
     assert!(done.stderr.contains(&format!("run 1 is stored in {url}")), "{done:?}");
-    assert!(run("check sqlite", Some("Hidden-7")).ok().stdout.contains("with 1 runs"));
+    assert!(run("check sqlite", Some("Hidden-7")).ok().stdout.contains("with 1 run"));
     let refused =
         desk.run(&format!("results list --results {}", url.replace("team@", "team:Hidden-7@")));
     assert!(refused.code == Some(2) && !refused.stderr.contains("Hidden-7"), "{refused:?}");

@@ -1,6 +1,7 @@
 //! Audit of runs: what a reader needs to trust and to repeat their figures, and what is missing.
 
 use super::document::{Block, Cell, Declared, Document, Section, Table};
+use super::price::price_of;
 use super::{Input, Report, RunTests, masthead};
 use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 
@@ -35,8 +36,7 @@ impl Report for AuditReport {
 
 /// The points of a run.
 pub fn points(input: &Input, data: &RunTests) -> Vec<Point> {
-    let is_of = |name: &str| data.run.name.as_deref() == Some(name) || data.run.target == name;
-    let has_price = input.prices.iter().any(|price| price.platform.as_deref().is_none_or(is_of));
+    let has_price = price_of(input, data).is_some();
     audit(&data.run, &data.tests, Circumstances { is_sealed: input.is_sealed, has_price })
 }
 

@@ -59,8 +59,8 @@ const AXES: [Over; 3] = [
         figure: ramp::throughput,
         is_over_jobs: true,
         is_over_runs: true,
-        about: "Runs of one system and engine; the best at any number of jobs. Settings may differ \
-                with the size: see the platform.",
+        about: "Runs of one system and engine, of each size the last one named; the best at any \
+                number of jobs. Settings may differ with the size: see the platform.",
     },
 ];
 

@@ -13,7 +13,7 @@ use super::{Input, Language, RunTests, datasheet};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
-    METRICS, Metric, ValidValue, is_lower_bound, lowering, side_by_side, work,
+    METRICS, Metric, ValidValue, Worked, is_lower_bound, lowering, side_by_side,
 };
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::model::{Better, RunKind, Status};
@@ -164,24 +164,26 @@ fn part(input: &Input, metric: &Metric) -> Part {
         Kind::Speed => "Speed",
         Kind::Throughput => "Throughput",
     };
-    let mut rows = Vec::new();
+    let (mut rows, sizes_gb) = (Vec::new(), input.sizes_gb());
     for (group, _) in input.used_groups() {
         for row in compared(input, group) {
-            let Some(found) = side_by_side(&row.runs, metric) else { continue };
-            let shown = |figure: &Option<Figure<'_>>| Some(shown(input, figure.as_ref()?));
+            let Some(found) = side_by_side(&row.runs, &sizes_gb, metric) else { continue };
+            let shown = |(figure, size_gb): (&Option<Figure<'_>>, &Option<f64>)| {
+                Some(shown(input, figure.as_ref()?, *size_gb))
+            };
             rows.push(Row {
                 group: group.to_string(),
                 label: row.label.clone(),
                 unit: found.unit.to_string(),
                 better: found.better,
-                figures: found.figures.iter().map(shown).collect(),
+                figures: found.figures.iter().zip(&sizes_gb).map(shown).collect(),
             });
         }
     }
     Part { metric: metric.name(), title: input.language.phrase(title), rows }
 }
 
-fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
+fn shown(input: &Input, figure: &Figure<'_>, size_gb: Option<f64>) -> Shown {
     let language = input.language;
     let known = ValidValue::from_figure(figure);
     let verdict = figure.verdict();
@@ -196,7 +198,7 @@ fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
         half: known.ci_fraction.filter(|half| half.is_finite()),
         is_printed: known.is_printed,
         is_bound: is_lower_bound(figure),
-        work: work(figure.test),
+        work: Worked { test: figure.test, size_gb }.key(),
         reasons: lowering(figure)
             .iter()
             .map(|reason| language.reason(reason))

@@ -1,5 +1,7 @@
 //! Effect of a node failure on the clients of a cluster and their commits, over the repetitions.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -139,14 +141,18 @@ const TIMES: [Time; 5] = [
     Time { id: MAX_GAP, name: "Longest time without a commit", value: |times| times.longest_gap_s },
 ];
 
+/// The repetitions that are not invalid: what is said rests on them.
+fn used<'a, 'b>(all: &'a [Repetition<'b>]) -> impl Iterator<Item = &'a Repetition<'b>> + Clone {
+    all.iter().filter(|one| one.verdict() != Status::Invalid)
+}
+
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
 /// others would be too good.
 fn summed(
     all: &[Repetition<'_>],
     time: fn(&FailoverTimes) -> Option<f64>,
 ) -> Result<Over, &'static str> {
-    let used = all.iter().filter(|one| one.verdict() != Status::Invalid);
-    let values: Vec<Option<f64>> = used.map(|one| time(&one.failover.times)).collect();
+    let values: Vec<Option<f64>> = used(all).map(|one| time(&one.failover.times)).collect();
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     match over(&known) {
         Some(over) if known.len() == values.len() => Ok(over),
@@ -158,7 +164,7 @@ fn summed(
 /// The worst verdict of the repetitions that are used; invalid without any. Fewer than have an
 /// interval are conditional.
 fn status(all: &[Repetition<'_>]) -> Status {
-    let used = all.iter().map(Repetition::verdict).filter(|status| *status != Status::Invalid);
+    let used = used(all).map(Repetition::verdict);
     let indicative =
         if used.clone().count() < FEWEST { Status::Conditional } else { Status::Valid };
     used.max().map_or(Status::Invalid, |worst| worst.max(indicative))
@@ -188,10 +194,12 @@ struct TimeMark {
     after_s: f64,
 }
 
-/// Throughput over the seconds, a curve per repetition, all failing where the first one fails. On
-/// the curve of the first repetition stand its times, in their order. None without seconds.
+/// Throughput over the seconds, a curve per repetition, all failing where the told one fails: the
+/// first that is not invalid, if there is one. On its curve stand its times, in their order. None
+/// without seconds.
 fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Chart> {
-    let first = all.first()?;
+    let told = all.iter().position(|one| one.verdict() != Status::Invalid).unwrap_or(0);
+    let first = all.get(told)?;
     let fails_at_s = first.failover.failed_at_s;
     let mut marks = vec![TimeMark { name: "the failure", after_s: 0.0 }];
     for time in TIMES.iter().filter(|time| time.id != MAX_GAP) {
@@ -210,7 +218,7 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
             ..Point::default()
         });
         let mut points: Vec<Point> = points.collect();
-        if number == 0 {
+        if number == told {
             write_marks(&mut points, &marks, fails_at_s);
         }
         Series {
@@ -223,12 +231,12 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
     };
     let series: Vec<Series> =
         all.iter().enumerate().map(curve).filter(|series| !series.points.is_empty()).collect();
-    let mut told = Vec::new();
+    let mut legend = Vec::new();
     for (number, mark) in marks.iter().enumerate() {
         let seconds = language.number(mark.after_s, Digits::Significant(3));
-        told.push(format!("{number} = {}, {seconds} s", language.phrase(mark.name)));
+        legend.push(format!("{number} = {}, {seconds} s", language.phrase(mark.name)));
     }
-    let told = told.join("; ");
+    let legend = legend.join("; ");
     let caption = "Numbers on the curve of test {test}, times since the failure: {marks}.";
     (!series.is_empty()).then(|| Chart {
         name: format!("{name} failover"),
@@ -245,7 +253,8 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
             scale: Scale::Linear,
         },
         series,
-        caption: language.say(caption, &[("test", &first.test.seq.to_string()), ("marks", &told)]),
+        caption: language
+            .say(caption, &[("test", &first.test.seq.to_string()), ("marks", &legend)]),
         ..Chart::default()
     })
 }
@@ -260,10 +269,11 @@ fn write_marks(points: &mut [Point], marks: &[TimeMark], fails_at_s: f64) {
     }
 }
 
-/// Outcome of the commits, in a sentence or two.
+/// Outcome of the commits, by the repetitions that are not invalid, in a sentence or two.
 fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
+    let used: Vec<&Repetition<'_>> = used(all).collect();
     let total =
-        |of: fn(&LedgerCounts) -> u64| all.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();
+        |of: fn(&LedgerCounts) -> u64| used.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();
     let number = |count: u64| language.number(count as f64, Digits::Decimals(0));
     let (lost, acknowledged) =
         (number(total(|ledger| ledger.lost)), number(total(|ledger| ledger.acknowledged)));
@@ -272,29 +282,60 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
         0 => "none_lost",
         _ => "commits_lost",
     };
-    let is_unread =
-        all.iter().any(|one| one.failover.survivors.iter().all(|node| node.commits.is_none()));
-    let said = match is_unread {
-        true => {
-            language.phrase("Nothing is known of lost commits: not every ledger could be read.")
-        }
-        false => language.count(template, all.len(), &values),
+    let said = match used.is_empty() {
+        true => language.phrase("Nothing is known of lost commits: no failure is valid."),
+        false => language.count(template, used.len(), &values),
     };
-    match data.run.status {
-        RunStatus::Finished => said,
-        _ => format!("{said} {}", language.phrase("The run did not come to its end.")),
-    }
+    let cut = match data.run.status {
+        RunStatus::Finished => None,
+        _ => Some(language.phrase("The run did not come to its end.")),
+    };
+    let said = [Some(said), doubt(language, &used), left_out(language, all), cut];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Mark of an outcome that rests on conditional repetitions, with their reasons.
+fn doubt(language: Language, used: &[&Repetition<'_>]) -> Option<String> {
+    let reasons = used.iter().flat_map(|one| &one.test.verdict.reasons);
+    let lowering = reasons.filter(|reason| reason.status > Status::Valid);
+    let codes: BTreeSet<String> = lowering.map(|reason| language.code(&reason.code)).collect();
+    let verdict = language.verdict(Status::Conditional);
+    let reasons = codes.into_iter().collect::<Vec<_>>().join(", ");
+    let values = [("verdict", verdict.as_str()), ("reasons", &reasons)];
+    (!reasons.is_empty()).then(|| language.say("This is {verdict}: {reasons}.", &values))
+}
+
+/// Note on repetitions whose commits are in no sentence.
+fn left_out(language: Language, all: &[Repetition<'_>]) -> Option<String> {
+    let count = all.len() - used(all).count();
+    let said = "Invalid failures, whose commits are not counted here: {count}.";
+    (count > 0).then(|| language.say(said, &[("count", &count.to_string())]))
 }
 
 /// Fate of the commits, and time of the first one after the failure.
 fn answer(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
     let first = summed(all, |times| times.first_commit_s).ok().map(|over| {
-        let seconds = language.number(over.mean, Digits::Significant(3));
-        let said = "The first commit after the failure was acknowledged after {seconds} s";
-        let said = language.say(said, &[("seconds", &seconds)]);
-        match (status(all), over.low) {
-            (Status::Valid, Some(_)) => format!("{said}."),
-            (status, _) => format!("{said} ({}).", language.verdict(status)),
+        let seconds = |value: f64| language.number(value, Digits::Significant(3));
+        let ends = over.low.zip(over.high).map(|(low, high)| [low, high].map(seconds));
+        let mean = seconds(over.mean);
+        let said = match (over.repetitions, ends) {
+            (1, _) => language.say(
+                "The first commit after the failure was acknowledged after {seconds} s",
+                &[("seconds", &mean)],
+            ),
+            (_, None) => language.say(
+                "The first commit after a failure was acknowledged after {seconds} s on average",
+                &[("seconds", &mean)],
+            ),
+            (_, Some([low, high])) => language.say(
+                "The first commit after a failure was acknowledged after {seconds} s on average \
+                 (95 % interval {low} to {high} s)",
+                &[("seconds", &mean), ("low", &low), ("high", &high)],
+            ),
+        };
+        match status(all) {
+            Status::Valid => format!("{said}."),
+            status => format!("{said}: {}.", language.verdict(status)),
         }
     });
     let said = [Some(outcome(language, data, all)), first];
@@ -535,14 +576,96 @@ impl<'a> One<'a> {
 fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
     let times =
         TIMES.iter().map(|time| (time.id.to_string(), json::value(&summed(all, time.value).ok())));
-    let lost: u64 = all.iter().map(|one| one.failover.ledger.lost).sum();
+    let lost: u64 = used(all).map(|one| one.failover.ledger.lost).sum();
     json!({
         "run": data.run.id,
         "jobs": all.first().map(|one| one.test.jobs),
         "lost": lost,
-        "indicative": all.len() < FEWEST,
+        "indicative": used(all).count() < FEWEST,
         "verdict": status(all),
         "times": times.collect::<serde_json::Map<_, _>>(),
         "repetitions": json::value(&all.iter().map(One::new).collect::<Vec<_>>()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::{ReasonCode, Test};
+
+    /// A failure of which so many of a thousand commits were lost, with this verdict.
+    fn failure(seq: u32, lost: u64, status: Status) -> Test {
+        let failover = Failover {
+            how: How::Kill,
+            node: "n1".into(),
+            nodes: vec!["n1".into(), "n2".into()],
+            timeout_s: 2.0,
+            resends: false,
+            promotion: None,
+            durability: std::collections::BTreeMap::new(),
+            before_per_s: 500.0,
+            failed_at_s: 10.0,
+            times: FailoverTimes {
+                first_commit_s: Some(0.2 * f64::from(seq)),
+                ..FailoverTimes::default()
+            },
+            ledger: LedgerCounts { acknowledged: 1000, lost, ..LedgerCounts::default() },
+            survivors: Vec::new(),
+            stayed_down: true,
+        };
+        let reason = Reason::new(status, ReasonCode::Contract, "");
+        let reasons = if status == Status::Valid { Vec::new() } else { vec![reason] };
+        let verdict = Verdict::from_reasons(reasons);
+        let failover = Some(failover);
+        TestResult { seq, failover, verdict, ..fixture::at(1, 100.0) }.into()
+    }
+
+    fn said(tests: Vec<Test>) -> String {
+        let data = RunTests { run: run("a"), tests };
+        answer(Language::English, &data, &Repetition::all(&data))
+    }
+
+    #[test]
+    fn no_sentence_rests_on_an_invalid_failure() {
+        use Status::{Conditional, Invalid, Valid};
+        let three = [(1, 0, Valid), (2, 0, Valid), (3, 0, Valid)];
+        let with = |last: (u32, u64, Status)| {
+            let all = three.into_iter().chain([last]);
+            said(all.map(|(seq, lost, status)| failure(seq, lost, status)).collect())
+        };
+        let time = "The first commit after a failure was acknowledged after 0.400 s on average (95 % \
+                    interval 0 to 0.897 s).";
+        assert_eq!(
+            with((4, 900, Invalid)),
+            format!(
+                "No commit was lost: all 3,000 acknowledged commits were there after 3 failures. \
+                 Invalid failures, whose commits are not counted here: 1. {time}"
+            )
+        );
+        let conditional = with((4, 0, Conditional));
+        assert!(conditional.contains("after 4 failures. This is conditional: "), "{conditional}");
+        assert!(conditional.ends_with(": conditional."), "{conditional}");
+        let lost = with((4, 2, Valid));
+        assert!(lost.starts_with("COMMITS WERE LOST: 2 of 4,000 "), "{lost}");
+        assert_eq!(
+            said(vec![failure(1, 0, Invalid)]),
+            "Nothing is known of lost commits: no failure is valid. Invalid failures, whose \
+             commits are not counted here: 1."
+        );
+    }
+
+    #[test]
+    fn what_is_indicative_is_told_by_the_failures_that_are_used() {
+        let indicative = |statuses: [Status; 3]| {
+            let tests = (1..).zip(statuses).map(|(seq, status)| failure(seq, 1, status)).collect();
+            let data = RunTests { run: run("a"), tests };
+            let told = described(&data, &Repetition::all(&data));
+            (told["indicative"].as_bool(), told["lost"].as_u64())
+        };
+        let valid = Status::Valid;
+        assert_eq!(indicative([valid; 3]), (Some(false), Some(3)));
+        assert_eq!(indicative([valid, Status::Invalid, valid]), (Some(true), Some(2)));
+    }
 }

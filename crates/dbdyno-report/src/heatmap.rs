@@ -95,11 +95,11 @@ pub(super) fn table(input: &Input) -> Table {
     let heads = heads.chain(platforms.iter().map(String::as_str)).chain(["Best"]);
     let columns = heads.map(|name| Column::new(name, "", 0));
     let mut table = Table::new(language, "side by side", columns);
-    let mut reasons = Vec::new();
+    let (mut reasons, sizes_gb) = (Vec::new(), input.sizes_gb());
     for (group, _) in input.used_groups() {
         for row in compared(input, group) {
             for metric in &METRICS {
-                let Some(found) = side_by_side(&row.runs, metric) else { continue };
+                let Some(found) = side_by_side(&row.runs, &sizes_gb, metric) else { continue };
                 let cells = cells(&mut table, &row, &found, metric, &platforms);
                 table.rows.push(cells);
                 reasons.extend(doubts(language, &platforms, &row, &found, metric));
@@ -145,19 +145,26 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
         columns: input.platforms(),
         ..Heatmap::default()
     };
-    let mut reasons = Vec::new();
+    let (mut reasons, sizes_gb) = (Vec::new(), input.sizes_gb());
     for (group, _) in input.used_groups() {
         for row in compared(input, group) {
-            add(&mut map, &row, metric, &mut reasons);
+            if let Some(found) = side_by_side(&row.runs, &sizes_gb, metric) {
+                add(&mut map, &row, metric, &found, &mut reasons);
+            }
         }
     }
     map.remarks = remarks(input.language, &reasons);
     map
 }
 
-/// Adds the row, unless it has no figure at all.
-fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<Lowered>) {
-    let Some(found) = side_by_side(&row.runs, metric) else { return };
+/// Adds the row with these figures.
+fn add(
+    map: &mut Heatmap,
+    row: &RampRow<'_>,
+    metric: &Metric,
+    found: &Compared<'_>,
+    reasons: &mut Vec<Lowered>,
+) {
     let mut cells = Vec::new();
     for (run, figure) in found.figures.iter().enumerate() {
         cells.push(match figure {
@@ -165,7 +172,7 @@ fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<
             None => missing(map, &row.runs[run]),
         });
     }
-    reasons.extend(doubts(map.language, &map.columns, row, &found, metric));
+    reasons.extend(doubts(map.language, &map.columns, row, found, metric));
     map.rows.push(HeatRow {
         label: row.label.clone(),
         unit: found.unit.into(),

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table};
 use super::format::json;
-use super::study::{StudyRow, columns, conditions, pair_columns, undecided};
+use super::study::{StudyRow, columns, conditions, of_each, pair_columns, undecided};
 use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
-use dbdyno_core::model::Better;
+use dbdyno_core::model::{Better, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -21,8 +21,8 @@ const HOW_TO_READ: &str = "Each workload is measured alone and with each other o
                            the blocks with its 95 % interval. 1 = it does not feel the other. The \
                            consolidation factor of a pair is the sum of both: 1 = nothing is \
                            gained by sharing the server, 2 = neither feels the other.";
-const NO_TESTS: &str =
-    "No test of these runs had a background workload: 'dbdyno interference' measures that.";
+const NO_TESTS: &str = "No test of these runs had a background workload with as many jobs: 'dbdyno \
+                        interference' measures that.";
 const RATIO: Digits = Digits::Significant(3);
 
 /// The interference report.
@@ -61,8 +61,8 @@ impl Report for InterferenceReport {
             found.iter().map(|(run, _, study)| json!({ "run": run, "study": json::value(study) }));
         let data =
             json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
-        let studies: Vec<&Interference> = found.iter().map(|(.., study)| study).collect();
-        let answer = answer(language, &studies);
+        let named = found.iter().map(|(_, name, study)| (title(language, name, study), study));
+        let answer = of_each(named.map(|(name, study)| (name, answer(language, study))));
         Document {
             data: Some(data),
             head: Some(masthead::head(input, "interference of workloads", &answer)),
@@ -71,14 +71,13 @@ impl Report for InterferenceReport {
     }
 }
 
-/// Pair of workloads that feels most of each other, by valid ratios with an interval.
-fn answer(language: Language, studies: &[&Interference]) -> String {
-    let cells =
-        || studies.iter().flat_map(|study| study.slowdowns.iter().map(move |it| (study, it)));
-    let sound = cells().filter(|(_, cell)| supports(cell.verdict));
-    let known = sound.filter_map(|(study, cell)| Some((study, cell, cell.ratio?)));
-    let most = known.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    let Some((study, cell, ratio)) = most else { return undecided(language, cells().count()) };
+/// The cell of a study that keeps least of its rate alone, by valid ratios with an interval; and a
+/// conditional one that keeps less.
+fn answer(language: Language, study: &Interference) -> String {
+    let sound = study.slowdowns.iter().filter(|cell| supports(cell.verdict));
+    let known = sound.filter_map(|cell| Some((cell, cell.ratio?)));
+    let most = known.min_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let Some((cell, ratio)) = most else { return undecided(language, study.slowdowns.len()) };
     let label = |at: usize| study.alone[at].member.label();
     let percent = |share: f64| language.number(100.0 * share, Digits::Decimals(0));
     let values = [
@@ -89,16 +88,35 @@ fn answer(language: Language, studies: &[&Interference]) -> String {
         ("high", percent(ratio.high)),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    language.say(
+    let said = language.say(
         "{workload} beside {beside} keeps least: {percent} % of its rate alone \
          ({low} to {high} %).",
         &values,
-    )
+    );
+    let doubtful = study.slowdowns.iter().filter(|cell| cell.verdict == Status::Conditional);
+    let less = doubtful
+        .filter_map(|cell| Some((cell, cell.median_ratio.filter(|other| *other < ratio.value)?)));
+    let Some((cell, share)) = less.min_by(|a, b| a.1.total_cmp(&b.1)) else { return said };
+    let values = [
+        ("workload", label(cell.of)),
+        ("beside", label(cell.beside)),
+        ("percent", percent(share)),
+        ("verdict", language.verdict(cell.verdict)),
+    ];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let doubt =
+        language.say("{workload} beside {beside} keeps less: {percent} %, {verdict}.", &values);
+    format!("{said} {doubt}")
+}
+
+/// The platform and the number of jobs of a study.
+fn title(language: Language, name: &str, study: &Interference) -> String {
+    format!("{name}, {}", language.jobs(Some(study.jobs)))
 }
 
 fn sections(language: Language, name: &str, study: &Interference) -> Vec<Section> {
-    let jobs = language.jobs(Some(study.jobs));
-    let titled = |title: &str| format!("{name}, {jobs}: {}", language.phrase(title));
+    let of_study = title(language, name, study);
+    let titled = |title: &str| format!("{of_study}: {}", language.phrase(title));
     let map = vec![
         Block::Paragraph(language.phrase(HOW_TO_READ)),
         Block::Heatmap(heatmap(language, study)),
@@ -208,7 +226,41 @@ fn alone(language: Language, study: &Interference) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dbdyno_core::model::Status;
+    use dbdyno_core::analysis::interference::{Alone, Member};
+    use dbdyno_core::model::Drive;
+
+    fn of_workload(workload: &str) -> Alone {
+        let params = std::collections::BTreeMap::new();
+        Alone {
+            member: Member { workload: workload.into(), params, drive: Drive::Client },
+            ops_per_s: None,
+            median_ops_per_s: None,
+            blocks: 6,
+            verdict: Status::Valid,
+            conditions: Vec::new(),
+        }
+    }
+
+    fn beside(beside: usize, value: f64, verdict: Status) -> Slowdown {
+        let ratio = MedianInterval { value, low: value - 0.01, high: value + 0.01 };
+        let (ratio, median_ratio) = (Some(ratio), Some(value));
+        Slowdown { of: 0, beside, ratio, median_ratio, blocks: 6, verdict }
+    }
+
+    #[test]
+    fn a_conditional_ratio_below_the_least_valid_one_is_said_with_its_mark() {
+        let said = |other: Slowdown| {
+            let slowdowns = vec![beside(0, 0.8, Status::Valid), other];
+            let alone = ["A", "B"].map(of_workload).into();
+            let study = Interference { jobs: 2, alone, slowdowns, pairs: Vec::new() };
+            answer(Language::English, &study)
+        };
+        let least = "A beside A keeps least: 80 % of its rate alone (79 to 81 %).";
+        assert_eq!(said(beside(1, 0.9, Status::Conditional)), least);
+        assert_eq!(said(beside(1, 0.3, Status::Invalid)), least);
+        let both = format!("{least} A beside B keeps less: 30 %, conditional.");
+        assert_eq!(said(beside(1, 0.3, Status::Conditional)), both);
+    }
 
     #[test]
     fn only_a_valid_ratio_has_a_colour() {

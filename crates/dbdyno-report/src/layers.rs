@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::document::{Block, Digits, Document, Section, Table};
 use super::format::json;
-use super::study::{StudyRow, columns, conditions, undecided};
+use super::study::{StudyRow, columns, conditions, of_each, undecided};
 use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
@@ -66,8 +66,10 @@ impl Report for LayersReport {
             .flat_map(|(data, studies)| studies.iter().map(|study| described(data, study)));
         let data =
             json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
-        let studies: Vec<&Layers> = found.iter().flat_map(|(_, studies)| studies).collect();
-        let answer = answer(language, &studies);
+        let named = found.iter().zip(&names).flat_map(|((_, studies), name)| {
+            studies.iter().map(move |study| (title(language, name, study), study))
+        });
+        let answer = of_each(named.map(|(name, study)| (name, answer(language, study))));
         Document {
             data: Some(data),
             head: Some(masthead::head(input, "layers of a lookup", &answer)),
@@ -76,23 +78,39 @@ impl Report for LayersReport {
     }
 }
 
-/// Layer that costs most, by valid differences with an interval.
-fn answer(language: Language, studies: &[&Layers]) -> String {
-    let rows = || studies.iter().flat_map(|study| &study.layers);
-    let known = rows().filter(|row| supports(row.verdict)).filter_map(|row| Some((row, row.us?)));
-    let Some((row, us)) = known.max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return undecided(language, rows().count());
+/// The layer of a study that costs most, by valid times with an interval; and a conditional one that
+/// costs more.
+fn answer(language: Language, study: &Layers) -> String {
+    let known = study.layers.iter().filter(|row| supports(row.verdict));
+    let known = known.filter_map(|row| Some((row, row.us.filter(|us| *us > 0.0)?)));
+    let Some((row, most_us)) = known.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return undecided(language, study.layers.len());
     };
-    let [us, low, high] = [Some(us), row.low_us, row.high_us]
-        .map(|us| us.map_or_else(|| "–".into(), |us| language.number(us, FIGURE)));
+    let number = |us: f64| language.number(us, FIGURE);
+    let [us, low, high] =
+        [Some(most_us), row.low_us, row.high_us].map(|us| us.map_or_else(|| "–".into(), number));
     let name = language.sentence(&row.name);
     let values = [("layer", name.as_str()), ("us", &us), ("low", &low), ("high", &high)];
-    language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
+    let said = "The largest part of a lookup: {layer}, {us} us (95 % interval {low} to {high} us).";
+    let said = language.say(said, &values);
+    let doubtful = study.layers.iter().filter(|row| row.verdict == Status::Conditional);
+    let larger = doubtful
+        .filter_map(|row| Some((row, row.us.or(row.median_us).filter(|us| *us > most_us)?)));
+    let Some((row, us)) = larger.max_by(|a, b| a.1.total_cmp(&b.1)) else { return said };
+    let (name, us) = (language.sentence(&row.name), number(us));
+    let verdict = language.verdict(row.verdict);
+    let values = [("layer", name.as_str()), ("us", &us), ("verdict", &verdict)];
+    let doubt = language.say("A larger one: {layer}, {us} us, {verdict}.", &values);
+    format!("{said} {doubt}")
+}
+
+/// The platform of a study, its workload and its number of jobs.
+fn title(language: Language, name: &str, study: &Layers) -> String {
+    format!("{name}: {}, {}", study.workload, language.jobs(Some(study.jobs)))
 }
 
 fn section(language: Language, name: &str, study: &Layers) -> Section {
-    let jobs = language.jobs(Some(study.jobs));
-    let title = format!("{name}: {}, {jobs}", study.workload);
+    let title = title(language, name, study);
     let tables = [layer_table(language, study), ways(language, study)].map(Block::Table);
     let blocks =
         [Block::Paragraph(language.phrase(HOW_TO_READ))].into_iter().chain(tables).collect();
@@ -166,4 +184,39 @@ fn described(data: &RunTests, study: &Layers) -> serde_json::Value {
         "layers": json::value(&study.layers),
         "ways": json::value(&study.ways.iter().map(way).collect::<Vec<_>>()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::model::Sentence;
+
+    fn layer(name: &'static str, us: f64, verdict: Status) -> LayerRow {
+        LayerRow {
+            layer: "tcp",
+            over: "",
+            name: Sentence::new(name),
+            us: Some(us),
+            median_us: None,
+            low_us: Some(us - 1.0),
+            high_us: Some(us + 1.0),
+            blocks: 6,
+            verdict,
+            why: None,
+        }
+    }
+
+    #[test]
+    fn a_conditional_layer_above_the_largest_valid_one_is_said_with_its_mark() {
+        let said = |verdict: Status| {
+            let layers = vec![layer("a", 10.0, Status::Valid), layer("b", 20.0, verdict)];
+            let workload = "Q".to_string();
+            answer(Language::English, &Layers { workload, jobs: 1, ways: Vec::new(), layers })
+        };
+        let valid = "The largest part of a lookup: a, 10.0 us (95 % interval 9.00 to 11.0 us).";
+        assert_eq!(said(Status::Invalid), valid);
+        let both = format!("{valid} A larger one: b, 20.0 us, conditional.");
+        assert_eq!(said(Status::Conditional), both);
+        assert!(said(Status::Valid).starts_with("The largest part of a lookup: b, 20.0 us"));
+    }
 }

@@ -187,6 +187,10 @@ impl Input {
             .map(|data| Noise::from_calibration(&data.run, &data.tests))
             .collect()
     }
+    /// Nominal size of the data of each run in GB, as far as it is known.
+    fn sizes_gb(&self) -> Vec<Option<f64>> {
+        self.runs.iter().map(|data| data.run.size_gb).collect()
+    }
     /// The groups that have tests, with titles, in order.
     fn used_groups(&self) -> Vec<(&str, &str)> {
         let used: Vec<&str> = self.tests().map(|(_, test)| test.group()).collect();

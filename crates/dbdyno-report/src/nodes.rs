@@ -89,7 +89,7 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
     table
 }
 
-fn scaling_columns() -> [Declared<NodeScaling>; 7] {
+fn scaling_columns() -> [Declared<NodeScaling>; 8] {
     [
         Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
         Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
@@ -109,6 +109,11 @@ fn scaling_columns() -> [Declared<NodeScaling>; 7] {
             let why = "no commits, or no figure on one node with as many jobs per node";
             let tax = line.tax.map(|tax| (tax.ratio, tax.status));
             ratio_cell(table, tax, unknown(line, why))
+        }),
+        // Of the whole line: the forms for programs have no marks behind figures.
+        Declared::new("Verdict", "", 1, |line, _| {
+            let of_tax = line.tax.map(|tax| tax.status);
+            Cell::Verdict(of_tax.map_or(line.scaling_status, |tax| tax.max(line.scaling_status)))
         }),
     ]
 }

@@ -115,9 +115,9 @@ fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<CostsOfWorkloa
         return Vec::new();
     }
     let offers: Vec<Option<Offer<'_>>> = platforms.iter().map(Priced::offer).collect();
-    let groups = input.used_groups();
+    let (groups, sizes_gb) = (input.used_groups(), input.sizes_gb());
     let all = groups.iter().flat_map(|(group, _)| rows(input, group)).filter_map(|row| {
-        let found = heatmap::side_by_side(&row.runs, &METRICS[1])?;
+        let found = heatmap::side_by_side(&row.runs, &sizes_gb, &METRICS[1])?;
         let costs = (found.better == Better::Higher).then(|| UnitCosts::new(&found, &offers))?;
         Some(CostsOfWorkload { label: row.label, unit: found.unit.into(), costs })
     });

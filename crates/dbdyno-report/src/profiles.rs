@@ -176,10 +176,7 @@ fn of_profile(language: Language, name: &str, head: &str, profile: &Profile) -> 
         table.rows.push(cells);
     }
     if profile.left_out > 0 {
-        let count = profile.left_out.to_string();
-        table
-            .remarks
-            .push(language.say("{count} more lines with less are left out", &[("count", &count)]));
+        table.remarks.push(language.count("lines_of_less", profile.left_out as usize, &[]));
     }
     let table = (!table.rows.is_empty()).then_some(Block::Table(table));
     why.into_iter().chain(table).collect()

@@ -7,13 +7,16 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
 use super::lowered::{self, Lowered};
 use super::{Input, Language};
+use dbdyno_core::analysis::compare::{Ratio, Span};
 use dbdyno_core::analysis::heatmap;
+use dbdyno_core::analysis::interval::UncertainValue;
 use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
 use dbdyno_core::model::{Better, KpmValue, Reason, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
-const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the \
-                     ratio is above 1 the column store is better.";
+const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Above 1 the \
+                     column store is better; where the 95 % interval of the ratio (low to high) \
+                     holds 1 it is not known which is.";
 
 /// A figure of a workload that rows or columns can be stored for.
 #[derive(Clone, Copy)]
@@ -132,7 +135,7 @@ struct StorePair<'a> {
     of_rows: Figure<'a>,
     of_columns: Figure<'a>,
     /// Above 1 the column store is better.
-    ratio: f64,
+    ratio: Ratio,
     /// Reasons why the columns' test is of other work than that of the rows.
     other_work: Vec<Reason>,
 }
@@ -141,9 +144,14 @@ impl<'a> StorePair<'a> {
     /// A pair of accepted tests; none of others.
     fn new(by_rows: &'a Stored<'a>, by_columns: &'a Stored<'a>) -> Option<StorePair<'a>> {
         let (of_rows, of_columns) = (by_rows.figure?, by_columns.figure?);
+        let known = |figure: &Figure<'_>| UncertainValue {
+            value: figure.value,
+            interval: figure.compared(),
+        };
+        let (rows, columns) = (known(&of_rows), known(&of_columns));
         let ratio = match of_rows.better {
-            Better::Higher => of_columns.value / of_rows.value,
-            Better::Lower => of_rows.value / of_columns.value,
+            Better::Higher => Ratio::new(rows, columns),
+            Better::Lower => Ratio::new(columns, rows),
         };
         let other_work = heatmap::other_work(by_columns.test, by_rows.test);
         Some(StorePair { by_rows, by_columns, of_rows, of_columns, ratio, other_work })
@@ -154,6 +162,12 @@ impl<'a> StorePair<'a> {
     fn status(&self) -> Status {
         let of_figures = self.of_rows.status().max(self.of_columns.status());
         self.other_work.iter().map(|reason| reason.status).fold(of_figures, Status::max)
+    }
+
+    /// An end of the interval of the ratio, or why there is none.
+    fn end_cell(&self, table: &mut Table, end: fn(&Span) -> f64) -> Cell {
+        let end = self.ratio.span.as_ref().map(end).map_err(|why| why.text().into());
+        table.figure(end, RATE, self.status())
     }
 
     /// Reasons that lower the verdict on the ratio alone.
@@ -167,7 +181,7 @@ impl<'a> StorePair<'a> {
     }
 }
 
-fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 8] {
+fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 11] {
     [
         Declared::new("Workload", "", 0, |pair, _| Cell::text(work_name(pair.by_rows.test))),
         Declared::new("Jobs", "", 0, |pair, _| Cell::count_if_known(pair.by_rows.test.jobs())),
@@ -181,8 +195,11 @@ fn pair_columns<'a>() -> [Declared<StorePair<'a>>; 8] {
         }),
         Declared::new("Unit", "", 1, |pair, _| Cell::text(pair.of_rows.unit)),
         Declared::new("Ratio", "", 0, |pair, table| {
-            table.figure(Ok(pair.ratio), RATE, pair.status())
+            table.figure(Ok(pair.ratio.value), RATE, pair.status())
         }),
+        Declared::new("low", "", 1, |pair, table| pair.end_cell(table, |span| span.low)),
+        Declared::new("high", "", 1, |pair, table| pair.end_cell(table, |span| span.high)),
+        Declared::new("Verdict", "", 1, |pair, _| Cell::Verdict(pair.status())),
     ]
 }
 
@@ -214,8 +231,11 @@ mod tests {
         let table = blocks
             .iter()
             .find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })?;
-        Some(table.rows.iter().filter_map(|row| row.last().cloned()).collect())
+        Some(table.rows.iter().map(|row| row[RATIO].clone()).collect())
     }
+
+    /// Place of the ratio among the columns.
+    const RATIO: usize = 7;
 
     fn number(cell: &Cell) -> f64 {
         match cell {
@@ -240,6 +260,29 @@ mod tests {
             ratios(both(Better::Lower)).unwrap().iter().map(number).collect::<Vec<_>>(),
             [0.25]
         );
+    }
+
+    #[test]
+    fn a_ratio_within_the_noise_has_an_interval_that_holds_1() {
+        let ends = |better: Better, of_columns: f64| {
+            let value = |store: &str, value: f64| {
+                let mut run = measured(store, store, value, Status::Valid, better);
+                let test = run.tests[0].measured().unwrap().clone();
+                let known = TestResult { ci_fraction: Some(0.05), ci_freedom: Some(4.0), ..test };
+                run.tests = vec![known.into()];
+                run
+            };
+            let runs = vec![value("row", 100.0), value("column", of_columns)];
+            let blocks = section(&Input { runs, ..Input::default() }).unwrap().blocks;
+            let [Block::Paragraph(_), Block::Table(table)] = &blocks[..] else {
+                panic!("{blocks:?}")
+            };
+            [RATIO, RATIO + 1, RATIO + 2].map(|at| number(&table.rows[0][at]))
+        };
+        let [ratio, low, high] = ends(Better::Higher, 104.0);
+        assert!((ratio - 1.04).abs() < 1e-9 && low < 1.0 && high > 1.04, "{low} to {high}");
+        let [ratio, low, high] = ends(Better::Lower, 200.0);
+        assert!((ratio - 0.5).abs() < 1e-9 && low > 0.4 && high < 0.6, "{low} to {high}");
     }
 
     #[test]
@@ -293,7 +336,8 @@ mod tests {
             panic!("{:?}", section.blocks)
         };
         let ratio = Cell::Number { value: 4.0, digits: RATE, verdict: Some(Status::Conditional) };
-        assert_eq!(table.rows[0].last(), Some(&ratio));
+        assert_eq!(table.rows[0][RATIO], ratio);
+        assert_eq!(table.rows[0].last(), Some(&Cell::Verdict(Status::Conditional)));
         let remarks = [
             "two, SRV-QUERY1 at 2 jobs: conditional: another drive: database, compared with client",
             "two, SRV-QUERY1 at 2 jobs: conditional: revision 2 of the workload, compared with 1",

@@ -41,7 +41,8 @@ fn columns() -> Vec<Column> {
     let levels = Level::ALL.map(|level| Column::new(level.name(), "%", 2));
     let first = [("Workload", 0), ("Jobs", 0), ("Times", 3)]
         .map(|(name, priority)| Column::new(name, "", priority));
-    let last = [Column::new("largest part", "", 1), Column::new("a further test +-", "%", 0)];
+    let last = [("largest part", "", 1), ("a further test +-", "%", 0), ("Verdict", "", 2)]
+        .map(|(name, unit, priority)| Column::new(name, unit, priority));
     first.into_iter().chain(levels).chain(last).collect()
 }
 
@@ -71,6 +72,7 @@ fn row(table: &mut Table, label: &str, test: &Test, times: usize, found: &Spread
     row.push(Cell::text(table.language.phrase(largest)));
     let next = found.next.map(|half| 100.0 * half).ok_or_else(|| INDICATIVE.into());
     row.push(table.figure(next, TWO_DIGITS, test.status()));
+    row.push(Cell::Verdict(test.status()));
     row
 }
 

@@ -13,6 +13,18 @@ pub(super) fn undecided(language: Language, figures: usize) -> String {
     if figures > 0 { language.phrase(said) } else { String::new() }
 }
 
+/// Sentences about several studies, each behind the name of its study; of one alone as they are.
+pub(super) fn of_each(answers: impl Iterator<Item = (String, String)>) -> String {
+    let answers: Vec<(String, String)> = answers.filter(|(_, said)| !said.is_empty()).collect();
+    match answers.as_slice() {
+        [(_, said)] => said.clone(),
+        several => {
+            let named = several.iter().map(|(name, said)| format!("{name}: {said}"));
+            named.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
 /// A row of a study: what a figure over blocks is about, and the figure.
 pub(super) struct StudyRow {
     /// One or two names of what is measured.

@@ -8,7 +8,7 @@ use super::document::{
     Table,
 };
 use super::format::json;
-use super::study::{conditions, undecided};
+use super::study::{conditions, of_each, undecided};
 use super::{Input, Language, Report, masthead};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{MedianInterval, too_few};
@@ -33,6 +33,8 @@ const TIMES: &str = "Published service times over the size of the database: jobs
 const NO_TESTS: &str =
     "No test of these runs reads a part of a table that grows: 'dbdyno sweep' measures that.";
 const FIGURE: Digits = Digits::Significant(3);
+/// Reason for a figure of a plateau without an interval.
+const TOO_FEW: &str = "fewer than 6 whole blocks";
 
 /// The sweep report.
 pub struct SweepReport;
@@ -78,23 +80,22 @@ impl Report for SweepReport {
             "studies": studies.collect::<Vec<_>>(),
             "published": json::value(&printed),
         });
-        let all: Vec<&Curve> = curves.iter().flatten().collect();
+        let named = names.iter().cloned().zip(&curves).filter(|(_, curves)| !curves.is_empty());
+        let answer = of_each(named.map(|(name, curves)| (name, answer(language, curves))));
         Document {
             data: Some(data),
-            head: Some(masthead::head(
-                input,
-                "service time over active data",
-                &answer(language, &all),
-            )),
+            head: Some(masthead::head(input, "service time over active data", &answer)),
             ..Document::new(language, "Service time over active data", sections)
         }
     }
 }
 
-/// Tier that serves reads up to each size, by curves whose steps are all valid.
-fn answer(language: Language, curves: &[&Curve]) -> String {
-    let is_sound = |curve: &&&Curve| curve.steps.iter().all(|step| supports(step.verdict));
-    let said = curves.iter().filter(is_sound).filter_map(|curve| {
+/// Tier that serves reads up to each size, by the curves of a run whose steps are all valid; and
+/// the others by their names.
+fn answer(language: Language, curves: &[Curve]) -> String {
+    let is_sound = |curve: &&Curve| curve.steps.iter().all(|step| supports(step.verdict));
+    let (sound, doubtful): (Vec<&Curve>, Vec<&Curve>) = curves.iter().partition(is_sound);
+    let said = sound.into_iter().filter_map(|curve| {
         let parts = curve.plateaus.iter().filter_map(|plateau| {
             let us = language.number(plateau.us?.value, FIGURE);
             let tier = language.phrase(plateau.tier.name());
@@ -107,10 +108,19 @@ fn answer(language: Language, curves: &[&Curve]) -> String {
             })
         });
         let parts = parts.collect::<Vec<_>>().join("; ");
-        (!parts.is_empty()).then(|| format!("{}: {parts}.", label(language, curve)))
+        (!parts.is_empty()).then(|| format!("{}: {parts}.", label(language, curve, curves)))
     });
     let said = said.collect::<Vec<_>>().join(" ");
-    if said.is_empty() { undecided(language, curves.len()) } else { said }
+    if said.is_empty() {
+        return undecided(language, curves.len());
+    }
+    let names: Vec<String> = doubtful.iter().map(|curve| label(language, curve, curves)).collect();
+    if names.is_empty() {
+        return said;
+    }
+    let left_out = "Left out here, as not all of their steps are valid: {curves}.";
+    let left_out = language.say(left_out, &[("curves", &names.join("; "))]);
+    format!("{said} {left_out}")
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
@@ -120,10 +130,12 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
     blocks.extend(drawn.map(Block::Drawing));
     // Of several curves each table says which one it is of.
     let named = |curve: &Curve, table: Table| {
-        let name = (curves.len() > 1).then(|| Block::Paragraph(label(language, curve)));
+        let name = (curves.len() > 1).then(|| Block::Paragraph(label(language, curve, curves)));
         name.into_iter().chain([Block::Table(table)]).collect::<Vec<_>>()
     };
-    blocks.extend(curves.iter().flat_map(|curve| named(curve, plateaus(language, at, curve))));
+    blocks.extend(
+        curves.iter().flat_map(|curve| named(curve, plateaus(language, at, curve, curves))),
+    );
     let may_reach_device =
         |curve: &Curve| curve.reaches(Tier::Device) || curve.reaches(Tier::Unknown);
     if !curves.iter().any(may_reach_device) {
@@ -131,22 +143,40 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
             language.phrase("The device was not reached: a cache before it served what was read."),
         ));
     }
-    blocks.extend(curves.iter().flat_map(|curve| named(curve, steps(language, at, curve))));
+    blocks.extend(curves.iter().flat_map(|curve| named(curve, steps(language, at, curve, curves))));
     Section { title: name.to_string(), blocks }
 }
 
-fn label(language: Language, curve: &Curve) -> String {
+/// The name of a curve among those of its run.
+fn label(language: Language, curve: &Curve, all: &[Curve]) -> String {
     let evicted = if curve.evicted {
         "past the operating system's cache"
     } else {
         "through the operating system's cache"
     };
-    format!("{}, {}: {}", curve.workload, language.jobs(Some(curve.jobs)), language.phrase(evicted))
+    let (jobs, evicted) = (language.jobs(Some(curve.jobs)), language.phrase(evicted));
+    format!("{}{}, {jobs}: {evicted}", curve.workload, distinction(curve, all))
+}
+
+/// The parameters that tell a curve from another one of the same workload; nothing where no other
+/// is like it.
+fn distinction(curve: &Curve, all: &[Curve]) -> String {
+    let key = |of: &Curve| (of.workload.clone(), of.jobs, of.evicted);
+    let is_only = all.iter().filter(|other| key(other) == key(curve)).count() < 2;
+    let params = assignments(&curve.params, ",");
+    if is_only || params.is_empty() { String::new() } else { format!(":{params}") }
+}
+
+/// The name of a table about a curve, unique in the document.
+fn table_name(kind: &str, at: usize, curve: &Curve, all: &[Curve]) -> String {
+    let how = if curve.evicted { "evicted" } else { "kept" };
+    let Curve { workload, jobs, .. } = curve;
+    format!("{kind} {at} {workload}{} {jobs} {how}", distinction(curve, all))
 }
 
 fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
     let series = |(variant, curve): (usize, &Curve)| Series {
-        name: label(language, curve),
+        name: label(language, curve, curves),
         platform: at,
         variant,
         points: curve.steps.iter().filter_map(point).collect(),
@@ -225,6 +255,8 @@ fn point(step: &Step) -> Option<Point> {
 struct PlateauRow<'a> {
     /// Place on the curve, from 0.
     at: usize,
+    /// No cache ends behind it.
+    is_last: bool,
     plateau: &'a Plateau,
     verdict: Status,
 }
@@ -232,27 +264,28 @@ struct PlateauRow<'a> {
 impl PlateauRow<'_> {
     /// A service time, or an end of its interval.
     fn time_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
-        table.figure(us.ok_or_else(|| "fewer than 6 whole blocks".into()), FIGURE, self.verdict)
+        table.figure(us.ok_or_else(|| TOO_FEW.into()), FIGURE, self.verdict)
     }
 
     /// The active set at which the plateau ends, or an end of its interval.
     fn end_cell(&self, table: &mut Table, of: fn(&MedianInterval) -> f64) -> Cell {
         let mb = self.plateau.up_to_mb.as_ref().map(of);
-        table.figure(mb.ok_or_else(|| "no end was reached".into()), FIGURE, self.verdict)
+        let why = if self.is_last { "no end was reached" } else { TOO_FEW };
+        table.figure(mb.ok_or_else(|| why.into()), FIGURE, self.verdict)
     }
 }
 
-fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
-    let kind = if curve.evicted { "evicted" } else { "kept" };
+fn plateaus(language: Language, at: usize, curve: &Curve, all: &[Curve]) -> Table {
     let columns = plateau_columns();
-    let name = format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs);
+    let name = table_name("plateaus", at, curve, all);
     let mut table = Table::declared(language, name, &columns);
     let verdict = verdict_of(curve);
     for (at, plateau) in curve.plateaus.iter().enumerate() {
-        table.add_row(&columns, &PlateauRow { at, plateau, verdict });
+        let is_last = at + 1 == curve.plateaus.len();
+        table.add_row(&columns, &PlateauRow { at, is_last, plateau, verdict });
         table.remarks.extend(plateau.contradiction.as_ref().map(|text| language.sentence(text)));
     }
-    table.remarks.insert(0, label(language, curve));
+    table.remarks.insert(0, label(language, curve, all));
     table
 }
 
@@ -276,7 +309,10 @@ fn plateau_columns<'a>() -> [Declared<PlateauRow<'a>>; 8] {
         Declared::new("high", "MB", 1, |row, table| row.end_cell(table, |known| known.high)),
         Declared::new("by counters", "MB", 0, |row, table| {
             let counted_mb = row.plateau.counted_mb.as_ref().map(|known| known.value);
-            let counted_mb = counted_mb.ok_or_else(|| "the counters show none".into());
+            // Without an interval of its time the plateau has too few blocks for one of its end.
+            let is_few = row.plateau.us.is_none();
+            let why = if is_few { TOO_FEW } else { "the counters show none" };
+            let counted_mb = counted_mb.ok_or_else(|| why.into());
             table.figure(counted_mb, FIGURE, row.verdict)
         }),
     ]
@@ -290,17 +326,15 @@ fn tier_name(at: usize, tier: Tier) -> &'static str {
     }
 }
 
-fn steps(language: Language, at: usize, curve: &Curve) -> Table {
-    let kind = if curve.evicted { "evicted" } else { "kept" };
+fn steps(language: Language, at: usize, curve: &Curve, all: &[Curve]) -> Table {
     let columns = step_columns();
-    let name = format!("steps {at} {} {} {kind}", curve.workload, curve.jobs);
-    let mut table = Table::declared(language, name, &columns);
+    let mut table = Table::declared(language, table_name("steps", at, curve, all), &columns);
     for step in &curve.steps {
         table.add_row(&columns, step);
         let subject = format!("{} MB", language.number(step.active_mb, FIGURE));
         table.remarks.extend(conditions(language, &subject, &step.conditions));
     }
-    table.remarks.insert(0, label(language, curve));
+    table.remarks.insert(0, label(language, curve, all));
     table
 }
 
@@ -417,4 +451,79 @@ fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Ta
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn curve(keys: &str, evicted: bool, verdict: Status) -> Curve {
+        let known = |value: f64| Some(MedianInterval { value, low: value, high: value });
+        let step = Step {
+            rows: 1000.0,
+            active_mb: 1.0,
+            us: known(3.0),
+            median_us: Some(3.0),
+            misses_per_op: None,
+            device_share: None,
+            blocks: 6,
+            left_out: 0,
+            verdict,
+            conditions: Vec::new(),
+        };
+        let plateau = |us: Option<MedianInterval>, up_to_mb: Option<MedianInterval>| Plateau {
+            tier: Tier::BufferCache,
+            us,
+            median_us: Some(3.0),
+            up_to_mb,
+            counted_mb: None,
+            contradiction: None,
+        };
+        Curve {
+            workload: "STO-ACTIVE".into(),
+            params: BTreeMap::from([("keys".to_string(), keys.to_string())]),
+            jobs: 1,
+            evicted,
+            steps: vec![step],
+            plateaus: vec![plateau(known(3.0), known(16.0)), plateau(known(15.0), None)],
+        }
+    }
+
+    #[test]
+    fn a_curve_that_is_not_valid_is_named_as_left_out() {
+        let sound = curve("uniform", false, Status::Valid);
+        let said = answer(Language::English, &[sound.clone()]);
+        assert!(said.contains("up to 16.0 MB") && !said.contains("Left out"), "{said}");
+        let both = [sound, curve("uniform", true, Status::Conditional)];
+        let said = answer(Language::English, &both);
+        let end = "Left out here, as not all of their steps are valid: STO-ACTIVE, 1 job: past the \
+                   operating system's cache.";
+        assert!(said.ends_with(end), "{said}");
+    }
+
+    #[test]
+    fn curves_of_other_parameters_have_names_of_their_own() {
+        let all = ["uniform", "zipf-0.99"].map(|keys| curve(keys, false, Status::Valid));
+        let labels = all.each_ref().map(|one| label(Language::English, one, &all));
+        assert!(labels[0].starts_with("STO-ACTIVE:keys=uniform, 1 job: "), "{labels:?}");
+        assert!(labels[1].starts_with("STO-ACTIVE:keys=zipf-0.99, 1 job: "), "{labels:?}");
+        assert_ne!(table_name("steps", 0, &all[0], &all), table_name("steps", 0, &all[1], &all));
+        let alone = label(Language::English, &all[0], &all[..1]);
+        assert!(alone.starts_with("STO-ACTIVE, 1 job: "), "{alone}");
+    }
+
+    #[test]
+    fn an_end_of_too_few_blocks_is_not_one_that_was_not_reached() {
+        let mut few = curve("uniform", false, Status::Conditional);
+        for plateau in &mut few.plateaus {
+            (plateau.us, plateau.up_to_mb) = (None, None);
+        }
+        let table = plateaus(Language::English, 0, &few, std::slice::from_ref(&few));
+        let why = |row: usize, column: usize| match table.rows[row][column] {
+            Cell::Unknown(note) => table.footnotes[note].as_str(),
+            ref other => panic!("{other:?}"),
+        };
+        assert_eq!([why(0, 4), why(0, 7), why(1, 4)], [TOO_FEW, TOO_FEW, "no end was reached"]);
+    }
 }

@@ -63,7 +63,7 @@ impl Report for TestPage {
     }
 }
 
-/// The figure of a test with its verdict, and what limited it.
+/// The figure of a test with its verdict, and what limited it unless it is invalid.
 fn answer(language: Language, test: &Test) -> String {
     let Ok(value) = kpm(test) else { return String::new() };
     let value = StyledText::strong(&language.number(value, RATE));
@@ -77,7 +77,8 @@ fn answer(language: Language, test: &Test) -> String {
         ("verdict", &verdict),
     ];
     let figure = language.say("{value} {unit} {workload} at {jobs}: {verdict}.", &values);
-    let limit = test.measured().and_then(|result| {
+    let usable = test.measured().filter(|_| test.status() < Status::Invalid);
+    let limit = usable.and_then(|result| {
         let limit = describe_limit(language, result, &bottleneck::limit(result)?);
         Some(format!(" {}.", capitalized(&limit)))
     });
@@ -463,4 +464,24 @@ fn code(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
     };
     let block = |piece: SqlPiece| Block::Code(Code { caption: piece.caption, text: piece.sql });
     pieces.into_iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::fixture::{at, counters};
+    use dbdyno_core::analysis::published_checks::fixture::judged;
+
+    #[test]
+    fn an_invalid_test_has_no_limit() {
+        let syncs = counters(&[("wal_sync_time_ms", 9000.0), ("wal_syncs", 100.0)]);
+        let said = |status| {
+            let result = TestResult { counters: syncs.clone(), ..at(1, 100.0) };
+            answer(Language::English, &judged(result.into(), status))
+        };
+        for status in [Status::Valid, Status::Conditional] {
+            assert!(said(status).contains("Limit: "), "{}", said(status));
+        }
+        assert!(said(Status::Invalid).ends_with("invalid."), "{}", said(Status::Invalid));
+    }
 }

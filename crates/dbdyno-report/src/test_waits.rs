@@ -265,7 +265,7 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
             Block::Paragraph(language.phrase("The server logged nothing during the test."))
         }
         (None, false) => {
-            let more = language.say("{count} more lines", &[("count", &log.left_out.to_string())]);
+            let more = language.count("more_lines", log.left_out as usize, &[]);
             let rest = (log.left_out > 0).then_some(more);
             let lines = log.lines.iter().cloned().chain(rest).collect::<Vec<_>>();
             Block::Code(Code {

@@ -50,8 +50,9 @@ pub struct CompareArgs {
     /// Compare only this workload, by id or code; may be repeated [default: all]
     #[arg(long, value_name = "ID")]
     pub workload: Vec<String>,
-    /// Measure what differs (by its own interval) again in both runs, five times on fresh servers
-    /// and data, and judge by the new figures alone
+    /// Measure what differs (by its own interval) again in both runs, five times in a new run of
+    /// each (on a fresh server with fresh data where it is private), and judge by the new figures
+    /// alone
     #[arg(long, conflicts_with = "baseline")]
     pub confirm: bool,
     #[command(flatten)]

@@ -74,7 +74,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
     let mut findings =
         vec![finding("catalog", Ok(format!("{} workloads", catalog.workloads().count())))];
-    findings.push(finding("plan", Ok(forecast::extent(&plan))));
+    findings
+        .push(finding("plan", Ok(forecast::extent(&plan, request.fresh.times(&request.target)))));
     if request.data_dir().is_some() {
         let fits = request::check_fit(&catalog, &request, &plan);
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
@@ -399,7 +400,8 @@ fn results(context: &Context) -> Result<String> {
     let path = paths::results_file(context.global.results.as_ref());
     if context.has_store()? {
         let runs = context.existing_store()?.runs()?.len();
-        return Ok(format!("{} with {runs} runs", path.display()));
+        let runs = if runs == 1 { "1 run".into() } else { format!("{runs} runs") };
+        return Ok(format!("{} with {runs}", path.display()));
     }
     if url_of(&path).is_some() {
         return Ok(format!("a schema in {} will be created", path.display()));

@@ -1,4 +1,4 @@
-//! `compare --confirm`: what differs between two runs is measured again in both, on fresh servers.
+//! `compare --confirm`: what differs between two runs is measured again, in a new run of each.
 
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
@@ -16,11 +16,13 @@ use crate::report::Input;
 const SUSPECT: f64 = 0.05;
 /// Number of repetitions.
 const REPEAT: &str = "5";
-/// Options of the first run that say what was measured under which load, and how it was shown: each
-/// with a value. The numbers of nodes stay as they were asked for.
-const REPLACED: [&str; 22] = [
+/// Options of the first run that say what was measured on which data under which load, and how it
+/// was shown: each with a value. The numbers of nodes stay as they were asked for.
+const REPLACED: [&str; 24] = [
     "--suite",
     "--workload",
+    "--size",
+    "--profile",
     "--jobs",
     "--rate",
     "--slo",
@@ -58,8 +60,9 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
     }
     let sides =
         [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
+    let figures = if suspects.len() == 1 { "figure" } else { "figures" };
     out::report(&format!(
-        "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what \
+        "--confirm: {} {figures} of {} differed and were measured again, as runs {} and {}; what \
          follows is of these alone",
         suspects.len(),
         comparison.kpms.len(),
@@ -108,24 +111,7 @@ fn name(run: &RunRecord) -> String {
 /// # Errors
 /// A run that cannot be repeated, or figures that one run cannot measure.
 fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
-    let words = shell_words(&run.command);
-    let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
-    if !is_run {
-        return Err(wrong(
-            &format!("{} was not measured by 'dbdyno run': {}", name(run), quote(&run.command)),
-            "compare runs of 'dbdyno run'",
-        ));
-    }
-    let mut kept: Vec<String> = Vec::new();
-    let mut words = words.into_iter().skip(1).peekable();
-    while let Some(word) = words.next() {
-        let option = word.split('=').next().unwrap_or_default();
-        if !REPLACED.contains(&option) {
-            kept.push(word);
-        } else if word == option && option != "--retry-disturbed" {
-            words.next();
-        }
-    }
+    let mut kept = kept(run)?;
     let jobs: BTreeSet<u32> = suspects
         .iter()
         .flat_map(|row| [row.base_jobs, row.other_jobs].into_iter().flatten())
@@ -145,4 +131,54 @@ fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
     kept.extend(command::workloads(&asked));
     kept.extend(load);
     Ok(kept)
+}
+
+/// The words of the run's command that hold for whatever is measured again, with the data that it
+/// measured on: its suite may have chosen them, and is left out.
+///
+/// # Errors
+/// A run that cannot be repeated.
+fn kept(run: &RunRecord) -> Result<Vec<String>> {
+    let words = shell_words(&run.command);
+    let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
+    if !is_run {
+        return Err(wrong(
+            &format!("{} was not measured by 'dbdyno run': {}", name(run), quote(&run.command)),
+            "compare runs of 'dbdyno run'",
+        ));
+    }
+    let mut kept: Vec<String> = Vec::new();
+    let mut words = words.into_iter().skip(1).peekable();
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !REPLACED.contains(&option) {
+            kept.push(word);
+        } else if word == option && option != "--retry-disturbed" {
+            words.next();
+        }
+    }
+    kept.extend(command::data(run));
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_differs_is_measured_again_on_data_of_the_size_that_its_suite_chose() {
+        let again = |command: &str| {
+            let run = RunRecord {
+                command: command.into(),
+                plan: json!({ "size_gb": 0.5, "profile": "M" }).into(),
+                ..RunRecord::new(RunKind::Measured, "x (private server)")
+            };
+            kept(&run).unwrap().join(" ")
+        };
+        assert_eq!(again("dbdyno run x"), "run x --size 0.5 --profile M");
+        let given = "dbdyno run x --suite quick --size=0.5 --profile M --port 7 --repeat 3";
+        assert_eq!(again(given), "run x --port 7 --size 0.5 --profile M");
+    }
 }

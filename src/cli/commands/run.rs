@@ -117,7 +117,7 @@ pub fn measure(
         console.show(&event);
         // Only now is it known that the target can be measured.
         if let Event::RunStarted { .. } = &event {
-            console.note(&forecast::before(&plan, &request.target));
+            console.note(&forecast::before(&plan, request));
         }
     };
     let workers = worker_pool.as_ref().map(|worker_pool| worker_pool as &Mutex<dyn Workers>);

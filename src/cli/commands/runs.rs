@@ -45,7 +45,8 @@ fn list(context: &Context) -> Result<()> {
     if format == "json" {
         return out::json(&BTreeMap::from([("runs", runs)]));
     }
-    let mut table = out::Table::new(&["id", "name", "target", "started", "status", "tests"]);
+    let heads = ["id", "name", "target", "started (UTC)", "status", "tests"];
+    let mut table = out::Table::new(&heads);
     for run in runs {
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
         let name = run.name.unwrap_or_default();
@@ -102,7 +103,7 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
         }
     };
     if !context.global.quiet {
-        out::report(&format!("exported {} runs with {} tests", counts.runs, counts.tests));
+        out::report(&format!("exported {}", runs_with_tests(counts.runs, counts.tests)));
     }
     Ok(())
 }
@@ -120,7 +121,7 @@ fn import(context: &Context, path: &Path) -> Result<()> {
     }
     let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
-        out::report(&format!("imported {} runs with {} tests", counts.runs, counts.tests));
+        out::report(&format!("imported {}", runs_with_tests(counts.runs, counts.tests)));
     }
     Ok(())
 }
@@ -140,10 +141,8 @@ fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Res
     let count = tests.len();
     let ids = context.store()?.add_runs(place, [(run.uid.as_str(), &run.run, tests)])?;
     if !context.global.quiet {
-        out::report(&format!(
-            "imported run {} with {count} tests",
-            ids.first().copied().unwrap_or_default()
-        ));
+        let id = ids.first().copied().unwrap_or_default();
+        out::report(&format!("imported run {id} with {}", counted(count as u64, "test")));
     }
     Ok(())
 }
@@ -170,7 +169,7 @@ fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Pa
     context.store()?.add_runs(&place, parts)?;
     if !context.global.quiet {
         let tests: usize = runs.iter().map(|run| run.tests.len()).sum();
-        out::report(&format!("imported {} runs with {tests} tests", runs.len()));
+        out::report(&format!("imported {}", runs_with_tests(runs.len() as u64, tests as u64)));
     }
     Ok(())
 }
@@ -182,11 +181,32 @@ fn delete(context: &Context, runs: &[String]) -> Result<()> {
         store.delete(*id)?;
     }
     if !context.global.quiet {
-        out::report(&format!("deleted {} runs", ids.len()));
+        out::report(&format!("deleted {}", counted(ids.len() as u64, "run")));
     }
     Ok(())
 }
 
+/// `1 run with 3 tests`.
+fn runs_with_tests(runs: u64, tests: u64) -> String {
+    format!("{} with {}", counted(runs, "run"), counted(tests, "test"))
+}
+
+/// `1 run`, `2 runs`.
+fn counted(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 fn unusable(path: &Path, error: &std::io::Error) -> Error {
     Error::usage(path.display().to_string(), error.to_string()).advise("name another file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        assert_eq!(runs_with_tests(1, 12), "1 run with 12 tests");
+        assert_eq!(runs_with_tests(2, 1), "2 runs with 1 test");
+    }
 }

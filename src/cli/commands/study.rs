@@ -83,9 +83,11 @@ fn study(
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
     if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < MIN_BLOCKS) {
+        let given =
+            if blocks == 1 { "1 block gives".into() } else { format!("{blocks} blocks give") };
         out::report(&format!(
-            "{blocks} blocks give medians without intervals, which decide nothing; from \
-             {MIN_BLOCKS} on they have one"
+            "{given} medians without intervals, which decide nothing; from {MIN_BLOCKS} on they \
+             have one"
         ));
     }
     let ended = measured(context, &catalog, &request)?;

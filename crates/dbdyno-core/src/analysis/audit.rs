@@ -114,7 +114,7 @@ fn share_of(having: usize, all: usize) -> State {
 
 fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
     let enough = figures.iter().filter(|figure| figure.times >= ENOUGH_REPETITIONS).count();
-    let fresh = run.disclosure.get("dbdyno", "fresh");
+    let fresh = run.plan.fresh();
     let state = match share_of(enough, figures.len()) {
         State::Kept if fresh.is_none() => State::Partly,
         state => state,
@@ -130,13 +130,12 @@ fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
         }
     };
     let found = Sentence::new(template).with("enough", enough).with("all", figures.len());
-    point(
-        "Repeated experiments",
-        "SPEC RG 1",
-        found,
-        state,
-        "run it with --repeat 5 --fresh server",
-    )
+    // A database without a directory of ours is somebody's, who starts it.
+    let advice = match run.plan.profile() {
+        Some(_) => "run it with --repeat 5 --fresh data",
+        None => "run it with --repeat 5; only a private server can be started anew",
+    };
+    point("Repeated experiments", "SPEC RG 1", found, state, advice)
 }
 
 fn coverage(tests: &[&Test]) -> Point {
@@ -147,9 +146,9 @@ fn coverage(tests: &[&Test]) -> Point {
         (1, _) | (_, 1) => State::Partly,
         _ => State::Kept,
     };
-    let found = Sentence::new("{workloads} workloads at {jobs} numbers of jobs")
-        .with("workloads", workloads.len())
-        .with("jobs", jobs.len());
+    let found = Sentence::new("{workloads} at {jobs}")
+        .with("workloads", Sentence::count(workloads.len(), "1 workload", "{count} workloads"))
+        .with("jobs", Sentence::count(jobs.len(), "one number of jobs", "{count} numbers of jobs"));
     let advice = "run a suite over a ramp: --suite quick --jobs 1..auto";
     point("Workload and configuration coverage", "SPEC RG 2", found, state, advice)
 }
@@ -269,8 +268,11 @@ fn data(run: &RunRecord) -> Point {
 fn settings(run: &RunRecord) -> Point {
     let count = run.disclosure.0.get("settings").map_or(0, |section| section.len());
     let state = if count > 0 { State::Kept } else { State::Missing };
-    let found =
-        Sentence::new("{count} settings of the database are disclosed").with("count", count);
+    let found = Sentence::count(
+        count,
+        "1 setting of the database is disclosed",
+        "{count} settings of the database are disclosed",
+    );
     point(
         "Settings of the database",
         "TPC",
@@ -332,6 +334,30 @@ mod tests {
         assert_eq!(of("Cost").state, State::Missing);
         assert_eq!(of("Open access artifact").state, State::Partly);
         assert!(points.iter().all(|point| (point.state == State::Kept) == point.advice.is_none()));
+    }
+
+    #[test]
+    fn repetitions_on_fresh_servers_are_kept_and_the_advice_is_what_run_takes() {
+        let tests: Vec<Test> = (1..=3)
+            .map(|seq| crate::model::TestResult { seq, ..fixture::at(1, 1000.0) }.into())
+            .collect();
+        let of = |plan: serde_json::Value| {
+            let run = RunRecord { plan: plan.into(), ..compare::fixture::run("ours") };
+            let point = audit(&run, &tests, Circumstances::default()).remove(0);
+            (point.state, point.found.to_string(), point.advice)
+        };
+        let of_three = "1 of 1 figures are of three repetitions or more, ";
+        let (state, found, advice) = of(serde_json::json!({ "fresh": "server" }));
+        assert_eq!((state, advice), (State::Kept, None));
+        assert_eq!(found, format!("{of_three}on a fresh server or fresh data"));
+        let (state, found, advice) = of(serde_json::json!({ "profile": "XS" }));
+        assert_eq!((state, advice), (State::Partly, Some("run it with --repeat 5 --fresh data")));
+        assert_eq!(found, format!("{of_three}all on one start of the server"));
+        let existing = of(serde_json::json!({})).2.unwrap();
+        assert!(!existing.contains("--fresh"), "a server of others is not started: {existing}");
+        let run = compare::fixture::run("ours");
+        let coverage = &audit(&run, &tests, Circumstances::default())[1];
+        assert_eq!(coverage.found.to_string(), "1 workload at one number of jobs");
     }
 
     #[test]

@@ -286,7 +286,8 @@ impl Platform<'_> {
     }
 
     /// The command that measures again the figures that leave the answer open; none of a
-    /// publication, of some nodes of a cluster, and of figures under several loads.
+    /// publication, of some nodes of a cluster, of a server with settings of its own, and of figures
+    /// under several loads.
     pub fn settling_command(&self) -> Option<String> {
         let is_settled =
             |answer: &Answer<'_>| answer.outcome == Outcome::Fits || answer.again.is_some();
@@ -317,7 +318,7 @@ impl Platform<'_> {
             words.extend(["--drive", "client"].map(String::from));
         }
         words.extend(load);
-        words.extend(command::size(self.run));
+        words.extend(command::database(self.run, &asked)?);
         words.extend(["--repeat", "5"].map(String::from));
         if points.iter().any(|point| point.figure.is_disturbed()) {
             words.push("--retry-disturbed".into());

@@ -4,23 +4,47 @@
 use std::collections::BTreeMap;
 
 use crate::error::shell_word;
-use crate::model::params::{self, BESIDE, BESIDE_JOBS, NODES};
+use crate::model::params::{self, BESIDE, BESIDE_JOBS, NODES, TRANSPORT};
 use crate::model::{
-    AskedRate, RunRecord, Slo, THINK, is_uniform, pace_of, rate_of, without_schedule,
+    AskedRate, RunRecord, Slo, THINK, Transport, is_uniform, pace_of, rate_of, without_schedule,
 };
 
 /// The first words of a command that measures on the target of `run`. None if the stored target is
-/// empty or reads as an option: that is nobody's target.
+/// empty or reads as an option, or the run has no command, as one without names: that is nobody's
+/// target.
 pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
     // Of `engine (private server)` the word that starts one.
     let target = run.target.split(" (").next().unwrap_or_default();
-    let is_target = !target.is_empty() && !target.starts_with('-');
+    let is_target = !target.is_empty() && !target.starts_with('-') && !run.command.is_empty();
     is_target.then(|| ["dbdyno", "run", target].map(String::from).into())
 }
 
-/// The size of the data that the run measured on; nothing if its plan does not tell.
-pub(super) fn size(run: &RunRecord) -> Vec<String> {
-    run.plan.size_gb().map(|size_gb| vec!["--size".into(), size_gb.to_string()]).unwrap_or_default()
+/// The size of the data that the run measured on, and the profile of its private server, as far as
+/// its plan tells: its suite may have said both, which a command without the suite lacks.
+pub fn data(run: &RunRecord) -> Vec<String> {
+    let size = run.plan.size_gb().map(|size_gb| ["--size".to_string(), size_gb.to_string()]);
+    let profile = run.plan.profile().map(|profile| ["--profile".to_string(), profile.to_string()]);
+    size.into_iter().chain(profile).flatten().collect()
+}
+
+/// The options for the database that these tests of the run measured: its data, its nodes, the
+/// pooler before it. None if no option asks for it: another database would answer.
+pub(super) fn database(run: &RunRecord, asked: &[Asked]) -> Option<Vec<String>> {
+    // Settings of its own a private server gets by a file only.
+    if run.plan.settings().is_some() {
+        return None;
+    }
+    let mut words = data(run);
+    if let Some(nodes) = run.plan.nodes() {
+        words.extend(["--nodes".into(), nodes.to_string()]);
+    }
+    if let Some(delay_s) = run.plan.network_delay_s() {
+        words.extend(["--network-delay".into(), format!("{delay_s}s")]);
+    }
+    if asked.iter().any(|one| one.is_through_pooler) {
+        words.extend(["--via".into(), run.plan.via()?.to_string()]);
+    }
+    Some(words)
 }
 
 /// What `run` is asked for to measure a test again: its workload, and the load on it.
@@ -30,6 +54,8 @@ pub struct Asked {
     pub workload: String,
     /// True if the test ran on some of the nodes of a cluster, which this does not ask for.
     pub is_on_some_nodes: bool,
+    /// True if its statements went through a pooler, which `--via` names.
+    is_through_pooler: bool,
     /// Ops per second of an open loop at one rate, as `--rate` takes it.
     rate: Option<String>,
     /// Further options of the load, each before its value.
@@ -59,6 +85,9 @@ impl Asked {
         Asked {
             workload: format!("{workload}{colon}{own}"),
             is_on_some_nodes: shown.contains_key(NODES),
+            is_through_pooler: shown
+                .get(TRANSPORT)
+                .is_some_and(|transport| transport == Transport::Pooler.name()),
             rate: rate_of(shown).map(String::from),
             load,
         }
@@ -114,7 +143,10 @@ pub(super) fn line(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::analysis::compare;
 
     /// What asks for a test that shows these parameters.
     fn asked(shown: &[(&str, &str)]) -> Asked {
@@ -147,6 +179,25 @@ mod tests {
         let promise = "p99<5ms".parse().unwrap();
         let search = "--rate auto --slo 'p99<5ms' --arrivals uniform";
         assert_eq!(line(&asked(&trial).at_highest_rate(promise)), search);
+    }
+
+    #[test]
+    fn the_database_is_asked_for_with_all_that_makes_it_another_one() {
+        let database = |plan: serde_json::Value, shown: &[(&str, &str)]| {
+            let run = RunRecord { plan: plan.into(), ..compare::fixture::run("a") };
+            database(&run, &[asked(shown)]).map(|words| line(&words))
+        };
+        let private = json!({ "size_gb": 0.5, "profile": "M" });
+        assert_eq!(database(private, &[]).unwrap(), "--size 0.5 --profile M");
+        let cluster = json!({ "nodes": 3, "network_delay_s": 0.005 });
+        assert_eq!(database(cluster, &[]).unwrap(), "--nodes 3 --network-delay 0.005s");
+        let settings = json!({ "settings": { "shared_buffers": "1GB" } });
+        assert_eq!(database(settings, &[]), None, "no option of run gives a setting");
+        let pooled = json!({ "via": "x://me@pooler/db" });
+        let through = [("transport", "pooler")];
+        assert_eq!(database(pooled.clone(), &through).unwrap(), "--via x://me@pooler/db");
+        assert_eq!(database(pooled, &[]).unwrap(), "", "a direct connection needs no pooler");
+        assert_eq!(database(json!({}), &through), None, "nobody knows which pooler");
     }
 
     #[test]

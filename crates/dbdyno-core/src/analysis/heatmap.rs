@@ -77,9 +77,13 @@ pub struct Compared<'a> {
     pub places: Vec<Option<Place>>,
 }
 
-/// Puts the figures of the same ramp in several runs side by side; none if there is none of this
-/// metric.
-pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compared<'a>> {
+/// Puts the figures of the same ramp in several runs, whose data have these sizes in GB, side by
+/// side; none if there is none of this metric.
+pub fn side_by_side<'a>(
+    runs: &[Vec<&'a Test>],
+    sizes_gb: &[Option<f64>],
+    metric: &Metric,
+) -> Option<Compared<'a>> {
     let mut figures: Vec<_> = runs.iter().map(|tests| metric.figure(tests)).collect();
     let (unit, better) =
         figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
@@ -88,12 +92,16 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     if metric.leaves_out(&figures) {
         return None;
     }
-    let first = figures.iter().flatten().next()?.test;
-    let beside = |figure: &Option<Figure<'_>>| -> Vec<Reason> {
-        let Some(figure) = figure else { return Vec::new() };
-        lowering(figure).into_iter().chain(other_work(figure.test, first)).collect()
+    let size_gb = |run: usize| sizes_gb.get(run).copied().flatten();
+    let begins = figures.iter().position(Option::is_some)?;
+    let first = Worked { test: figures[begins].as_ref()?.test, size_gb: size_gb(begins) };
+    let beside = |run: usize| -> Vec<Reason> {
+        let Some(figure) = &figures[run] else { return Vec::new() };
+        let own = Worked { test: figure.test, size_gb: size_gb(run) };
+        let other = other_work(own.test, first.test).into_iter().chain(other_size(&own, &first));
+        lowering(figure).into_iter().chain(other).collect()
     };
-    let lowered: Vec<Vec<Reason>> = figures.iter().map(beside).collect();
+    let lowered: Vec<Vec<Reason>> = (0..figures.len()).map(beside).collect();
     let accepted = |(figure, lowered): (&Option<Figure<'_>>, &Vec<Reason>)| {
         let figure = figure.as_ref()?;
         supports(status(figure, lowered)).then(|| ValidValue::from_figure(figure))
@@ -153,10 +161,41 @@ pub fn lowering(figure: &Figure<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// Key of a figure's work, shared by all figures that it can be compared with: drive, origin and
-/// revision.
-pub fn work(test: &Test) -> String {
-    format!("{}-{}-{}", test.drive().name(), test.kind().name(), test.revision())
+/// A test on data of a size.
+#[derive(Debug, Clone, Copy)]
+pub struct Worked<'a> {
+    /// The test.
+    pub test: &'a Test,
+    /// Nominal size of the data of its run in GB, if that is known.
+    pub size_gb: Option<f64>,
+}
+
+impl Worked<'_> {
+    /// Key of a figure's work, shared by all figures that it can be compared with: drive, origin,
+    /// revision and size of the data.
+    pub fn key(&self) -> String {
+        let test = self.test;
+        let work = format!("{}-{}-{}", test.drive().name(), test.kind().name(), test.revision());
+        match self.measured_gb() {
+            Some(size_gb) => format!("{work}-{size_gb}"),
+            None => work,
+        }
+    }
+
+    /// The size of the data of what was measured. Publications themselves print figures of several
+    /// sizes side by side.
+    fn measured_gb(&self) -> Option<f64> {
+        self.size_gb.filter(|_| self.test.kind() != RunKind::Published)
+    }
+}
+
+/// Reason why a figure is not comparable with the first one of its row, if it was measured on data
+/// of another size.
+fn other_size(own: &Worked<'_>, first: &Worked<'_>) -> Option<Reason> {
+    let (own_gb, first_gb) = own.measured_gb().zip(first.measured_gb())?;
+    let sentence = Sentence::new("data of {own=} GB, compared with {first=} GB");
+    let sentence = sentence.with("own", own_gb).with("first", first_gb);
+    (own_gb != first_gb).then(|| Reason::new(Status::Conditional, ReasonCode::DataSize, sentence))
 }
 
 /// Reasons why a figure is of other work than the first one of its row, with which it is compared.
@@ -357,9 +396,36 @@ mod tests {
         let database = TestResult { drive: Drive::Database, ..at(1, 10.0) };
         let revised = TestResult { revision: 2, ..client.clone() };
         let tests = [client, database, revised].map(Test::from);
-        for (own, first) in tests.iter().flat_map(|own| tests.iter().map(move |it| (own, it))) {
-            assert_eq!(work(own) == work(first), other_work(own, first).is_empty());
+        let sizes = [1.0, 8.0];
+        let works: Vec<Worked<'_>> = tests
+            .iter()
+            .flat_map(|test| sizes.map(|size_gb| Worked { test, size_gb: Some(size_gb) }))
+            .collect();
+        for (own, first) in works.iter().flat_map(|own| works.iter().map(move |it| (own, it))) {
+            let is_lowered =
+                !other_work(own.test, first.test).is_empty() || other_size(own, first).is_some();
+            assert_eq!(own.key() != first.key(), is_lowered);
         }
+    }
+
+    #[test]
+    fn what_was_measured_on_data_of_another_size_is_not_ranked() {
+        use crate::analysis::fixture::at;
+        use crate::model::TestResult;
+        let test = |value| Test::from(TestResult { ci_fraction: Some(0.01), ..at(1, value) });
+        let tests = [test(10.0), test(20.0), test(5.0)];
+        let runs: Vec<Vec<&Test>> = tests.iter().map(|test| vec![test]).collect();
+        let found = |sizes_gb: &[Option<f64>]| side_by_side(&runs, sizes_gb, &METRICS[0]).unwrap();
+        let ranks = |found: &Compared<'_>| -> Vec<Option<Rank>> {
+            found.places.iter().map(|place| place.map(|place| place.rank)).collect()
+        };
+        let alike = found(&[Some(8.0); 3]);
+        assert_eq!(ranks(&alike), [Some(Rank::Below), Some(Rank::Best), Some(Rank::Below)]);
+        let small = found(&[Some(8.0), Some(0.5), Some(8.0)]);
+        assert_eq!(ranks(&small), [Some(Rank::Best), None, Some(Rank::Below)]);
+        let why: Vec<&str> = small.lowered[1].iter().map(|reason| reason.text.as_str()).collect();
+        assert_eq!(why, ["data of 0.5 GB, compared with 8 GB"]);
+        assert_eq!(ranks(&found(&[Some(8.0), None, Some(8.0)])), ranks(&alike));
     }
 
     #[test]

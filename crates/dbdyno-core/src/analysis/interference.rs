@@ -121,14 +121,21 @@ pub struct Interference {
     pub pairs: Vec<Pair>,
 }
 
-/// The studies of a run, one for each number of jobs at which tests ran beside others.
+/// The studies of a run, one for each number of jobs at which tests ran beside as many others. With
+/// another number of jobs in the background its rate is not that of the same work alone.
 pub fn interference(tests: &[Test]) -> Vec<Interference> {
     let measured = || tests.iter().filter_map(Test::measured);
-    let mut jobs: Vec<u32> =
-        measured().filter(|test| test.beside.is_some()).map(|test| test.jobs).collect();
+    let is_beside_as_many =
+        |test: &&TestResult| test.beside.is_some() && !is_beside_another_number(test);
+    let mut jobs: Vec<u32> = measured().filter(is_beside_as_many).map(|test| test.jobs).collect();
     jobs.sort_unstable();
     jobs.dedup();
     jobs.into_iter().map(|jobs| Study::new(tests, jobs).evaluate()).collect()
+}
+
+/// True if a test had more or fewer jobs in the background than of its own.
+fn is_beside_another_number(test: &TestResult) -> bool {
+    test.beside.as_ref().is_some_and(|beside| beside.part.jobs != test.jobs)
 }
 
 /// Tests at a number of jobs.
@@ -141,7 +148,8 @@ struct Study<'a> {
 impl<'a> Study<'a> {
     fn new(tests: &'a [Test], jobs: u32) -> Study<'a> {
         let mut members: Vec<Member> = Vec::new();
-        let of_jobs = tests.iter().filter_map(Test::measured).filter(|test| test.jobs == jobs);
+        let is_of_jobs = |test: &&TestResult| test.jobs == jobs && !is_beside_another_number(test);
+        let of_jobs = tests.iter().filter_map(Test::measured).filter(is_of_jobs);
         let mut sorted: Vec<&TestResult> = of_jobs.collect();
         // In the order of the plan: blocks are shuffled, but hashes of the plan are not known here;
         // names are.
@@ -206,6 +214,7 @@ impl<'a> Study<'a> {
         let of = |front: &Member, back: &Member| {
             let is_of = |test: &TestResult| {
                 test.jobs == self.jobs
+                    && !is_beside_another_number(test)
                     && Member::from_test(test) == *front
                     && Member::beside(test).as_ref() == Some(back)
             };
@@ -417,6 +426,27 @@ mod tests {
         let pair = found.pairs.iter().find(|pair| (pair.a, pair.b) == (0, 1)).unwrap();
         assert_eq!(pair.blocks, 5);
         assert!((pair.median_factor.unwrap() - 1.5).abs() < 1e-9, "{pair:?}");
+    }
+
+    #[test]
+    fn a_background_of_another_number_of_jobs_is_not_compared_with_itself_alone() {
+        let with_jobs = |tests: Vec<Test>, jobs: u32| -> Vec<Test> {
+            let changed = |test: &TestResult| {
+                let mut test = test.clone();
+                if let Some(beside) = &mut test.beside {
+                    beside.part.jobs = jobs;
+                }
+                Test::from(test)
+            };
+            tests.iter().filter_map(Test::measured).map(changed).collect()
+        };
+        assert!(interference(&with_jobs(run(true), 3)).is_empty());
+        let mut tests = run(true);
+        tests.extend(with_jobs(run(true), 3));
+        let found = interference(&tests);
+        assert_eq!(found.len(), 1);
+        let factor = found[0].pairs.iter().find(|pair| (pair.a, pair.b) == (0, 1)).unwrap();
+        assert_eq!(factor.blocks, 6, "only those with as many jobs: {factor:?}");
     }
 
     #[test]

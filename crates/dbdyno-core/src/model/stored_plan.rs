@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Claim, Ramp, Test};
+use super::{AskedRate, Claim, Ramp, Test};
 
 /// A plan as a run stores it. Each part may be missing: a published run and a recording have no
 /// plan, and an earlier version stored less.
@@ -173,6 +173,11 @@ impl<'a> StoredSelection<'a> {
     /// Number of times that each of its tests is measured.
     pub fn repetitions(self) -> u64 {
         self.0["repeat"].as_u64().unwrap_or(1)
+    }
+
+    /// Rates at which its ops start, each a test; none of a closed loop.
+    pub fn rate(self) -> Option<AskedRate> {
+        read(self.0, "rate")
     }
 
     /// Length of the window in s, at most; none of fixed work.

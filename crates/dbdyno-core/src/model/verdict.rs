@@ -137,12 +137,14 @@ reason_codes! {
     Scripts = "scripts",
     /// A claim could not be checked, or nothing could be cross-checked.
     Unchecked = "unchecked",
-    /// Given to a heatmap's cell only, as the next two: it compares one drive with the other.
+    /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
     Drive = "drive",
     /// It compares what was measured with what is published.
     Origin = "origin",
     /// It compares one revision of a workload with another.
     Revision = "revision",
+    /// It compares what was measured on data of one size with another.
+    DataSize = "data-size",
     /// Given to a figure: it is the best valid one of a ramp that has a better one, which is
     /// conditional.
     PassedOver = "passed-over",

@@ -20,7 +20,7 @@ const PEAK: Family = Family {
 const USED: Family = Family {
     name: "dbdyno_live_used_ratio",
     kind: Kind::Gauge,
-    help: "Share of the platform's measured maximum.",
+    help: "Share of the platform's measured maximum, with the verdict on that.",
 };
 const TIMES: Family = Family {
     name: "dbdyno_live_limit_load",
@@ -49,8 +49,11 @@ pub fn text(target: &str, look: &IntervalSample) -> String {
     let rates = || look.rates.iter().filter(|rate| rate.id != CPU);
     page.add(&NOW, rates().map(|rate| (labels(rate), rate.now)));
     page.add(&PEAK, rates().map(|rate| (labels(rate), rate.peak)));
-    let used =
-        |rate: &Rate| Some((vec![("kpm", rate.id.to_string())], rate.against.as_ref()?.used));
+    let used = |rate: &Rate| {
+        let covered = rate.against.as_ref()?;
+        let labels = vec![("kpm", rate.id.to_string()), ("verdict", covered.status.to_string())];
+        Some((labels, covered.used))
+    };
     page.add(&USED, look.rates.iter().filter_map(used));
     let limit = |limit: &super::baseline::Limit| {
         (vec![("component", limit.component.to_string())], limit.at_times)
@@ -76,7 +79,8 @@ fn labels(rate: &Rate) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::baseline::Limit;
+    use crate::monitor::baseline::{Covered, Limit};
+    use dbdyno_core::model::Status;
 
     #[test]
     fn a_look_is_told_with_its_rates_and_the_limit() {
@@ -99,5 +103,30 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
         }
         assert!(!text.contains("dbdyno_live_used_ratio"), "what is not known is not told");
+    }
+
+    #[test]
+    fn a_share_of_a_conditional_maximum_says_so() {
+        let status = Status::Conditional;
+        let covered = Covered {
+            measured: 40.0,
+            workload: "Q".into(),
+            jobs: 4,
+            status,
+            used: 0.25,
+            half_width: None,
+        };
+        let commits = Rate {
+            id: "commits",
+            title: "",
+            unit: "tps",
+            now: 10.0,
+            peak: 10.0,
+            against: Some(covered),
+        };
+        let look = IntervalSample { rates: vec![commits], ..IntervalSample::default() };
+        let line = "dbdyno_live_used_ratio{kpm=\"commits\",verdict=\"conditional\"} 0.25";
+        let text = text("any://db", &look);
+        assert!(text.lines().any(|found| found == line), "{text}");
     }
 }

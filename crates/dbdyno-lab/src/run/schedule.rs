@@ -72,6 +72,11 @@ impl Fresh {
         }
     }
 
+    /// Number of times that every test is measured in a block.
+    pub fn times(self, target: &Target) -> u32 {
+        self.rounds(target).iter().sum()
+    }
+
     /// Repetitions of every test in each server start of a block.
     fn rounds(self, target: &Target) -> &'static [u32] {
         match (self, target) {

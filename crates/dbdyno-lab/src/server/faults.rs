@@ -84,10 +84,10 @@ impl PrivateServer {
         let pid = self.pid().ok_or_else(dead)?;
         if !matches!(how, How::Kill | How::Freeze) {
             return Err(Error::usage(
-                format!("--how {}", how.name()),
+                format!("--fault {}", how.name()),
                 "a node of a private cluster cannot be made to fail so",
             )
-            .advise("give --how kill or freeze"));
+            .advise("give --fault kill or freeze"));
         }
         self.failed = Some(how);
         let began = stop_family(pid);

@@ -210,13 +210,11 @@ pub(super) fn duration(language: Language, us: f64) -> String {
     format!("{}\u{a0}{}", language.number(us / unit.us, DIGITS), unit.sign)
 }
 
-/// Limit of the best throughput, and use of the machine by others meanwhile.
+/// Limit of the best throughput unless that is invalid, and use of the machine by others meanwhile.
 fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
-    let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
-        return Vec::new();
-    };
-    let best = entry.best.or(entry.speed);
-    let limit = best.and_then(|figure| figure.limit()).map(|bottleneck| {
+    let Some(best) = entry.best.or(entry.speed) else { return Vec::new() };
+    let Some(test) = best.test.measured() else { return Vec::new() };
+    let limit = best.limit().map(|bottleneck| {
         let text = describe_limit(language, test, &bottleneck);
         Chip { text, is_limit: true, is_warning: false }
     });
@@ -233,7 +231,8 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
         let text = language.say("other processes {percent} %", &[("percent", &percent)]);
         Chip { text, is_limit: false, is_warning: true }
     });
-    limit.or_else(below).into_iter().chain(foreign).collect()
+    let limit = limit.or_else(below).filter(|_| best.status() < Status::Invalid);
+    limit.into_iter().chain(foreign).collect()
 }
 
 fn other(language: Language, entry: &Entry<'_>) -> Other {
@@ -256,7 +255,7 @@ mod tests {
     use super::*;
     use crate::RunTests;
     use dbdyno_core::analysis::compare::fixture::run;
-    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::analysis::fixture::{at, counters};
     use dbdyno_core::analysis::published_checks::fixture::judged;
     use dbdyno_core::model::{Kpm, KpmValue, TestResult};
 
@@ -304,6 +303,18 @@ mod tests {
         assert!(both.contains("best 300 qps at 4 jobs"), "{both}");
         let one = said(&card_of_steps(steps(), [Conditional, Valid]));
         assert!(!one.contains("best") && one.contains("300 qps at 4 jobs"), "{one}");
+    }
+
+    #[test]
+    fn an_invalid_figure_has_no_limit() {
+        use Status::{Conditional, Invalid, Valid};
+        let busy = counters(&[("os_cpu_total_s", 20.0), ("os_cpu_idle_s", 2.0)]);
+        let steps = || [(1, 100.0), (4, 300.0)].map(|(jobs, per_s)| at(jobs, per_s));
+        let chips = |status| {
+            let steps = steps().map(|step| TestResult { window_counters: busy.clone(), ..step });
+            card_of_steps(steps, [status; 2]).chips.len()
+        };
+        assert_eq!([Valid, Conditional, Invalid].map(chips), [1, 1, 0]);
     }
 
     #[test]

@@ -81,9 +81,9 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     }
 }
 
-/// `−16 %`: the loss that would have been found, rounded up.
+/// `−15.3 %`: the loss that would have been found, rounded up, as the table of the figures has it.
 fn found_from(language: Language, loss: f64) -> String {
-    format!("−{} %", language.number((1000.0 * loss).ceil() / 10.0, Digits::Significant(2)))
+    format!("−{} %", language.number((1000.0 * loss).ceil() / 10.0, Digits::Decimals(1)))
 }
 
 /// The whole and the groups of a gate.
@@ -317,4 +317,15 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
         };
         (Picture::Ratios(ratios), left_out)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_would_have_been_found_is_never_shown_smaller_than_it_is() {
+        let shown = [0.1523, 0.12, 0.0041].map(|loss| found_from(Language::English, loss));
+        assert_eq!(shown, ["−15.3 %", "−12.0 %", "−0.5 %"]);
+    }
 }

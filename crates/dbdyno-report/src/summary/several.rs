@@ -133,10 +133,10 @@ impl Line {
 }
 
 fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
-    let groups = input.used_groups();
+    let (groups, sizes_gb) = (input.used_groups(), input.sizes_gb());
     let mut order = Order { is_printed, ..Order::default() };
     for row in groups.iter().flat_map(|(group, _)| compared(input, group)) {
-        let found = side_by_side(&row.runs, metric)
+        let found = side_by_side(&row.runs, &sizes_gb, metric)
             .filter(|found| found.figures.iter().flatten().count() >= FEWEST);
         match found.map(|found| (against(&found, is_printed), found)) {
             None => {}

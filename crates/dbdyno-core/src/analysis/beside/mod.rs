@@ -425,7 +425,10 @@ impl<'a> Compared<'a> {
         let suites = self.suites(workload, params);
         match suites.is_empty() {
             true => "no suite has it".into(),
-            false => Sentence::new("run with --suite {suites}").with("suites", suites.join(", ")),
+            // Each as it is typed: `--suite a, b` is a suite and a target.
+            false => {
+                Sentence::new("run with --suite {suites}").with("suites", suites.join(", --suite "))
+            }
         }
     }
 

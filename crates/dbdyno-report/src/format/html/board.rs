@@ -22,8 +22,8 @@ const ABOUT: &str = "Tick the platforms that you want to see side by side. Every
 const HOW: &str = "The best valid figure of a row has the strongest color, in between the color is \
                    the share of the best (best / figure where lower is better). * the best of the \
                    row; ~ does not differ from the best beyond the noise of both (95 % intervals). \
-                   Figures of other work (another drive or revision, a publication beside a \
-                   measurement) have no color.";
+                   Figures of other work (another drive or revision, data of another size, a \
+                   publication beside a measurement) have no color.";
 const WITHOUT_SCRIPT: &str =
     "Without scripts all platforms are shown, and nothing is ranked or colored.";
 /// Texts of the script, by the name of the attribute.

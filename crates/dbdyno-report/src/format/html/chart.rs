@@ -23,7 +23,7 @@ const NAMED_PCT: f64 = 68.0;
 /// Longer names, and more curves, have a legend above instead.
 const MAX_NAME: usize = 16;
 const MAX_NAMED: usize = 7;
-/// A curve of more points has no marks.
+/// Of a curve of more points only those have marks that stand out.
 const MAX_MARKS: usize = 40;
 /// Laws are drawn where they do not hide what was measured.
 const MAX_FITTED: usize = 4;
@@ -112,6 +112,26 @@ fn legend(drawn: &[&Series]) -> Markup {
             }
         } }
     }
+}
+
+/// The points of a measured curve that have a mark: all of a short one; of a long one those with
+/// something written beside them, and those that are not valid: of a curve of nothing else the last.
+fn marked(series: &Series) -> Vec<&Point> {
+    if series.role != Role::Measured {
+        return Vec::new();
+    }
+    let points = || series.points.iter();
+    if series.points.len() <= MAX_MARKS {
+        return points().collect();
+    }
+    let is_doubtful = |point: &Point| point.verdict.is_some_and(|status| status > Status::Valid);
+    let is_mixed = !points().all(is_doubtful);
+    let last = series.points.len() - 1;
+    let stands_out = |at: usize, point: &Point| {
+        point.written.is_some() || is_doubtful(point) && (is_mixed || at == last)
+    };
+    let marked = points().enumerate().filter(|(at, point)| stands_out(*at, point));
+    marked.map(|(_, point)| point).collect()
 }
 
 /// The class of a curve: its colour, its dashes, and whether it is fitted.
@@ -241,12 +261,12 @@ impl Plot {
             return self.band(series);
         }
         let points: Vec<(f64, f64)> = series.points.iter().map(|point| self.place(point)).collect();
-        let has_marks = series.role == Role::Measured && points.len() <= MAX_MARKS;
+        let (marked, whiskers) = (marked(series), self.whiskers(series));
         html! {
             (line(&points, HEIGHT, &class(series)))
-            @if has_marks {
-                (stretched(&self.whiskers(series), HEIGHT, &format!("whisker {}", color(series))))
-                @for point in &series.points {
+            @if !marked.is_empty() || !whiskers.is_empty() {
+                (stretched(&whiskers, HEIGHT, &format!("whisker {}", color(series))))
+                @for point in marked {
                     @let (x, y) = self.place(point);
                     (mark(
                         x,
@@ -278,7 +298,11 @@ impl Plot {
         }
     }
 
+    /// The intervals of the points of a measured curve.
     fn whiskers(&self, series: &Series) -> String {
+        if series.role != Role::Measured {
+            return String::new();
+        }
         let whisker = |point: &Point| {
             let (low, high) = (self.y.place(point.low?), self.y.place(point.high?));
             let x = self.x.place(point.x);
@@ -422,6 +446,35 @@ mod tests {
         };
         assert!(with(3).contains("class=\"name p2\"") && !with(3).contains("legend"));
         assert!(with(9).contains("legend") && !with(9).contains("class=\"name"));
+    }
+
+    #[test]
+    fn a_long_curve_marks_what_is_not_valid_or_named_and_shows_intervals() {
+        let point = |number: u32| Point {
+            x: f64::from(number),
+            y: 10.0,
+            low: (number == 50).then_some(9.0),
+            high: (number == 50).then_some(11.0),
+            written: (number == 20).then(|| "spike".to_string()),
+            verdict: Some(if number == 30 { Status::Conditional } else { Status::Valid }),
+            ..Point::default()
+        };
+        let mut long = chart();
+        long.x.scale = Scale::Linear;
+        long.series[0].points = (1..=60).map(point).collect();
+        let html = drawing(&long).into_string();
+        assert_eq!(html.matches("<use ").count(), 2, "{html}");
+        for part in [">spike</text>", "Jobs 30, 10.00 , conditional</title>"] {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+        assert!(html.contains("whisker p1") && !html.contains("d=\"\" class=\"whisker"), "{html}");
+        // A curve that is conditional throughout has the mark at its end.
+        let all = |point: Point| Point { verdict: Some(Status::Conditional), ..point };
+        let points = std::mem::take(&mut long.series[0].points);
+        long.series[0].points = points.into_iter().map(all).collect();
+        let html = drawing(&long).into_string();
+        assert_eq!(html.matches("<use ").count(), 2, "{html}");
+        assert!(html.contains("Jobs 60, 10.00 , conditional</title>"), "{html}");
     }
 
     #[test]

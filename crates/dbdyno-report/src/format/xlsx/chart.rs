@@ -2,11 +2,12 @@
 
 use rust_xlsxwriter::{
     Chart as Native, ChartAxis, ChartFormat, ChartLegendPosition, ChartLine, ChartLineDashType,
-    ChartMarker, ChartMarkerType, ChartSolidFill, ChartType, Color, RowNum,
+    ChartMarker, ChartMarkerType, ChartPoint, ChartSolidFill, ChartType, Color, RowNum,
 };
 
 use super::sheet::{Sheet, Written};
 use crate::document::{Axis, Chart, Role, Scale, Series};
+use dbdyno_core::model::Status;
 
 /// Colours of platforms (Okabe and Ito: also told apart by people who see colours differently).
 const COLORS: [u32; 7] =
@@ -121,6 +122,30 @@ fn add(native: &mut Native, sheet: &str, series: &Series, first: RowNum, last: R
         .set_categories((sheet, first, 1, last, 1))
         .set_values((sheet, first, 2, last, 2));
     added.set_format(&mut line).set_marker(&marker);
+    if (0..series.points.len()).any(|at| is_doubtful(series, at)) {
+        added.set_points(&marks(series, color));
+    }
+}
+
+/// True of a point on which no statement rests.
+fn is_doubtful(series: &Series, at: usize) -> bool {
+    series.points[at].verdict.is_some_and(|status| status > Status::Valid)
+}
+
+/// A mark for each point: hollow where no statement rests on the figure, as on the page.
+fn marks(series: &Series, color: Color) -> Vec<ChartPoint> {
+    let mut outline = ChartLine::new();
+    outline.set_color(color);
+    let mut hollow = ChartFormat::new();
+    hollow.set_solid_fill(ChartSolidFill::new().set_color(Color::White)).set_border(&outline);
+    let mut marks = Vec::new();
+    for at in 0..series.points.len() {
+        marks.push(match is_doubtful(series, at) {
+            true => ChartPoint::new().set_format(&mut hollow),
+            false => ChartPoint::new(),
+        });
+    }
+    marks
 }
 
 /// A name that the library does not take for a reference to cells: `=...`, `sheet!A1`.
@@ -132,6 +157,23 @@ fn literal(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_that_is_not_valid_is_hollow_in_the_workbook_too() {
+        use crate::document::Point;
+        let point = |verdict| Point { x: 1.0, y: 1.0, verdict, ..Point::default() };
+        let verdicts =
+            [None, Some(Status::Valid), Some(Status::Conditional), Some(Status::Invalid)];
+        let points = verdicts.map(point).into();
+        let series = Series { points, ..Series::default() };
+        let doubtful: Vec<usize> = (0..4).filter(|at| is_doubtful(&series, *at)).collect();
+        assert_eq!(doubtful, [2, 3]);
+        assert_eq!(
+            marks(&series, Color::Black).len(),
+            4,
+            "a point without a mark has the usual one"
+        );
+    }
 
     #[test]
     fn an_axis_of_jobs_ends_at_powers_of_two() {
