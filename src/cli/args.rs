@@ -79,7 +79,7 @@ pub struct Global {
     pub quiet: bool,
 }
 
-/// When to use colour.
+/// Use of color on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set

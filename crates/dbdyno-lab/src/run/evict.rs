@@ -24,19 +24,19 @@ const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::
 /// it.
 const SCAN_BYTES_PER_S: f64 = 4e9;
 
-/// What became of files that were to be put out of the cache.
+/// Result of evicting files from the cache of the operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Eviction {
-    /// They were put out.
+    /// The files were evicted.
     Done,
-    /// There are none on this host, or where they lie nothing can be put out.
+    /// The files are not on this host, or their file system does not allow eviction.
     Impossible,
-    /// The first error.
+    /// An error; this is the first one.
     Failed(String),
 }
 
 impl Eviction {
-    /// True if the files were put out.
+    /// True if the files were evicted.
     pub fn is_done(&self) -> bool {
         *self == Eviction::Done
     }

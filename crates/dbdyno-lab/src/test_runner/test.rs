@@ -233,7 +233,7 @@ fn schedule_of(spec: &TestSpec<'_>) -> Schedule {
     }
 }
 
-/// What the jobs of a test that run in our process share.
+/// Context that all jobs of a test share which run in this process.
 #[derive(Clone, Copy)]
 struct SharedByJobs<'t> {
     context: &'t TestContext<'t>,
@@ -321,9 +321,9 @@ fn measure(
 
 /// State of a test when its jobs have ended.
 struct AtEnd {
-    /// What the coordinator read, and the facts about what was held.
+    /// Snapshots, and facts about the sessions that stayed open beside the jobs.
     raw: Raw,
-    /// Whether what was to be held all the time was.
+    /// Error of a session that was to stay open for the whole test and was lost.
     kept: Result<(), EngineError>,
 }
 
