@@ -298,7 +298,7 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
         .into_iter()
         .chain(of_server(context, asked).unwrap_or_default())
         .collect();
-    let causes = noise::sorted(causes);
+    let causes = noise::sort_by_weight(causes);
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
         true => vec!["nothing was found that makes figures vary".into()],
@@ -314,7 +314,8 @@ fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let sql = statement(&blocks.iter().find(|block| block.name == NOISE)?.text).to_string();
     let rows = platform.database.session().ok()?.query(&sql, &[]).ok()?;
-    let cause = |at: usize| Some(Cause::known(rows.get(at, "found")?, rows.get(at, "advice")?, at));
+    let cause =
+        |at: usize| Some(Cause::unmeasured(rows.get(at, "found")?, rows.get(at, "advice")?, at));
     Some((0..rows.rows.len()).filter_map(cause).collect())
 }
 

@@ -97,7 +97,7 @@ pub trait ClientSession {
         Connects::default()
     }
     /// Time to open this session, as far as its parts are known.
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         Connects::default()
     }
     /// Login method and encryption of the session; none if there is nothing to log in to.
@@ -106,7 +106,7 @@ pub trait ClientSession {
     }
     /// Called after every slice, outside its time: the place to fold counters of few bits before
     /// they wrap.
-    fn slice_ended(&mut self) {}
+    fn end_slice(&mut self) {}
     /// The session's own cumulative counters; empty if the engine keeps none per session.
     fn counters(&mut self) -> Counters {
         Counters::default()
@@ -208,7 +208,7 @@ fn statements(code: &JobCode) -> Vec<&BoundStatement> {
 }
 
 /// A histogram that need not grow within the loop for anything below a minute.
-fn presized() -> LatencyHistogram {
+fn loop_histogram() -> LatencyHistogram {
     LatencyHistogram::up_to(60_000_000_000)
 }
 
@@ -334,7 +334,7 @@ struct Job<'a, S> {
 impl<'a, S: ClientSession> Job<'a, S> {
     fn new(session: S, work: Work<'a>) -> Self {
         let (ops, rows, commits, hits, busy_ns, stalls, timetable) = Default::default();
-        let [latency, response] = [presized(), LatencyHistogram::new()];
+        let [latency, response] = [loop_histogram(), LatencyHistogram::new()];
         let ops_at_error = 0;
         Job {
             session,
@@ -363,7 +363,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             self.open_slice(pacer)?;
             let (elapsed_s, outcome) = self.slice(&slice, pacer);
             self.report(elapsed_s, pacer);
-            self.session.slice_ended();
+            self.session.end_slice();
             outcome?;
             self.close_slice(pacer)?;
         }
@@ -398,7 +398,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
         if !self.work.shared_read() {
             return Ok(());
         }
-        self.session.begin_read().or_else(|error| self.failed(error, pacer))
+        self.session.begin_read().or_else(|error| self.recover(error, pacer))
     }
 
     fn close_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -444,13 +444,13 @@ impl<'a, S: ClientSession> Job<'a, S> {
             let end_ns = clock.ns();
             match result {
                 Ok(()) => self.latency.record_ns(end_ns - start_ns),
-                Err(error) => self.failed(error, pacer)?,
+                Err(error) => self.recover(error, pacer)?,
             }
             start_ns = end_ns;
             if untimed > 0 && end_ns < limit_ns {
                 let before = self.ops;
                 let left = (slice.max_ops - before).min(ops_until(limit_ns, before, end_ns));
-                self.untimed(untimed.min(left), pacer)?;
+                self.run_untimed(untimed.min(left), pacer)?;
                 start_ns = clock.ns();
                 self.stalls.look(self.ops - before, start_ns - end_ns);
             }
@@ -460,10 +460,10 @@ impl<'a, S: ClientSession> Job<'a, S> {
 
     /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun
     /// the clock.
-    fn untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         for _ in 0..count {
             if let Err(error) = self.op() {
-                return self.failed(error, pacer);
+                return self.recover(error, pacer);
             }
         }
         Ok(())
@@ -489,7 +489,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
 
     /// After a failed op: the session is made usable again and the pacer asked.
     #[cold]
-    fn failed(&mut self, error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn recover(&mut self, error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         if error.class == ErrorClass::Lost {
             let _ = pacer.op_failed(&error); // counted; there is nothing left to go on with
             return Err(error);

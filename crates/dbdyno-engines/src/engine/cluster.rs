@@ -267,7 +267,7 @@ impl Cluster {
     }
 
     /// A node by its name.
-    fn named(&self, name: &str) -> Option<&Node> {
+    fn find_node(&self, name: &str) -> Option<&Node> {
         self.names.iter().position(|known| known == name).map(|at| &self.nodes[at])
     }
 
@@ -351,11 +351,11 @@ impl Database for Cluster {
             .collect()
     }
     fn node_pids(&self, node: &str) -> Vec<u32> {
-        self.named(node).map(|node| node.database.server_pids()).unwrap_or_default()
+        self.find_node(node).map(|node| node.database.server_pids()).unwrap_or_default()
     }
     fn session_at(&self, node: &str) -> Result<Box<dyn Session>, EngineError> {
         let unknown = || EngineError::new(ErrorClass::Other, format!("there is no node {node}"));
-        self.named(node).ok_or_else(unknown)?.database.session()
+        self.find_node(node).ok_or_else(unknown)?.database.session()
     }
     fn place_jobs(&self, wanted: Option<u32>, writes: bool) -> Result<JobPlacement, EngineError> {
         let there = self.there()?;
@@ -378,7 +378,7 @@ impl Database for Cluster {
                 format!("there is no node {name} (a bug in dbdyno)"),
             )
         };
-        let node = self.named(name).ok_or_else(unknown)?;
+        let node = self.find_node(name).ok_or_else(unknown)?;
         let order = JobSpec { node: Some(&node.identity.id), ..*job };
         let mut pacer = NodePacer { pacer, has_rivals: self.writable_nodes() > 1 };
         node.database.run_job(&order, &mut pacer).map_err(|error| of_node(name, error))

@@ -75,7 +75,7 @@ impl<A> Loader<A> {
         let file = self.source.package.file();
         let path = match dir {
             Some(dir) => self.existing(&dir.join(&file))?,
-            None => self.fetched(&file).unwrap_or_else(|| file.into()),
+            None => self.find_in_cache(&file).unwrap_or_else(|| file.into()),
         };
         let mut loaded = self.loaded.lock();
         if let Some(known) = loaded.get(&path) {
@@ -96,7 +96,7 @@ impl<A> Loader<A> {
     }
 
     /// The newest library in the cache directory.
-    fn fetched(&self, file: &str) -> Option<PathBuf> {
+    fn find_in_cache(&self, file: &str) -> Option<PathBuf> {
         let entries = std::fs::read_dir(host::cache_dir()).ok()?.flatten();
         let versions = entries.map(|entry| entry.path()).filter_map(|dir| {
             let name = dir.file_name()?.to_str()?.strip_prefix(self.source.engine)?;
@@ -113,7 +113,7 @@ impl<A> Loader<A> {
         // SAFETY: loading runs the initialisers of a library that the user, or the system, names as
         // the engine's.
         let library =
-            unsafe { Library::new(path) }.map_err(|error| self.not_loaded(path, &error))?;
+            unsafe { Library::new(path) }.map_err(|error| self.load_error(path, &error))?;
         let version = version_of(&library, version_function).ok_or_else(|| {
             let what = format!(
                 "{} is not {product}: it has no function {version_function}",
@@ -135,7 +135,7 @@ impl<A> Loader<A> {
     }
 
     #[cold]
-    fn not_loaded(&self, path: &Path, error: &libloading::Error) -> EngineError {
+    fn load_error(&self, path: &Path, error: &libloading::Error) -> EngineError {
         let product = self.source.product;
         if !path.is_absolute() && !path.exists() && path.components().count() == 1 {
             let what = format!("{product}'s library {} is not on this host", path.display());

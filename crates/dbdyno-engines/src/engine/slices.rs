@@ -130,7 +130,7 @@ fn slices(
     let mut errors = ErrorsSeen::new();
     let counts_hits = matches!(order.code, JobCode::Routine(Routine { hits: true, .. }));
     while let Some(slice) = pacer.next_slice() {
-        let slice = if tells { slice } else { errors.shortened(slice) };
+        let slice = if tells { slice } else { errors.shorten(slice) };
         let values = harness_call.binds.iter().map(|name| match name.as_str() {
             TELL_US => Ok(errors.report_interval_us()),
             name => bind_value(name, order, &slice, keys.state()),
@@ -141,7 +141,7 @@ fn slices(
         let call_s = called_at.elapsed().as_secs_f64();
         match returned {
             Ok(result) => {
-                let (result, clock_step_s) = believed(result, call_s);
+                let (result, clock_step_s) = plausible_result(result, call_s);
                 if clock_step_s > 0.0 {
                     pacer.clock_stepped(clock_step_s);
                 }
@@ -156,7 +156,7 @@ fn slices(
             }
             Err(error) => {
                 // What was told before is done; of what followed nobody knows how much was.
-                let told = believed(session.last_progress(), call_s).0;
+                let told = plausible_result(session.last_progress(), call_s).0;
                 let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
                 if told.ops > 0 {
                     pacer.went_on();
@@ -209,7 +209,7 @@ impl ErrorsSeen {
     }
 
     /// A slice of a routine that does not tell: short after errors.
-    fn shortened(&self, slice: Slice) -> Slice {
+    fn shorten(&self, slice: Slice) -> Slice {
         Slice { seconds: slice.seconds.min(self.stake_s().max(MIN_CALL_S)), ..slice }
     }
 }
@@ -217,7 +217,7 @@ impl ErrorsSeen {
 /// Result of a slice with plausible times, and the number of seconds by which the server's clock
 /// was set meanwhile at least: no slice takes longer than the call that it is in, or less than no
 /// time. One whose clock was set took as long as its call, and its times are nobody's.
-fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
+fn plausible_result(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
     let elapsed_s = result.elapsed_us / 1e6;
     let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };
     if elapsed_s >= 0.0 && step_s <= CLOCKS_DIFFER_S {

@@ -13,7 +13,7 @@ pub fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, EngineError> {
-    Builder::new().spawn_scoped(scope, work).map_err(|error| refused(&error))
+    Builder::new().spawn_scoped(scope, work).map_err(|error| start_error(&error))
 }
 
 /// Starts a thread that nobody has to wait for.
@@ -23,11 +23,11 @@ pub fn start<'scope, T: Send + 'scope>(
 pub fn start_apart<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, EngineError> {
-    Builder::new().spawn(work).map_err(|error| refused(&error))
+    Builder::new().spawn(work).map_err(|error| start_error(&error))
 }
 
 /// The error of a thread that the system did not start.
-fn refused(error: &io::Error) -> EngineError {
+fn start_error(error: &io::Error) -> EngineError {
     EngineError::new(ErrorClass::Other, format!("no further thread can be started ({error})"))
         .advised(
             "use fewer --jobs, or raise what limits threads: ulimit -u, ulimit -v, pids.max of \

@@ -221,7 +221,7 @@ mod tests {
     }
 
     /// Makes files below a directory.
-    fn planted(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn make_files(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = root.path().join(name);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_kernel_tells_clock_and_memory_modules() {
-        let cpus = planted(&[
+        let cpus = make_files(&[
             ("cpu0/cpufreq/base_frequency", "2900000\n"),
             ("cpu0/cpufreq/cpuinfo_max_freq", "3600000\n"),
             ("intel_pstate/no_turbo", "0\n"),
@@ -241,7 +241,10 @@ mod tests {
         let told = clock(cpus.path()).into_iter().filter_map(|(_, value)| value);
         assert_eq!(told.collect::<Vec<_>>(), ["2900", "3600", "yes"]);
         let modules_of = |files: &[(&str, &str)]| {
-            modules(planted(files).path()).into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+            modules(make_files(files).path())
+                .into_iter()
+                .map(|(_, value)| value)
+                .collect::<Vec<_>>()
         };
         let found = modules_of(&[
             ("mc0/dimm0/size", "32768"),

@@ -32,7 +32,7 @@ pub fn threads_left() -> Option<ThreadsLeft> {
     [by_user(), by_groups(), by_address_space()].into_iter().flatten().min_by_key(|left| left.free)
 }
 
-fn left(what: &str, most: u64, used: u64, setting: &str) -> ThreadsLeft {
+fn remaining(what: &str, most: u64, used: u64, setting: &str) -> ThreadsLeft {
     let limit = format!("{what} = {most}, {used} in use, {setting}");
     ThreadsLeft { free: most.saturating_sub(used), limit }
 }
@@ -46,7 +46,7 @@ fn by_user() -> Option<ThreadsLeft> {
     }
     let all = all_processes().ok()?.filter_map(|process| process.ok()?.status().ok());
     let used = all.filter(|status| status.ruid == own.ruid).map(|status| status.threads).sum();
-    Some(left("threads of this user", most, used, "ulimit -u"))
+    Some(remaining("threads of this user", most, used, "ulimit -u"))
 }
 
 /// Of our control group and all around it.
@@ -55,7 +55,7 @@ fn by_groups() -> Option<ThreadsLeft> {
     let of = |path: &String| {
         let most = file(path)?.parse().ok()?; // `max` is none
         let used = file(&path.replace("pids.max", "pids.current"))?.parse().ok()?;
-        Some(left("threads of the control group", most, used, path))
+        Some(remaining("threads of the control group", most, used, path))
     };
     group_files(&groups, "pids", ["pids.max"; 2]).iter().filter_map(of).min_by_key(|left| left.free)
 }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_limits_threads_is_said_with_its_setting() {
-        let left = left("threads of this user", 60, 70, "ulimit -u");
+        let left = remaining("threads of this user", 60, 70, "ulimit -u");
         assert_eq!(left.free, 0);
         assert_eq!(left.limit, "threads of this user = 60, 70 in use, ulimit -u");
     }

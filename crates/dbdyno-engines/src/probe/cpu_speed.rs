@@ -102,10 +102,10 @@ fn nothing_yet() -> Counters {
         "watch_walked",
         "watch_walk_speed",
     ];
-    Counters(names.map(|name| named(name, 0.0)).into())
+    Counters(names.map(|name| counter(name, 0.0)).into())
 }
 
-fn named(name: &str, value: f64) -> (String, f64) {
+fn counter(name: &str, value: f64) -> (String, f64) {
     (name.to_string(), value)
 }
 
@@ -118,14 +118,14 @@ fn add(round: &CpuSpeedSample, sums: &mut Counters) {
     if let Some(CpuSpeed { work_s, speed }) = round.pace {
         more.extend(Counters(
             [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)]
-                .map(|(name, value)| named(name, value))
+                .map(|(name, value)| counter(name, value))
                 .into(),
         ));
     }
     if let Some(speed) = round.walk_speed {
         more.extend(Counters(
             [("watch_walked", 1.0), ("watch_walk_speed", speed)]
-                .map(|(name, value)| named(name, value))
+                .map(|(name, value)| counter(name, value))
                 .into(),
         ));
     }
@@ -134,7 +134,7 @@ fn add(round: &CpuSpeedSample, sums: &mut Counters) {
         ("watch_runnable", round.runnable),
         ("watch_mhz", round.mhz),
     ];
-    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named(name, value?))));
+    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(counter(name, value?))));
     sums.add(&more);
     sums.set("watch_cpu_s", round.cpu_s);
 }

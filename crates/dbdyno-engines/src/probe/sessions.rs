@@ -118,7 +118,7 @@ impl Sessions {
     ) -> Option<Sessions> {
         let find = |name: &str| blocks.iter().find(|block| block.name == name).copied();
         let [full, less, missing] = whose.blocks();
-        let (block, refused) = allowed(session.as_mut(), find(full)?, find(less));
+        let (block, refused) = choose_permitted(session.as_mut(), find(full)?, find(less));
         let period_s = find(SESSIONS)?.attributes.get("period")?.parse().ok()?;
         let mut ask = |name: &str| session.query(statement(&find(name)?.text), &[]).ok();
         let own_thread =
@@ -195,7 +195,7 @@ impl Sessions {
             |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
         self.serving = rows.iter().filter_map(Row::serving).collect();
-        let states = rows.iter().map(|row| self.seen(row.clone(), &before)).collect();
+        let states = rows.iter().map(|row| self.combine(row.clone(), &before)).collect();
         self.answer = Some(Answer { asked_at, rows });
         Ok(states)
     }
@@ -219,7 +219,7 @@ impl Sessions {
     /// what the server said.
     fn by_thread(&self, row: &Row, threads: &HashMap<u32, String>) -> Option<SessionState> {
         if row.id.is_none() {
-            return Some(row.told());
+            return Some(row.reported_state());
         }
         let text = threads.get(&row.thread.filter(|_| row.keeps_thread)?)?;
         let call = Call::read(text).filter(|call| call.tells_all())?;
@@ -256,13 +256,13 @@ impl Sessions {
     /// Combines a row with the state of its thread before the server was asked, which is the one
     /// that counts: the question itself takes processors from the jobs, and while it is answered
     /// their reads end.
-    fn seen(&self, row: Row, before: &HashMap<u32, String>) -> SessionState {
+    fn combine(&self, row: Row, before: &HashMap<u32, String>) -> SessionState {
         let at_begin = row.thread.and_then(|thread| before.get(&thread).cloned());
         let now = || row.thread.and_then(|thread| self.call(thread));
         let Some((call, text)) =
             at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text)))
         else {
-            return row.told();
+            return row.reported_state();
         };
         // The same call with the same arguments: the thread stood in it while the server was asked.
         let stood = call == Call::Futex && at_begin.is_some() && now() == at_begin;
@@ -287,7 +287,7 @@ impl Row {
     }
 
     /// The state as the server told it.
-    fn told(&self) -> SessionState {
+    fn reported_state(&self) -> SessionState {
         if self.idle {
             return SessionState::Idle;
         }
@@ -297,7 +297,7 @@ impl Row {
 }
 
 /// The block that this user may run, and what is lost if it is the lesser one.
-fn allowed<'a>(
+fn choose_permitted<'a>(
     session: &mut dyn Session,
     full: &'a Block,
     less: Option<&'a Block>,

@@ -184,11 +184,11 @@ const TRANSFERS: usize = 3;
 /// transfer reached in MB/s (the server's own work on it included, so the network does at least
 /// that much). What cannot be measured is left out.
 pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure: &mut Disclosure) {
-    let Some(trips) = timed(session, blocks, ROUND_TRIP, TRIPS) else { return };
+    let Some(trips) = measure_answers(session, blocks, ROUND_TRIP, TRIPS) else { return };
     let trip_s = trips[trips.len() / 2].0;
     disclosure.set("network", "round_trip_us", format!("{:.0}", trip_s * 1e6));
     let Some(&(fastest_s, bytes)) =
-        timed(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
+        measure_answers(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
     else {
         return;
     };
@@ -202,7 +202,7 @@ pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure
 }
 
 /// Seconds and bytes of the answers to a block, the fastest first.
-fn timed(
+fn measure_answers(
     session: &mut dyn Session,
     blocks: &[&Block],
     name: &str,

@@ -53,7 +53,7 @@ impl<S: ClientSession, F: FnMut() -> Result<S, EngineError>> ClientSession for V
         let began = Instant::now();
         let session = (self.open)()?;
         let ready_at = Instant::now();
-        let connects = session.opened();
+        let connects = session.connects();
         let known_s = connects.reach_s + connects.encrypt_s + connects.login_s;
         let start_s = ((ready_at - began).as_secs_f64() - known_s).max(0.0);
         self.opened = Connects { opened: 1, start_s, ..connects };

@@ -44,7 +44,7 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// An unknown setting, or a value that is not a plain word or number.
-pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
+pub(super) fn check_settings(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
     let block_bytes = settings.get(BLOCK_SIZE).and_then(|value| value.parse().ok());
     let others = settings.iter().filter(|(name, _)| *name != BLOCK_SIZE || block_bytes.is_none());
     let checked = others.map(|(name, value)| {

@@ -22,13 +22,13 @@ impl Session for DuckSession {
         if binds.is_empty() {
             self.0.query(sql).map(|result| result.into_texts())
         } else {
-            self.bound(sql, binds)
+            self.query_with_binds(sql, binds)
         }
     }
 }
 
 impl DuckSession {
-    fn bound(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
+    fn query_with_binds(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
         Prepared::new(&self.0, sql, sql)?.texts(binds)
     }
 

@@ -108,7 +108,7 @@ pub(super) fn statement(message: impl Into<String>) -> EngineError {
 }
 
 /// A packet that makes no sense here: the connection cannot be used any more.
-pub(super) fn unexpected(during: &str) -> EngineError {
+pub(super) fn unexpected_packet(during: &str) -> EngineError {
     lost(format!("unexpected packet from the server during {during}"))
 }
 

@@ -113,7 +113,7 @@ impl ClientSession for JobSession {
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
         load::load(&mut self.session, rows, &mut |_| true)
     }
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         self.session.opened
     }
     fn login(&self) -> Option<String> {

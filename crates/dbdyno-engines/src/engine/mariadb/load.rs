@@ -180,7 +180,7 @@ fn head<'a>(wire: &'a mut Wire, form: &Form) -> &'a mut Vec<u8> {
 fn answer(wire: &mut Wire, sql: &str) -> Result<u64, EngineError> {
     match reply::head(wire, sql)? {
         Head::Done { affected, .. } => Ok(affected),
-        _ => Err(error::unexpected("a load")),
+        _ => Err(error::unexpected_packet("a load")),
     }
 }
 

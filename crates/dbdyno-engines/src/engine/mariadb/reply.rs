@@ -34,7 +34,8 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
     let payload = wire.packet()?;
     match payload.first() {
         Some(&OK) => {
-            let (affected, more) = done(payload).ok_or_else(|| error::unexpected("a statement"))?;
+            let (affected, more) =
+                done(payload).ok_or_else(|| error::unexpected_packet("a statement"))?;
             Ok(Head::Done { affected, more })
         }
         Some(&ERROR) => Err(error::from_packet(payload, sql)),
@@ -42,7 +43,7 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
             // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a
             // prepared statement has them already.
             let mut rest = payload;
-            let count = lenenc(&mut rest).ok_or_else(|| error::unexpected("a statement"))?;
+            let count = lenenc(&mut rest).ok_or_else(|| error::unexpected_packet("a statement"))?;
             Ok(Head::Columns { count: count as usize, described: rest.first() != Some(&0) })
         }
     }
@@ -60,7 +61,7 @@ pub(super) fn prepare(wire: &mut Wire, sql: &str, parameters: usize) -> Result<u
         return Err(error::from_packet(payload, sql));
     }
     // Marker, number of the statement, columns, parameters.
-    let head = payload.get(..9).ok_or_else(|| error::unexpected("prepare"))?;
+    let head = payload.get(..9).ok_or_else(|| error::unexpected_packet("prepare"))?;
     let id = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
     let columns = usize::from(u16::from_le_bytes([head[5], head[6]]));
     let found = usize::from(u16::from_le_bytes([head[7], head[8]]));
@@ -98,7 +99,7 @@ pub(super) fn rows(
             Some(&END_OF_ROWS) if payload.len() < 0xFF_FFFF => {
                 return done(payload)
                     .map(|(_, more)| more)
-                    .ok_or_else(|| error::unexpected("rows"));
+                    .ok_or_else(|| error::unexpected_packet("rows"));
             }
             Some(&ERROR) => return Err(error::from_packet(payload, sql)),
             _ => row(payload),
@@ -185,7 +186,7 @@ fn read_texts(
         Some(values) => all.push(values),
         None => well_formed = false,
     })?;
-    if well_formed { Ok(more) } else { Err(error::unexpected("rows")) }
+    if well_formed { Ok(more) } else { Err(error::unexpected_packet("rows")) }
 }
 
 /// The values of a row of texts; none if it is not well formed.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use oracledb::{DB_TYPE_NUMBER, Statement, ToDbValue};
 
 use super::load;
-use super::session::{OraSession, is_query, prepare, terminated, values};
+use super::session::{OraSession, is_query, prepare, terminate, values};
 use super::{error, session};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::slices::{self, SliceResult};
@@ -52,7 +52,7 @@ impl JobSession {
         statements: &[&BoundStatement],
     ) -> Result<Self, EngineError> {
         let prepared = statements.iter().map(|statement| {
-            let sql = terminated(&statement.sql);
+            let sql = terminate(&statement.sql);
             let kept = (!is_query(&sql)).then(|| prepare(&session.connection, &sql)).transpose()?;
             Ok(Prepared { sql, kept })
         });
@@ -139,7 +139,7 @@ pub(super) fn run_routine(
     let inputs = call.binds.iter().filter(|name| !name.starts_with(OUT)).cloned().collect();
     let inputs = BoundStatement { binds: inputs, ..call.clone() };
     let slice_at = inputs.binds.iter().position(|name| name == "slice_us");
-    let statement = prepare(&session.connection, &terminated(&call.sql))?;
+    let statement = prepare(&session.connection, &terminate(&call.sql))?;
     slices::run(
         order,
         &inputs,

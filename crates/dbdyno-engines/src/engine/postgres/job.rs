@@ -100,7 +100,7 @@ impl ClientSession for JobSession {
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         copy::load(&mut self.session.wire, load, &mut |_| true)
     }
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         self.session.opened
     }
     fn login(&self) -> Option<String> {
@@ -244,7 +244,7 @@ fn execute_each(
     loop {
         let frame = match wire.frame() {
             Ok(frame) => frame,
-            Err(lost) => return Err(failure.map_or(lost, error::ended)),
+            Err(lost) => return Err(failure.map_or(lost, error::as_lost)),
         };
         match frame {
             (b'D', body) => {

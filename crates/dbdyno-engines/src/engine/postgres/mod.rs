@@ -454,7 +454,7 @@ impl Database for PgDatabase {
         drop((one, other));
         let console = Config { database: pooler::CONSOLE.into(), ..route.config.clone() };
         let console = Route { config: console, ..route.clone() };
-        found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
+        found.name = self.session_on(&console, &[]).ok().and_then(pooler::product_name);
         let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
         let config = Config { pooling, ..route.config };
         self.routes.add(Transport::Pooler, Arc::new(Route { config, ..route }));

@@ -64,7 +64,7 @@ fn alone(error: EngineError) -> EngineError {
 }
 
 /// Product and version, as its console tells whoever may ask it.
-pub(super) fn named(mut console: PgSession) -> Option<String> {
+pub(super) fn product_name(mut console: PgSession) -> Option<String> {
     let version = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
     version.scalar().filter(|name| !name.is_empty()).map(String::from)
 }

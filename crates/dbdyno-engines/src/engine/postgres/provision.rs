@@ -107,7 +107,7 @@ pub(super) fn check_state(
 ) -> Result<(), EngineError> {
     let rows = session.query(&sql("state")?, &[])?;
     if greeted.is_some_and(|pid| rows.text_at(0).parse() != Ok(pid)) {
-        return Err(pooled());
+        return Err(pooler_error());
     }
     let (is_standby, only_reads) = (rows.text_at(1) == "t", rows.text_at(2) == "on");
     match access {
@@ -127,7 +127,7 @@ pub(super) fn check_state(
 
 /// A pooler gives a session to whoever has something to do: routines, settings and counters of ours
 /// would be in any of them.
-pub(super) fn pooled() -> EngineError {
+pub(super) fn pooler_error() -> EngineError {
     EngineError::new(
         ErrorClass::Other,
         "the URL leads to a connection pooler, which shares sessions among clients",

@@ -58,7 +58,7 @@ impl ResultsBackend for PgKeeper {
         sql: &str,
         binds: &[Vec<SqlValue>],
     ) -> Result<Vec<Vec<SqlValue>>, EngineError> {
-        let sql = numbered(sql);
+        let sql = number_binds(sql);
         let mut rows = Vec::new();
         for some in binds.chunks(ROWS_AT_ONCE) {
             self.send_rows(&sql, some)?;
@@ -155,7 +155,7 @@ impl PgKeeper {
     ) -> Result<(), EngineError> {
         let mut types = Vec::new();
         self.session.wire.until_ready(sql, |tag, body| {
-            let malformed = || error::unexpected(tag, "a statement");
+            let malformed = || error::unexpected_message(tag, "a statement");
             match tag {
                 b'T' => {
                     types = columns(body)
@@ -173,7 +173,7 @@ impl PgKeeper {
 }
 
 /// PostgreSQL's binds are `$1`, `$2`.
-fn numbered(sql: &str) -> String {
+fn number_binds(sql: &str) -> String {
     let mut parts = sql.split('?');
     let first = parts.next().unwrap_or_default().to_string();
     parts.fold(first, |all, part| {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn binds_are_numbered_as_the_server_wants_them() {
-        assert_eq!(numbered("select ?1, '?' where x = ?12"), "select $1, '?' where x = $12");
+        assert_eq!(number_binds("select ?1, '?' where x = ?12"), "select $1, '?' where x = $12");
     }
 
     #[test]

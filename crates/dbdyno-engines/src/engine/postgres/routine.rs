@@ -86,7 +86,7 @@ fn prepare(wire: &mut Wire, call: &BoundStatement) -> Result<Vec<String>, Engine
     let mut names = Vec::new();
     wire.until_ready(&call.sql, |tag, body| {
         if tag == b'T' {
-            names = column_names(body).ok_or_else(|| error::unexpected(tag, "prepare"))?;
+            names = column_names(body).ok_or_else(|| error::unexpected_message(tag, "prepare"))?;
         }
         Ok(())
     })?;
@@ -143,7 +143,7 @@ fn send_call(wire: &mut Wire, values: &[i64]) -> io::Result<()> {
 /// Reads the row of a call by column name.
 fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineError> {
     let values = split_row(body).filter(|values| values.len() == columns.len());
-    let values = values.ok_or_else(|| error::unexpected(b'D', "a slice"))?;
+    let values = values.ok_or_else(|| error::unexpected_message(b'D', "a slice"))?;
     let mut result = SliceResult::default();
     for (name, value) in columns.iter().zip(values) {
         let text = value.and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();

@@ -108,7 +108,7 @@ impl PgSession {
     ) -> Result<(Rows, u64), EngineError> {
         let (mut rows, mut affected) = (Rows { columns, rows: Vec::new() }, 0_u64);
         self.wire.until_ready(sql, |tag, body| {
-            let malformed = || error::unexpected(tag, "a statement");
+            let malformed = || error::unexpected_message(tag, "a statement");
             match tag {
                 b'T' => {
                     rows = Rows {

@@ -105,7 +105,7 @@ impl Wire {
             // A server that ends the session says why before it closes the connection.
             let (tag, body) = match self.frame() {
                 Ok(frame) => frame,
-                Err(lost) => return Err(failure.map_or(lost, error::ended)),
+                Err(lost) => return Err(failure.map_or(lost, error::as_lost)),
             };
             let taken = match tag {
                 b'Z' => return failure.map_or(Ok(()), Err),

@@ -76,7 +76,7 @@ impl Stream {
         path: &Path,
         timeouts: &ConnectTimeouts,
     ) -> io::Result<Stream> {
-        let socket = connected(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, timeouts)?;
+        let socket = connect_socket(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, timeouts)?;
         Ok(Stream::over(Socket::Unix(socket.into()), timeouts.clone()))
     }
 
@@ -89,7 +89,7 @@ impl Stream {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
         for address in (name, port).to_socket_addrs()? {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            match connected(family, &address, timeouts) {
+            match connect_socket(family, &address, timeouts) {
                 Ok(socket) => {
                     let stream = TcpStream::from(socket);
                     stream.set_nodelay(true)?;
@@ -110,7 +110,7 @@ impl Stream {
     ///
     /// # Errors
     /// Of the network; `InvalidData` with a [`rustls::Error`] if a side refuses the other.
-    pub(super) fn encrypted(
+    pub(super) fn encrypt(
         mut self,
         config: Arc<ClientConfig>,
         server: ServerName<'static>,
@@ -308,7 +308,7 @@ fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::
 
 /// A socket that is connected to an address. The limit of a wait to send is that of a wait for a
 /// connection, too (`socket(7)`, SO_SNDTIMEO): whoever connects can look up meanwhile.
-fn connected(
+fn connect_socket(
     family: AddressFamily,
     address: &impl SocketAddrArg,
     timeouts: &ConnectTimeouts,

@@ -74,7 +74,7 @@ impl ClientSession for SqliteJob<'_> {
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         insert_rows(self.connection, load, &mut |_| true)
     }
-    fn slice_ended(&mut self) {
+    fn end_slice(&mut self) {
         let sum =
             |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
         let mut counters = take(self.connection);
@@ -88,7 +88,7 @@ impl ClientSession for SqliteJob<'_> {
         self.folded.add(&counters);
     }
     fn counters(&mut self) -> Counters {
-        self.slice_ended();
+        self.end_slice();
         let mut counters = self.folded.clone();
         counters.set("rows_changed", self.connection.total_changes() as f64);
         counters

@@ -48,8 +48,9 @@ impl<'c> Prepared<'c> {
         // SAFETY: `raw` is a statement that was just prepared.
         unsafe {
             prepared.binds = usize::try_from(ffi::sqlite3_bind_parameter_count(raw)).unwrap_or(0);
-            prepared.columns =
-                (0..ffi::sqlite3_column_count(raw)).map(|column| declared(raw, column)).collect();
+            prepared.columns = (0..ffi::sqlite3_column_count(raw))
+                .map(|column| declared_kind(raw, column))
+                .collect();
         }
         Ok(prepared)
     }
@@ -175,7 +176,7 @@ impl Drop for Prepared<'_> {
 ///
 /// # Safety
 /// `raw` must be a prepared statement.
-unsafe fn declared(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
+unsafe fn declared_kind(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
     // SAFETY: the text lives until the statement changes and is copied before.
     let text = unsafe { copy_text(ffi::sqlite3_column_decltype(raw, column)) };
     text.map_or(Kind::Any, |text| kind_of(&text.to_ascii_lowercase()))
