@@ -18,8 +18,8 @@ fn main() {
         let mut files = files_of(&directory);
         files.sort();
         for file in files {
-            hash = continued(hash, file.to_string_lossy().as_bytes());
-            hash = continued(hash, &fs::read(&file).unwrap_or_default());
+            hash = add_to_hash(hash, file.to_string_lossy().as_bytes());
+            hash = add_to_hash(hash, &fs::read(&file).unwrap_or_default());
         }
     }
     let profile = std::env::var("PROFILE").unwrap_or_default();
@@ -32,6 +32,6 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| found(entry.path())).collect()
 }
 
-fn continued(hash: u64, bytes: &[u8]) -> u64 {
+fn add_to_hash(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
 }

@@ -50,7 +50,7 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
     let DataCommand { catalog, request, interrupt, .. } = desk;
-    let plan = run::adapted(
+    let plan = run::adapt_plan(
         &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
         platform,
     )?;

@@ -126,7 +126,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         let start_ns = clocks[at].get();
         let Some(slice) = pacers[at].next_slice() else {
             running.retain(|other| *other != at);
-            gate.ended();
+            gate.note_end();
             continue;
         };
         let (all, timed, took_ns) = call(&slice, &mut doers[at], start_ns);
@@ -141,7 +141,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         if start_s >= schedule.open_s() - 1e-6 && start_s + 1e-3 < schedule.close_s() {
             truth.add(&all);
         }
-        if gate.all_satisfied(Duration::ZERO) {
+        if gate.await_satisfied(Duration::ZERO) {
             gate.stop();
         }
     }

@@ -21,7 +21,7 @@ const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     let values = table.values(&site.recipe);
-    let sessions = || site.db.node_sessions().map_err(|error| site.failed(error));
+    let sessions = || site.db.node_sessions().map_err(|error| site.to_error(error));
     // A failed statement may have spoiled a session's settings or transaction: the slow way starts
     // afresh.
     for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {

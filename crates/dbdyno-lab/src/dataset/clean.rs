@@ -44,7 +44,7 @@ pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
 ///
 /// # Errors
 /// The engine's.
-pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
+pub fn list_own(site: &Site<'_>) -> Result<Vec<String>> {
     let mut session = site.session()?;
     Ok(names(&site.query(session.as_mut(), "objects.own", &values(site))?))
 }
@@ -55,7 +55,7 @@ pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The first that is named: it would be used, or dropped. The engine's.
-pub fn spared(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
+pub fn list_foreign(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
     let prefix = site.recipe.capabilities.prefix;
     if prefix.is_empty() {
         return Ok(Vec::new());
@@ -107,7 +107,7 @@ fn drop_listed(
     let rows = site.query(session, block, values)?;
     for row in 0..rows.rows.len() {
         if let Some(sql) = rows.get(row, "drop") {
-            session.execute(sql).map_err(|error| site.failed(error))?;
+            session.execute(sql).map_err(|error| site.to_error(error))?;
         }
     }
     Ok(names(&rows))

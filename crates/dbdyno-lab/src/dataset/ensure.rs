@@ -88,7 +88,7 @@ fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
     let prefix = site.recipe.capabilities.prefix;
     let state = ["state", "state_chunks"].map(|name| format!("{prefix}{name}"));
     let names = tables.iter().map(|table| table.full_name(&site.recipe)).chain(state);
-    clean::spared(site, &names.collect::<Vec<_>>())?;
+    clean::list_foreign(site, &names.collect::<Vec<_>>())?;
     let mut session = site.session()?;
     clean::drop_leftovers(site, session.as_mut())?;
     for block in ["state.create", "chunks.create"] {
@@ -102,7 +102,7 @@ fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result
     if let Some(known) = state::find(site, session, table, &id)? {
         return Ok(Found::Complete(known));
     }
-    let done = chunks::found(site, session, table, &id)?;
+    let done = chunks::loaded_ranges(site, session, table, &id)?;
     Ok(if done.is_empty() { Found::Nothing } else { Found::Begun(done) })
 }
 

@@ -83,14 +83,14 @@ pub(super) fn rows(
         let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note, in_database };
         let mut sent = 0;
         site.db.load_rows(&load, &mut |rows| {
-            meter.sent(rows.saturating_sub(sent));
+            meter.note_sent(rows.saturating_sub(sent));
             sent = rows;
             !meter.watch.cancel.load(Relaxed)
         })?;
         meter.is_in(&chunks[at]);
         Ok(())
     })
-    .map_err(|error| site.failed(error))
+    .map_err(|error| site.to_error(error))
 }
 
 /// The statement by which the database makes a chunk itself, for an engine that loads so.
@@ -137,7 +137,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
         }
         session.execute(&statements[at]).map(|_| ())
     })
-    .map_err(|error| site.failed(error))?;
+    .map_err(|error| site.to_error(error))?;
     site.execute(site.session()?.as_mut(), "finish", &values).map(|_| ())
 }
 
@@ -211,7 +211,7 @@ impl<'a> Meter<'a> {
         self.rows_in.fetch_add(chunk.end - chunk.start, Relaxed);
     }
 
-    fn sent(&self, rows: u64) {
+    fn note_sent(&self, rows: u64) {
         let before = self.sent.fetch_add(rows, Relaxed);
         let (sent, missing) = (before + rows, self.table.rows.table_rows - self.before);
         if before / PROGRESS_ROWS == sent / PROGRESS_ROWS && sent < missing {

@@ -81,7 +81,7 @@ fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Held> {
             Err(error) if matches!(error.class, ErrorClass::Statement | ErrorClass::Privilege) => {
                 return Ok(Held::Nothing);
             }
-            Err(error) => return Err(site.failed(error)),
+            Err(error) => return Err(site.to_error(error)),
         }
         if Instant::now() > deadline {
             return Err(taken_by_another(site, session.as_mut()));

@@ -38,7 +38,7 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
     let mut whole: Option<Plan> = None;
     let mut tests = Vec::new();
     for (test, seq) in spool.tests.iter().zip(1..) {
-        let plan = planned(catalog, engine, &spool, test)?;
+        let plan = plan_test(catalog, engine, &spool, test)?;
         let selection = &plan.selections[0];
         tests.push(result(
             catalog,
@@ -60,7 +60,7 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
 }
 
 /// The test as this catalog has it.
-fn planned(
+fn plan_test(
     catalog: &Catalog,
     engine: &dyn Engine,
     spool: &Spool,

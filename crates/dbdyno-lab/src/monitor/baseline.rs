@@ -272,7 +272,7 @@ mod tests {
         Rate { id, title: "", unit: "", now, peak: now, against: None }
     }
 
-    fn used(measured: &Measured, id: &'static str, now: f64) -> Option<f64> {
+    fn used_share(measured: &Measured, id: &'static str, now: f64) -> Option<f64> {
         let mut rates = [rate(id, now)];
         measured.cover(&mut rates);
         rates[0].against.as_ref().map(|covered| covered.used)
@@ -282,26 +282,26 @@ mod tests {
     fn a_rate_is_a_share_of_the_best_test_and_unknown_if_none_works_with_it() {
         let tests = [test(1, 100.0, 30.0), test(2, 200.0, 60.0)].map(Test::from);
         let measured = Measured::from_tests(&tests);
-        assert_eq!(used(&measured, "logical_reads", 100.0), Some(0.25));
-        assert_eq!(used(&measured, "commits", 60.0), Some(0.6));
+        assert_eq!(used_share(&measured, "logical_reads", 100.0), Some(0.25));
+        assert_eq!(used_share(&measured, "commits", 60.0), Some(0.6));
         assert_eq!(
-            used(&measured, "physical_reads", 1.0),
+            used_share(&measured, "physical_reads", 1.0),
             None,
             "one read in a thousand ops is by the way"
         );
-        assert_eq!(used(&measured, "redo", 1.0), None, "its counter is not known");
+        assert_eq!(used_share(&measured, "redo", 1.0), None, "its counter is not known");
         let reads = |blocks| {
             let mut test = test(1, 100.0, 30.0);
             test.counters.set("physical_reads", blocks);
             test.window_counters.set("os_disk_reads", 5000.0);
-            used(&Measured::from_tests(&[Test::from(test)]), "device_reads", 50.0)
+            used_share(&Measured::from_tests(&[Test::from(test)]), "device_reads", 50.0)
         };
         assert_eq!(
             (reads(1.0), reads(900.0)),
             (None, Some(0.1)),
             "others read from the device, too"
         );
-        assert_eq!(used(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
+        assert_eq!(used_share(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
     }
 
     #[test]
@@ -323,9 +323,16 @@ mod tests {
             [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)]
                 .map(Test::from);
         let measured = Measured::from_tests(&tests);
-        let used = |busy| (used(&measured, CPU, busy).unwrap() * 1000.0).round();
+        let used = |busy| (used_share(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
-            [used(0.0), used(25.0), used(50.0), used(72.5), used(95.0), used(99.0)],
+            [
+                used_share(0.0),
+                used_share(25.0),
+                used_share(50.0),
+                used_share(72.5),
+                used_share(95.0),
+                used_share(99.0)
+            ],
             [0.0, 400.0, 800.0, 900.0, 1000.0, 1000.0]
         );
     }

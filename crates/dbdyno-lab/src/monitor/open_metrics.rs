@@ -146,7 +146,7 @@ impl Page {
         if let Some(unit) = family.unit() {
             let _ = writeln!(self.0, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(self.0, "# HELP {name} {}", escaped(family.help));
+        let _ = writeln!(self.0, "# HELP {name} {}", escape(family.help));
         for (ending, labels, value) in samples {
             let _ = writeln!(self.0, "{name}{ending}{} {value}", in_braces(&labels));
         }
@@ -186,11 +186,11 @@ fn in_braces(labels: &Labels) -> String {
         return String::new();
     }
     let pairs: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::baseline::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
-use crate::run::probing::{HostFigures, disclosed};
+use crate::run::probing::{HostFigures, read_disclosure};
 use crate::run::{Platform, Request};
 use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use dbdyno_core::catalog::Catalog;
@@ -147,7 +147,7 @@ impl Poller {
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
         let host = HostFigures::open(&platform, &blocks)?;
-        let (disclosure, failed) = disclosed(&platform, &blocks, &host)?;
+        let (disclosure, failed) = read_disclosure(&platform, &blocks, &host)?;
         let sessions = sessions(&platform, &blocks)?;
         let probes = probes(&platform, &blocks, host)?;
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
@@ -319,7 +319,7 @@ impl Poller {
             .iter()
             .flatten()
             .for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
-        ranked(&sum)
+        rank_events(&sum)
     }
 
     /// Reads them if it is time to; true if it was.
@@ -381,7 +381,7 @@ fn describe_difference(difference: &Difference) -> String {
 }
 
 /// The most frequent events.
-pub fn ranked(sightings: &EventCounts) -> Vec<Wait> {
+pub fn rank_events(sightings: &EventCounts) -> Vec<Wait> {
     let all: u64 = sightings.values().sum();
     let mut sorted: Vec<(&Event, &u64)> = sightings.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -422,9 +422,9 @@ mod tests {
         };
         let sightings = EventCounts::from([(event("a"), 1), (event("b"), 3)]);
         let waits: Vec<_> =
-            ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
+            rank_events(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
         assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
-        assert!(ranked(&EventCounts::new()).is_empty());
+        assert!(rank_events(&EventCounts::new()).is_empty());
     }
 
     #[test]

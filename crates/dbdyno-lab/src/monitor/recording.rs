@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::poller::{EventCounts, IntervalSample, Wait};
-use super::rates::{Peaks, kept};
+use super::rates::{Peaks, recorded_counters};
 use crate::store::{self, Store};
 use dbdyno_core::analysis::circumstances;
 use dbdyno_core::error::Result;
@@ -95,7 +95,7 @@ impl Recording {
     fn store_test(&mut self, t_s: f64) -> Result<()> {
         self.tests += 1;
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
-        let mut test = observed(self.tests, began.at);
+        let mut test = empty_test(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
         let (seen, session_samples) = std::mem::take(&mut self.seen);
         test.waits = Some(waits(seen, session_samples, test.window_s));
@@ -123,7 +123,7 @@ fn record(subject: Subject) -> RunRecord {
 }
 
 /// A test of a recording, without its figures.
-fn observed(seq: u32, started_at: String) -> TestResult {
+fn empty_test(seq: u32, started_at: String) -> TestResult {
     let unit =
         |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
     TestResult {
@@ -157,7 +157,7 @@ fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
         ops: commits,
         units: commits,
         in_window: true,
-        metrics: kept(&look.grown).into(),
+        metrics: recorded_counters(&look.grown).into(),
         sessions: sessions.into_iter().collect(),
         ..SeriesPoint::default()
     }
@@ -218,7 +218,7 @@ mod tests {
     use dbdyno_core::analysis::fixture::counters;
     use dbdyno_core::model::{Activity, Event, Status};
 
-    fn seen(t_s: f64, commits: f64) -> IntervalSample {
+    fn sample_at(t_s: f64, commits: f64) -> IntervalSample {
         let event = Event {
             class: "IO".into(),
             name: "WALSync".into(),
@@ -239,9 +239,14 @@ mod tests {
 
     #[test]
     fn a_recording_is_read_back_as_it_was_seen() {
-        let mut test = observed(1, "2026-01-01T00:00:00Z".into());
-        (test.series, test.window_s) =
-            ([seen(1.0, 50.0), seen(2.0, 30.0)].iter().map(|look| point(look, 0.0)).collect(), 2.0);
+        let mut test = empty_test(1, "2026-01-01T00:00:00Z".into());
+        (test.series, test.window_s) = (
+            [sample_at(1.0, 50.0), sample_at(2.0, 30.0)]
+                .iter()
+                .map(|look| point(look, 0.0))
+                .collect(),
+            2.0,
+        );
         let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
         assert_eq!(looks.iter().map(|look| look.t_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
         let rates: Vec<_> =
@@ -272,7 +277,7 @@ mod tests {
         let seconds = 2000;
         for second in 1..=seconds {
             let t_s = f64::from(second) * 1.000_123;
-            recording.add(&IntervalSample { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
+            recording.add(&IntervalSample { grown: grown.clone(), ..sample_at(t_s, 1.0) }).unwrap();
         }
         assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
         recording.end(f64::from(seconds), RunStatus::Finished).unwrap();
@@ -288,12 +293,12 @@ mod tests {
 
     #[test]
     fn a_recording_supports_no_statement() {
-        let test = observed(1, String::new());
+        let test = empty_test(1, String::new());
         assert_eq!(
             (test.verdict.status, test.verdict.reasons[0].code.as_str()),
             (Status::Conditional, "recorded")
         );
-        let waits = waits(seen(1.0, 1.0).seen, 4, 8.0);
+        let waits = waits(sample_at(1.0, 1.0).seen, 4, 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
         assert_eq!(waits.period_s, 2.0);
     }

@@ -128,7 +128,7 @@ impl RunMetrics {
                 state.left_s = Some(*run_left_s);
                 if let Some(running) = &mut state.running {
                     running.ops_per_s = now.ops_per_s;
-                    running.times_us = known([(0.5, now.p50_us), (0.99, now.p99_us)]);
+                    running.times_us = known_times([(0.5, now.p50_us), (0.99, now.p99_us)]);
                 }
             }
             Event::TestDone(result) => {
@@ -259,7 +259,8 @@ fn summary(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Summary> {
         (0.99, latency.p99_us),
         (0.999, latency.p999_us),
     ];
-    let quantiles = known(times).into_iter().map(|(quantile, us)| (quantile, us / 1e6)).collect();
+    let quantiles =
+        known_times(times).into_iter().map(|(quantile, us)| (quantile, us / 1e6)).collect();
     latency.mean_us.map(|_| Summary { quantiles, count: ops as f64, sum: busy_s })
 }
 
@@ -285,7 +286,7 @@ fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogra
     (sampled > 0).then_some(Histogram { buckets, count: ops as f64, sum: busy_s })
 }
 
-fn known<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
+fn known_times<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
     times_us.into_iter().filter_map(|(quantile, us)| Some((quantile, us?))).collect()
 }
 

@@ -43,7 +43,7 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     if !trials.duet {
         return execute([a, b], pairs, store);
     }
-    let ([plan_a, plan_b], halves) = duet::checked(&trials.sides)?;
+    let ([plan_a, plan_b], halves) = duet::check_sides(&trials.sides)?;
     let sides = [RunContext { plan: &plan_a, ..a }, RunContext { plan: &plan_b, ..b }];
     execute(sides, Pairs { halves: Some(halves), ..pairs }, store)
 }

@@ -75,11 +75,11 @@ impl<'a> CatchUp<'a> {
             self.database,
             &self.interrupt.flag(),
             || (),
-            || self.timed(session.as_mut(), begin, end),
+            || self.measure_work(session.as_mut(), begin, end),
         )
     }
 
-    fn timed(
+    fn measure_work(
         &self,
         session: &mut dyn Session,
         begin: &Counters,
@@ -88,7 +88,7 @@ impl<'a> CatchUp<'a> {
         let hurry = self.hurry.as_deref().map_or(Ok(Vec::new()), |sql| pairs(session, sql))?;
         let began = Instant::now();
         let paid = all(session, hurry.iter().map(|(hurry, _)| hurry))
-            .and_then(|()| listed(session, self.work.as_deref()))
+            .and_then(|()| list_statements(session, self.work.as_deref()))
             .and_then(|work| all(session, work.iter()))
             .and_then(|()| self.await_gauges(session, begin, end));
         let took_s = began.elapsed().as_secs_f64();
@@ -104,7 +104,7 @@ impl<'a> CatchUp<'a> {
     ) -> Result<(), EngineError> {
         let Some(sql) = &self.gauges else { return Ok(()) };
         let timeout = if self.hurry.is_some() { FLUSH_STALL_TIMEOUT } else { STALL_TIMEOUT };
-        let again = listed(session, self.again.as_deref())?;
+        let again = list_statements(session, self.again.as_deref())?;
         let (mut lowest, mut fell) = (end.clone(), Instant::now());
         loop {
             let mut now = Counters::default();
@@ -131,7 +131,10 @@ fn find(blocks: &[&Block], name: &str) -> Option<String> {
 }
 
 /// The statements that a query gives; none without one.
-fn listed(session: &mut dyn Session, query: Option<&str>) -> Result<Vec<String>, EngineError> {
+fn list_statements(
+    session: &mut dyn Session,
+    query: Option<&str>,
+) -> Result<Vec<String>, EngineError> {
     let Some(sql) = query else { return Ok(Vec::new()) };
     let rows = session.query(sql, &[])?.rows;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next()?).collect())

@@ -67,7 +67,7 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
-pub(super) fn checked(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
+pub(super) fn check_sides(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
     for side in sides {
         let target = &side.request.target;
         let what = match target {
@@ -167,7 +167,7 @@ pub(super) fn together(
             let test = spec.clone();
             let thread = threads::start(scope, move || {
                 let evictor = prepared?;
-                placed(taking.database, processors)?;
+                place_on(taking.database, processors)?;
                 let taking = TestExecution { at_gate: &|| seat.meet(), ..taking };
                 Ok(taking.execute(&test, &evictor, 0.0, probing))
             });
@@ -183,28 +183,28 @@ pub(super) fn together(
         })
     });
     let [first, second] =
-        taken.map(|(measuring, spec, taken)| stored(measuring, &spec, taken, store));
+        taken.map(|(measuring, spec, taken)| store_test(measuring, &spec, taken, store));
     Ok([first?, second?])
 }
 
-fn stored(
+fn store_test(
     measuring: &MeasureContext<'_>,
     spec: &TestSpec<'_>,
     taken: Result<UnjudgedTest>,
     store: &mut Store,
 ) -> Result<TestEnd> {
     match taken {
-        Ok(taken) => measuring.stored(taken, spec, store),
+        Ok(taken) => measuring.judge_and_store(taken, spec, store),
         Err(_) if measuring.interrupt.is_set() => Ok(TestEnd::Stopped(RunStatus::Interrupted)),
         Err(error) => {
             let now = jiff::Timestamp::now().to_string();
-            measuring.failed(spec, now, &error, store).map(TestEnd::unmeasured)
+            measuring.store_failure(spec, now, &error, store).map(TestEnd::without_result)
         }
     }
 }
 
 /// Puts this thread, which starts the jobs, and the server on these processors.
-fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
+fn place_on(database: &dyn Database, processors: &[usize]) -> Result<()> {
     let put = keep_thread_on(processors)
         .and_then(|()| keep_processes_on(&database.server_pids(), processors));
     put.map_err(|error| {

@@ -65,7 +65,7 @@ impl Evictor {
     /// while `test` runs, if memory could hold them. Gives what `test` gave, and what became of the
     /// files.
     pub fn around<T>(&self, test: impl FnOnce() -> T) -> (T, Eviction) {
-        let opened = match self.opened() {
+        let opened = match self.open_all() {
             Ok(opened) => opened,
             Err(why) => return (test(), Eviction::Failed(why)),
         };
@@ -81,7 +81,7 @@ impl Evictor {
     }
 
     /// All of the files, or the first error.
-    fn opened(&self) -> std::result::Result<Vec<File>, String> {
+    fn open_all(&self) -> std::result::Result<Vec<File>, String> {
         let open = |path: &PathBuf| {
             File::open(path).map_err(|error| format!("{}: {error}", path.display()))
         };

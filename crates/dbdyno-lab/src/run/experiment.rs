@@ -7,10 +7,10 @@
 //! ready.
 
 use super::measured_run::{
-    RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
+    RunContext, adapt_plan, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
 };
 use super::platform::Platform;
-use super::prepare::{OpenRun, Ready, UnreadyArm, prepared};
+use super::prepare::{OpenRun, Ready, UnreadyArm, with_ready_platform};
 use super::probing::Probing;
 use super::schedule::ServerStart;
 use super::{Event, Sink};
@@ -51,7 +51,7 @@ pub(super) trait Design {
     /// # Errors
     /// Nothing is left to run.
     fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
-        let plan = fitting(adapted(arm, platform)?, platform, arm.events)?;
+        let plan = fitting(adapt_plan(arm, platform)?, platform, arm.events)?;
         Ok(plan.into_owned())
     }
 
@@ -139,7 +139,7 @@ pub(super) trait Blocks {
     ///
     /// # Errors
     /// The same one, if it ends the experiment.
-    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+    fn handle_error(&mut self, error: Error) -> Result<Option<RunStatus>> {
         Err(error)
     }
 }
@@ -253,7 +253,7 @@ fn on_platforms(
 ) -> Result<ExperimentEnded> {
     design.admit(arms, platforms)?;
     note_each_other(platforms, arms.iter().any(|arm| arm.request.duet));
-    let ended = measured(arms, design, platforms, store);
+    let ended = measure_arms(arms, design, platforms, store);
     let mut cleared = Ok(());
     for (arm, platform) in arms.iter().zip(platforms) {
         cleared = cleared.and(design.clear(arm, platform));
@@ -263,7 +263,7 @@ fn on_platforms(
 }
 
 /// Measures what the design says, and records the runs.
-fn measured(
+fn measure_arms(
     arms: &[RunContext<'_>],
     design: &mut dyn Design,
     platforms: &mut [Platform],
@@ -344,7 +344,7 @@ impl<'a> Execution<'_, 'a> {
                 Err(error) if error.kind == Kind::Interrupted && !is_first => {
                     Some(RunStatus::Interrupted)
                 }
-                Err(error) => blocks.failed(error)?,
+                Err(error) => blocks.handle_error(error)?,
                 Ok(ended) => ended,
             };
             if let Some(status) = ended {
@@ -460,7 +460,7 @@ fn with_ready<'p>(
 ) -> Result<Option<RunStatus>> {
     let mut all = ready;
     let Some((arm, rest)) = unready.split_first_mut() else { return work(&mut all, store) };
-    prepared(arm, server_start, store, |ready, probing, store| {
+    with_ready_platform(arm, server_start, store, |ready, probing, store| {
         let mut all: Vec<ReadyArm<'_, 'p>> = all;
         all.push(ReadyArm { ready, probing });
         with_ready(rest, all, server_start, store, work)

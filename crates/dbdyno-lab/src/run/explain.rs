@@ -95,7 +95,7 @@ impl<'a> Explanation<'a> {
             Some(UnexplainedTest {
                 seq: result.seq,
                 label: format!("{}, {}", selection.label(), Sentence::jobs(result.jobs)),
-                left: planned(of, selection, result).into(),
+                left: plan_experiments(of, selection, result).into(),
                 results: Vec::new(),
             })
         };
@@ -145,7 +145,7 @@ impl experiment::Blocks for Explanation<'_> {
                 return Ok(Some(stage));
             }
             if let Some(attempt) = self.attempt.take() {
-                self.note(attempt.explained(None));
+                self.note(attempt.into_result(None));
             }
             let Some(test) = self.tests.front_mut() else { return self.end() };
             match test.left.pop_front() {
@@ -173,7 +173,7 @@ impl experiment::Blocks for Explanation<'_> {
     }
 
     /// The experiment ends with it, and the others go on.
-    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+    fn handle_error(&mut self, error: Error) -> Result<Option<RunStatus>> {
         if error.kind == Kind::Results {
             return Err(error);
         }
@@ -181,7 +181,7 @@ impl experiment::Blocks for Explanation<'_> {
             return Ok(Some(RunStatus::Interrupted));
         }
         if let Some(attempt) = self.attempt.take() {
-            self.note(attempt.explained(Some(Sentence::quoted(error.to_string()))));
+            self.note(attempt.into_result(Some(Sentence::quoted(error.to_string()))));
         }
         self.broken.get_or_insert(error);
         Ok(None)
@@ -209,7 +209,7 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
 
 /// The experiments of the first cause for which there is one that we can carry out, those that we
 /// cannot with the reason; without such a cause the first of all. None without causes.
-fn planned(
+fn plan_experiments(
     of: &OnlyPlatform<'_, '_>,
     selection: &Selection,
     result: &TestResult,
@@ -223,7 +223,7 @@ fn planned(
                     let (result, bottleneck) = (result.clone(), bottleneck.clone());
                     Ok(Trying { result, bottleneck, experiment, sides, changed })
                 }
-                Err(why) => Err(Box::new(not_tried(&bottleneck, experiment, why))),
+                Err(why) => Err(Box::new(untried_result(&bottleneck, experiment, why))),
             }
         };
         let all: Vec<_> =
@@ -237,7 +237,11 @@ fn planned(
     refused
 }
 
-fn not_tried(bottleneck: &Bottleneck, experiment: Experiment, why: Sentence) -> ExperimentResult {
+fn untried_result(
+    bottleneck: &Bottleneck,
+    experiment: Experiment,
+    why: Sentence,
+) -> ExperimentResult {
     ExperimentResult {
         cause: bottleneck.cause.code().into(),
         change: experiment.change,
@@ -260,7 +264,7 @@ fn not_tried(bottleneck: &Bottleneck, experiment: Experiment, why: Sentence) -> 
 }
 
 impl Trying {
-    fn explained(
+    fn into_result(
         self,
         seen: ExperimentBlocks,
         rule: &Rule,
@@ -285,7 +289,7 @@ impl Trying {
             share_before,
             share_after: median(&seen.after),
             missing,
-            ..not_tried(&self.bottleneck, self.experiment, Sentence::default())
+            ..untried_result(&self.bottleneck, self.experiment, Sentence::default())
         }
     }
 
@@ -359,8 +363,8 @@ impl Attempt {
     }
 
     /// The result by what was seen, with what is missing.
-    fn explained(self, missing: Option<Sentence>) -> ExperimentResult {
-        self.trying.explained(self.seen, &RULE, missing)
+    fn into_result(self, missing: Option<Sentence>) -> ExperimentResult {
+        self.trying.into_result(self.seen, &RULE, missing)
     }
 }
 
@@ -427,7 +431,7 @@ mod tests {
             ExperimentResult {
                 change: change.into(),
                 outcome,
-                ..not_tried(&bottleneck, experiment, Sentence::default())
+                ..untried_result(&bottleneck, experiment, Sentence::default())
             }
         };
         let [tried, not] = [ForecastOutcome::Undecided, ForecastOutcome::NotTried];

@@ -20,7 +20,7 @@ mod timed_session;
 mod trial;
 mod writers;
 
-use trial::{Trial, interrupted};
+use trial::{Trial, interrupt_error};
 
 /// Longest wait until an existing cluster that was mended is whole.
 const WHOLE: Duration = Duration::from_secs(300);
@@ -206,7 +206,7 @@ fn repetitions(
     };
     for seq in 1..=asked.repetitions {
         if seq > 1 {
-            renewed(context, platform)?;
+            renew_cluster(context, platform)?;
         }
         (context.events)(Event::Step(&format!("repetition {seq} of {}", asked.repetitions)));
         let started_at = store::now();
@@ -220,7 +220,7 @@ fn repetitions(
 }
 
 /// A cluster that is whole again: a private one is made anew, an existing one is waited for.
-fn renewed(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
+fn renew_cluster(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
     if matches!(context.request.target, Target::Private { .. }) {
         return platform.renew(context.request, context.events);
     }
@@ -240,7 +240,7 @@ fn renewed(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
             }
         });
         match whole {
-            Err(_) if context.interrupt.is_set() => return Err(interrupted()),
+            Err(_) if context.interrupt.is_set() => return Err(interrupt_error()),
             Err(_) if Instant::now() < deadline => std::thread::sleep(POLL_INTERVAL),
             done => return done,
         }

@@ -129,7 +129,7 @@ pub(super) enum TestEnd<T = StoredTest> {
 
 impl<T> TestEnd<T> {
     /// The result, if anything was measured.
-    pub fn measured(self) -> Option<T> {
+    pub fn into_result(self) -> Option<T> {
         match self {
             TestEnd::Measured(measured) => Some(measured),
             TestEnd::Failed | TestEnd::Stopped(_) => None,
@@ -137,7 +137,7 @@ impl<T> TestEnd<T> {
     }
 
     /// The state in which the run ends, if it ends with this test.
-    pub fn stopped(&self) -> Option<RunStatus> {
+    pub fn stop_status(&self) -> Option<RunStatus> {
         match self {
             TestEnd::Stopped(status) => Some(*status),
             TestEnd::Measured(_) | TestEnd::Failed => None,
@@ -145,7 +145,7 @@ impl<T> TestEnd<T> {
     }
 
     /// The end of a test of which nothing was measured: the run stops, or goes on.
-    pub fn unmeasured(stopped: Option<RunStatus>) -> Self {
+    pub fn without_result(stopped: Option<RunStatus>) -> Self {
         stopped.map_or(TestEnd::Failed, TestEnd::Stopped)
     }
 }
@@ -193,7 +193,7 @@ impl MeasureContext<'_> {
             progress.ahead.pop_front();
             let selection = &self.plan.selections[turn.selection];
             let Some(ramp) = progress.ramps[turn.selection].as_ref() else { continue };
-            let ramp = schedule::shuffled(ramp, self.plan, turn);
+            let ramp = schedule::shuffle(ramp, self.plan, turn);
             progress.numbers.begin(turn.block, turn.round);
             let after_s =
                 schedule::turns_s(&self.plan.selections, &progress.ramps, progress.ahead.iter());
@@ -231,9 +231,9 @@ impl MeasureContext<'_> {
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced(&next, bench.numbers);
+                    let spec = self.announce_test(&next, bench.numbers);
                     let now = jiff::Timestamp::now().to_string();
-                    let stopped = self.failed(&spec, now, error, bench.store)?;
+                    let stopped = self.store_failure(&spec, now, error, bench.store)?;
                     return Ok(stopped.map_or(RampEnd::Hopeless, RampEnd::Stop));
                 }
             };
@@ -262,10 +262,10 @@ impl MeasureContext<'_> {
         let mix = match self.mix(selection, jobs, evictor, bench) {
             Ok(mix) => mix,
             Err(error) => {
-                let spec = self.announced(next, bench.numbers);
+                let spec = self.announce_test(next, bench.numbers);
                 let now = jiff::Timestamp::now().to_string();
-                let stopped = self.failed(&spec, now, &error, bench.store)?;
-                return Ok(TestEnd::unmeasured(stopped));
+                let stopped = self.store_failure(&spec, now, &error, bench.store)?;
+                return Ok(TestEnd::without_result(stopped));
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
@@ -279,10 +279,11 @@ impl MeasureContext<'_> {
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
             let next = NextTest { selection, jobs, offer, after_s };
             let mut test = || {
-                let spec = TestSpec { mix: mix.clone(), ..self.announced(&next, bench.numbers) };
+                let spec =
+                    TestSpec { mix: mix.clone(), ..self.announce_test(&next, bench.numbers) };
                 self.one(&spec, evictor, after_s, bench)
             };
-            match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
+            match repeat_until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
                 TestEnd::Measured(trial) => trials.push(trial),
                 TestEnd::Failed => break,
                 TestEnd::Stopped(status) => return Ok(TestEnd::Stopped(status)),
@@ -311,7 +312,7 @@ impl MeasureContext<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        let Number { seq, draw } = bench.numbers.unstored(selection, jobs);
+        let Number { seq, draw } = bench.numbers.next_unstored(selection, jobs);
         let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
         match self.trial(&spec, evictor, bench.probing) {
             // Of a part that did none in so short a time there are few.
@@ -326,7 +327,11 @@ impl MeasureContext<'_> {
     }
 
     /// The next test, of which the watchers know.
-    pub(super) fn announced<'s>(&self, next: &NextTest<'s>, numbers: &mut Numbers) -> TestSpec<'s> {
+    pub(super) fn announce_test<'s>(
+        &self,
+        next: &NextTest<'s>,
+        numbers: &mut Numbers,
+    ) -> TestSpec<'s> {
         let NextTest { selection, jobs, offer, after_s } = *next;
         let Number { seq, draw } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
@@ -343,7 +348,7 @@ impl MeasureContext<'_> {
         bench: &mut Bench<'_, '_>,
     ) -> Result<TestEnd> {
         let taken = self.taking(spec.selection).execute(spec, evictor, after_s, bench.probing);
-        self.stored(taken, spec, bench.store)
+        self.judge_and_store(taken, spec, bench.store)
     }
 
     /// Context for executing a test of the selection.
@@ -363,7 +368,7 @@ impl MeasureContext<'_> {
     }
 
     /// Judges and stores a test that was taken.
-    pub(super) fn stored(
+    pub(super) fn judge_and_store(
         &self,
         taken: UnjudgedTest,
         spec: &TestSpec<'_>,
@@ -393,7 +398,7 @@ impl MeasureContext<'_> {
                 };
                 let error = error.at(spec.selection.workload.id.clone());
                 let failure = Failure { started_at, error: &error, code };
-                Ok(TestEnd::unmeasured(self.ended(spec, failure, store)?))
+                Ok(TestEnd::without_result(self.store_failure_for(spec, failure, store)?))
             }
         }
     }
@@ -409,13 +414,13 @@ impl MeasureContext<'_> {
             .execute(spec, evictor, 0.0, probing);
         match taken.outcome {
             Outcome::Done(result) => {
-                Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
+                Outcome::Done(Box::new(self.judge(*result, spec.selection, taken.clock_step_s)))
             }
             other => other,
         }
     }
 
-    fn judged(
+    fn judge(
         &self,
         mut result: TestResult,
         selection: &Selection,
@@ -453,7 +458,7 @@ impl MeasureContext<'_> {
         clock_step_s: f64,
         store: &mut Store,
     ) -> Result<StoredTest> {
-        let result = self.judged(result, selection, clock_step_s);
+        let result = self.judge(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         let TestResult { kpm_value, total_s, ref verdict, .. } = result;
@@ -472,7 +477,7 @@ impl MeasureContext<'_> {
         step_s: f64,
         store: &mut Store,
     ) -> Result<()> {
-        let mut result = self.judged(result, selection, step_s);
+        let mut result = self.judge(result, selection, step_s);
         let mut reasons = result.verdict.reasons;
         reasons.push(circumstances::interrupted(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
@@ -483,18 +488,18 @@ impl MeasureContext<'_> {
 
     /// Stores the failure; gives how the run ends, unless it goes on since the database still
     /// answers.
-    pub(super) fn failed(
+    pub(super) fn store_failure(
         &self,
         spec: &TestSpec<'_>,
         started_at: String,
         error: &Error,
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
-        self.ended(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
+        self.store_failure_for(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
     }
 
     /// The same, for this reason.
-    fn ended(
+    fn store_failure_for(
         &self,
         spec: &TestSpec<'_>,
         failure: Failure<'_>,
@@ -552,7 +557,7 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
 /// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times
 /// that are left. All are stored; gives the first of those of the best verdict, unless none was
 /// measured.
-fn until_undisturbed(
+fn repeat_until_undisturbed(
     most: u32,
     test: &mut dyn FnMut() -> Result<TestEnd>,
     tell: &dyn Fn(u32),

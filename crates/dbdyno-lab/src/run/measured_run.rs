@@ -87,14 +87,14 @@ pub(super) fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) 
 /// Meaning of a target's error after an interrupt: what ran was cancelled, and a server that was
 /// silent was given up. Of results that cannot be stored the user is told all the same.
 pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
-    if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
+    if interrupt.is_set() && error.kind == Kind::Target { interrupt_error("run") } else { error }
 }
 
 /// The plan, or another one if the server lacks what it needs; notes say so.
 ///
 /// # Errors
 /// Nothing is left to run without it, or a test that was asked for by name is not.
-pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+pub fn adapt_plan<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
     let plan = match lacking(context.plan, platform) {
         None => Cow::Borrowed(context.plan),
         Some(lacking) => {
@@ -103,7 +103,7 @@ pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<
             Cow::Owned(plan)
         }
     };
-    let plan = provided(plan, platform, context.events)?;
+    let plan = without_missing(plan, platform, context.events)?;
     let plan = pooler::passable(plan, platform, context.events)?;
     let plan = nodes::on_nodes(plan, platform, context.events)?;
     Transport::CHOICES
@@ -115,7 +115,7 @@ pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<
 ///
 /// # Errors
 /// Nothing is left to run without it.
-fn provided<'a>(
+fn without_missing<'a>(
     plan: Cow<'a, Plan>,
     platform: &Platform,
     events: &Sink<'_>,
@@ -308,7 +308,7 @@ fn with_what_is_stated(
     let tests = context.plan.selections.iter().map(|selection| &selection.params);
     let options = context.catalog.licences(platform.engine.name(), tests);
     let options = options.into_keys().collect::<Vec<_>>().join(", ");
-    let pooler = pooler::disclosed(platform);
+    let pooler = pooler::disclose(platform);
     let facts = [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)];
     for (name, stated) in facts.into_iter().chain(pooler) {
         if !stated.is_empty() {
@@ -369,7 +369,7 @@ pub fn spare(site: &Site<'_>, plan: &Plan, events: &Sink<'_>) -> Result<()> {
     let calibration = plan.calibration.iter().filter(|_| plan.calls_routines());
     let of_routine = calibration.flat_map(|routine| routine.create.iter().chain(&routine.drop));
     let used: Vec<String> = of_parts.chain(of_routine.cloned()).collect();
-    let spared = dataset::spared(site, &used)?;
+    let spared = dataset::list_foreign(site, &used)?;
     if !spared.is_empty() {
         events(Event::Note(&format!("left alone, not made by dbdyno: {}", spared.join(", "))));
     }
@@ -411,7 +411,7 @@ pub fn load_with(
     };
     let loaded = dataset::ensure(site, lock, request, Watch { events: &tell, cancel: &flag })?;
     if interrupt.is_set() {
-        return Err(interrupted("load"));
+        return Err(interrupt_error("load"));
     }
     Ok(loaded)
 }
@@ -426,15 +426,15 @@ pub fn interruptible<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let done = engine::cancellable(site.db, &interrupt.flag(), || (), work);
-    if interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
+    if interrupt.is_set() { Err(interrupt_error("preparing a test")) } else { done }
 }
 
-fn interrupted(place: &str) -> Error {
+fn interrupt_error(place: &str) -> Error {
     Error::new(Kind::Interrupted, place, "interrupted")
 }
 
 /// The plan as stored, with what is made anew, and how an A/B test compares.
-fn described(plan: &Plan, request: &Request) -> StoredPlan {
+fn stored_plan(plan: &Plan, request: &Request) -> StoredPlan {
     let mut described = dbdyno_core::plan::describe(plan);
     let cluster = request.target.cluster();
     let link_delay = cluster.and_then(|cluster| cluster.link_delay);
@@ -477,7 +477,7 @@ fn record(context: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {
         size_gb: Some(plan.size_gb),
         disclosure,
         own_loop: overhead::own_loop(),
-        plan: described(plan, request),
+        plan: stored_plan(plan, request),
         loads: Vec::new(),
         ..RunRecord::new(RunKind::Measured, request.target.label())
     }

@@ -46,11 +46,11 @@ impl Numbers {
     /// The number of the next test.
     pub fn next(&mut self, selection: &Selection, jobs: u32) -> Number {
         self.seq += 1;
-        Number { seq: self.seq, ..self.unstored(selection, jobs) }
+        Number { seq: self.seq, ..self.next_unstored(selection, jobs) }
     }
 
     /// The number of a test that is run beside the others and not stored.
-    pub fn unstored(&mut self, selection: &Selection, jobs: u32) -> Number {
+    pub fn next_unstored(&mut self, selection: &Selection, jobs: u32) -> Number {
         let (work, way) = (work(selection, jobs), way(selection));
         let drawn = self.drawn.entry((work.clone(), way.clone())).or_default();
         *drawn += 1;
@@ -116,8 +116,8 @@ mod tests {
             all.extend(draws(&mut numbers, &selections[..2], &[1, 2, 2, 4]));
         }
         assert_eq!(numbers.seq, 24);
-        all.push(numbers.unstored(&selections[0], 1).draw);
-        all.push(numbers.unstored(&selections[0], 1).draw);
+        all.push(numbers.next_unstored(&selections[0], 1).draw);
+        all.push(numbers.next_unstored(&selections[0], 1).draw);
         let count = all.len();
         all.sort_unstable();
         all.dedup();

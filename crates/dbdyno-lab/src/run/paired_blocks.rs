@@ -207,7 +207,7 @@ impl<'a> PairedBlocks<'a> {
             if status.is_some() {
                 return Ok(status);
             }
-            self.report_decided(&self.figures[at], rule);
+            self.report_decision(&self.figures[at], rule);
         }
         self.report_open(rule);
         Ok(None)
@@ -234,7 +234,7 @@ impl<'a> PairedBlocks<'a> {
     }
 
     /// Reports what a pair of trials has decided.
-    fn report_decided(&self, figure: &Figure, rule: &Rule) {
+    fn report_decision(&self, figure: &Figure, rule: &Rule) {
         let blocks = Sentence::count(figure.blocks.count(), "1 block", "{count} blocks");
         let text = match (figure.outcome(rule), figure.blocks.is_hopeless()) {
             (Outcome::Undecided, false) => return,
@@ -289,10 +289,10 @@ impl Duet<'_> {
                 return Ok(Some(RunStatus::Interrupted));
             }
             let ends = duet::together(players, store)?;
-            if let Some(status) = ends.iter().rev().find_map(TestEnd::stopped) {
+            if let Some(status) = ends.iter().rev().find_map(TestEnd::stop_status) {
                 return Ok(Some(status));
             }
-            rounds.push(ends.map(TestEnd::measured));
+            rounds.push(ends.map(TestEnd::into_result));
         }
         figure.add(&rounds);
         Ok(None)
@@ -367,17 +367,15 @@ impl<'a, 'm, 'p> Side<'a, 'm, 'p> {
         Side { measuring: &arm.ready.measuring, probing: arm.probing, at }
     }
 
-    /// The selection of the figure, prepared.
-    fn prepared(&self, figure: &Figure) -> (&'m Selection, Result<Evictor>) {
-        let selection = &self.measuring.plan.selections[figure.selections[self.at]];
+    fn selection(&self, figure: &Figure) -> &'m Selection {
+        &self.measuring.plan.selections[figure.selections[self.at]]
+    }
+
+    /// Prepares the tables of the selection; the first time its answers are checked, too.
+    fn prepare(&self, figure: &Figure) -> Result<Evictor> {
         let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
-        (
-            selection,
-            (self.measuring.prepare)(
-                selection,
-                if is_first { Answers::Check } else { Answers::Known },
-            ),
-        )
+        let answers = if is_first { Answers::Check } else { Answers::Known };
+        (self.measuring.prepare)(self.selection(figure), answers)
     }
 
     /// Ready for a round of a duet.
@@ -388,9 +386,9 @@ impl<'a, 'm, 'p> Side<'a, 'm, 'p> {
         left_s: f64,
         processors: &'s [usize],
     ) -> DuetSide<'s, 'm, 'p> {
-        let (selection, prepared) = self.prepared(figure);
+        let (selection, prepared) = (self.selection(figure), self.prepare(figure));
         let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
-        let spec = self.measuring.announced(&next, numbers);
+        let spec = self.measuring.announce_test(&next, numbers);
         DuetSide {
             measuring: self.measuring,
             probing: &mut *self.probing,
@@ -409,12 +407,12 @@ impl TrialSource for Side<'_, '_, '_> {
         left_s: f64,
         store: &mut Store,
     ) -> Result<TestEnd> {
-        let (selection, prepared) = self.prepared(figure);
+        let (selection, prepared) = (self.selection(figure), self.prepare(figure));
         if self.measuring.interrupt.is_set() {
             return Ok(TestEnd::Stopped(RunStatus::Interrupted));
         }
         let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
-        let spec = self.measuring.announced(&next, numbers);
+        let spec = self.measuring.announce_test(&next, numbers);
         match prepared {
             Ok(evictor) => {
                 let mut bench = Bench { numbers, probing: self.probing, store };
@@ -422,7 +420,7 @@ impl TrialSource for Side<'_, '_, '_> {
             }
             Err(error) => {
                 let now = jiff::Timestamp::now().to_string();
-                self.measuring.failed(&spec, now, &error, store).map(TestEnd::unmeasured)
+                self.measuring.store_failure(&spec, now, &error, store).map(TestEnd::without_result)
             }
         }
     }

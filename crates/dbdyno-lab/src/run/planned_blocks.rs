@@ -42,7 +42,7 @@ impl PlannedBlocks {
         let (plan, fresh, target) = (arm.plan, arm.request.fresh, &arm.request.target);
         let server_starts = schedule::server_starts(plan, fresh, target);
         PlannedBlocks {
-            order: schedule::described(plan, fresh, target),
+            order: schedule::describe_order(plan, fresh, target),
             progress: RunProgress::new(plan, &server_starts),
             server_starts: server_starts.into(),
         }

@@ -98,7 +98,7 @@ pub(super) struct OpenRun<'r> {
 ///
 /// # Errors
 /// Of the data set or the results file; those of `work`.
-pub(super) fn prepared<'p, T>(
+pub(super) fn with_ready_platform<'p, T>(
     arm: &mut UnreadyArm<'_, 'p>,
     server_start: &ServerStart,
     store: &mut Store,
@@ -135,7 +135,7 @@ fn without_data<'m>(
         evidence: ServerEvidence::open(platform, context.catalog, &context.request.repositories)?,
         back_within: platform.back_within(),
         is_duet: context.request.duet,
-        unconfirmed: unconfirmed(&context, platform),
+        unconfirmed: unconfirmed_reason(&context, platform),
         round_trip_s: arm.probing.round_trip_s(),
         sample_cost: SampleCost::of_our_loop(),
         events: context.events,
@@ -205,11 +205,11 @@ fn facts_for(selection: &Selection, loaded: &LoadedDataset, block_bytes: Option<
 }
 
 /// The reason against the engine's version, if it has one and nobody has confirmed it.
-fn unconfirmed(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
+fn unconfirmed_reason(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
     let is_known = !engine.is_target() || context.catalog.is_confirmed(engine.name(), &version.0);
     let product = engine.capabilities().product;
-    (!is_known).then(|| circumstances::unconfirmed(product, &version.to_string()))
+    (!is_known).then(|| circumstances::unconfirmed_reason(product, &version.to_string()))
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that

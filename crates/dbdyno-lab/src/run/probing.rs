@@ -52,7 +52,7 @@ impl<'a> Probing<'a> {
         };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let host = HostFigures::open(platform, &blocks)?;
-        let (disclosure, failed) = disclosed(platform, &blocks, &host)?;
+        let (disclosure, failed) = read_disclosure(platform, &blocks, &host)?;
         let probes = host.probes(|| ProbeSet::host(&context));
         let mut failures = Failures { events, reported: BTreeSet::new() };
         failed.iter().for_each(|(block, why)| failures.report(&format!("{block}: {why}")));
@@ -286,7 +286,7 @@ fn is_here(platform: &Platform) -> bool {
 ///
 /// # Errors
 /// If no session can be opened.
-pub fn disclosed(
+pub fn read_disclosure(
     platform: &Platform,
     blocks: &[&Block],
     host: &HostFigures,

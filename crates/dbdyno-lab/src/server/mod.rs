@@ -161,13 +161,13 @@ pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     if let Some(spec) = &options.cluster {
         return start_cluster(spec, options);
     }
-    let mut server = claimed(find_kind(engine)?, engine, "dbdyno", options)?;
+    let mut server = claim_directories(find_kind(engine)?, engine, "dbdyno", options)?;
     server.launch(options, account_for_server(server.kind.account())?.as_ref())?;
     Ok(server)
 }
 
 /// A server of `kind` that has its directories, and nothing in them that it does not want.
-fn claimed(
+fn claim_directories(
     kind: &'static dyn ServerKind,
     home: &str,
     name: &str,

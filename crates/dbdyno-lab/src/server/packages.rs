@@ -29,7 +29,7 @@ pub(super) fn fetch(
     let cache = own_cache()?;
     let place = cache.join(format!("{engine}-{version}")).join("bin");
     if place.join(package.file()).is_file() {
-        return found(engine, library, place, true);
+        return check_library(engine, library, place, true);
     }
     fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
     // What is left in it at the end is of no use and goes.
@@ -37,16 +37,16 @@ pub(super) fn fetch(
         tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
     let partial = partial.map_err(|error| unusable(&cache, &error))?;
     let unpacked = unpack(&package, &version, partial.path())?;
-    found(engine, library, partial.path().join(UNPACKED), false)?;
+    check_library(engine, library, partial.path().join(UNPACKED), false)?;
     // Another process may have been faster.
     let moved =
         fs::create_dir_all(&place).and_then(|()| fs::rename(unpacked, place.join(package.file())));
     moved.map_err(|error| unusable(&place, &error))?;
-    found(engine, library, place, false)
+    check_library(engine, library, place, false)
 }
 
 /// Loads what was fetched: it counts only if it works here.
-fn found(
+fn check_library(
     engine: &str,
     library: &dyn RuntimeLibrary,
     dir: PathBuf,

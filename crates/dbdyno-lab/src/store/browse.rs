@@ -146,7 +146,7 @@ impl Store {
              DESC, test_id"
         );
         let rows = self.rows(&sql, Row::new())?;
-        Ok(rows.iter().filter_map(measured).collect())
+        Ok(rows.iter().filter_map(measured_from_row).collect())
     }
 
     /// The newest measured runs, at most so many, oldest first, by their ids.
@@ -195,7 +195,7 @@ impl Store {
     fn of_runs(&self, rows: Vec<Row>) -> Result<Vec<(i64, Test)>> {
         let read = |mut row: Row| {
             let run = row.remove(0).integer().unwrap_or_default();
-            Ok((run, TEST.read(row).map_err(|what| self.damaged(what))?))
+            Ok((run, TEST.read(row).map_err(|what| self.damaged_error(what))?))
         };
         rows.into_iter().map(read).collect()
     }
@@ -224,7 +224,7 @@ impl Store {
 }
 
 /// A row of what was measured.
-fn measured(row: &Row) -> Option<Measured> {
+fn measured_from_row(row: &Row) -> Option<Measured> {
     let text = |at: usize| row.get(at)?.text().map(str::to_string);
     Some(Measured {
         engine: text(0)?,

@@ -174,8 +174,8 @@ impl Store {
     }
 
     /// A row that does not hold what the schema says.
-    fn damaged(&self, what: String) -> Error {
-        failure::damaged(&self.base.place(), &what)
+    fn damaged_error(&self, what: String) -> Error {
+        failure::damaged_error(&self.base.place(), &what)
     }
 }
 

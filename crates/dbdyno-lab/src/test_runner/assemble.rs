@@ -37,7 +37,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         None => jobs.clone(),
     };
     let node_figures = nodes::node_figures(&mut raw, &rated);
-    let window = merged(jobs.iter().map(|job| &job.tally));
+    let window = merge(jobs.iter().map(|job| &job.tally));
     let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&rated, count) };
     let counters = whole_test_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
@@ -91,7 +91,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
 fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String> {
     let selection = &background.selection;
     let jobs = job_figures(&raw.background, &units_per_op(selection, &raw.facts)?);
-    let tally = merged(jobs.iter().map(|job| &job.tally));
+    let tally = merge(jobs.iter().map(|job| &job.tally));
     let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
     let Edges { open_s, close_s } = raw.edges;
     // Without a warm-up threads start a moment after the gate opened.
@@ -129,7 +129,7 @@ pub fn part_units(part: &PartPlan, facts: &Facts) -> Result<f64, String> {
     part.work.eval(&all)
 }
 
-fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+fn merge<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
     tallies.fold(Tally::default(), |mut sum, tally| {
         sum.merge(tally);
         sum
@@ -137,7 +137,7 @@ fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
 }
 
 fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
-    let mut total = merged(jobs.iter().map(|(_, log)| &log.total));
+    let mut total = merge(jobs.iter().map(|(_, log)| &log.total));
     for (_, log) in jobs {
         total.merge(&Tally { errors: log.pending_errors.clone(), ..Tally::default() });
     }
@@ -324,7 +324,7 @@ fn part_figures(
 ) -> Vec<PartResult> {
     let one = |(index, part): (usize, &PartPlan)| {
         let own: Vec<JobResult> = figures.iter().filter(|job| job.part == index).cloned().collect();
-        let tally = merged(own.iter().map(|job| &job.tally));
+        let tally = merge(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
         PartResult {
             workload: part.workload.clone(),

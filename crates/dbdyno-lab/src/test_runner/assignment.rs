@@ -196,7 +196,7 @@ pub trait CoordinatorLink: Sync {
     /// if the test is off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
     /// All jobs have what the window needs.
-    fn satisfied(&self);
+    fn report_satisfied(&self);
     /// Update for jobs that have done so far what the log holds.
     fn update(&self, log: &SecondsLog) -> CoordinatorUpdate;
 }
@@ -304,13 +304,13 @@ impl AssignmentSupervisor<'_> {
             gate.stop();
         }
         let (mut is_reported, mut stopped) = (false, None);
-        while !gate.all_ended(POLL_INTERVAL) {
+        while !gate.await_end(POLL_INTERVAL) {
             let update = coordinator.update(self.log);
             if let Some(edges) = update.edges {
                 self.schedule.set_edges(edges);
             }
-            if !is_reported && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
-                coordinator.satisfied();
+            if !is_reported && late_s.is_some() && gate.await_satisfied(Duration::ZERO) {
+                coordinator.report_satisfied();
                 is_reported = true;
             }
             if stopped.is_none() && (late_s.is_none() || update.is_stopped) {
@@ -328,7 +328,7 @@ impl AssignmentSupervisor<'_> {
     fn all_came(&self) -> bool {
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < self.share.connect_s {
-            match self.gate.all_waiting(POLL_INTERVAL) {
+            match self.gate.await_arrivals(POLL_INTERVAL) {
                 Some(all_came) => return all_came,
                 None if self.coordinator.update(self.log).is_stopped => return false,
                 None => {}

@@ -160,7 +160,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// statements are not waited for.
     fn await_end(&self, hurried: impl Fn() -> bool, cancel: &dyn Fn()) {
         let began = Instant::now();
-        while !self.gate.all_ended(POLL_INTERVAL) {
+        while !self.gate.await_end(POLL_INTERVAL) {
             if hurried() && began.elapsed() > STOP_TIMEOUT {
                 cancel();
             }
@@ -172,7 +172,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn await_jobs(&self, interrupt: &Interrupt) -> bool {
         let began = Instant::now();
         while began.elapsed() < self.connect_timeout && !interrupt.is_set() {
-            if let Some(all_came) = self.gate.all_waiting(POLL_INTERVAL) {
+            if let Some(all_came) = self.gate.await_arrivals(POLL_INTERVAL) {
                 return all_came;
             }
         }
@@ -197,7 +197,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
                 Wake::Due => next_tick_s = self.reading(now_s, next_tick_s),
             }
             if self.has(SnapshotPoint::WindowClose) {
-                return self.await_satisfied(interrupt);
+                return self.await_last_ops(interrupt);
             }
         }
     }
@@ -239,8 +239,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// After the window closed: jobs with long ops finish the one that began inside it. True if
     /// interrupted.
-    fn await_satisfied(&self, interrupt: &Interrupt) -> bool {
-        while !self.gate.all_satisfied(POLL_INTERVAL) {
+    fn await_last_ops(&self, interrupt: &Interrupt) -> bool {
+        while !self.gate.await_satisfied(POLL_INTERVAL) {
             if interrupt.is_set() {
                 return true;
             }
@@ -298,7 +298,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             if left_s <= 0.0 {
                 return Wake::Due;
             }
-            if self.gate.all_ended(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
+            if self.gate.await_end(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
                 return Wake::AllEnded;
             }
             if interrupt.is_set() {

@@ -16,7 +16,7 @@ type OfNodes = BTreeMap<String, Counters>;
 /// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own
 /// counters leave the snapshots.
 pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobResult]) -> Vec<NodeResult> {
-    let read: Vec<(SnapshotPoint, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
+    let read: Vec<(SnapshotPoint, OfNodes)> = raw.snapshots.iter_mut().map(take_nodes).collect();
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
     let is_read = |of: &OfNodes| of.values().any(is_of_server);
     let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
@@ -71,7 +71,7 @@ fn forget_sums(snapshots: &mut [Snapshot], read: &[(SnapshotPoint, OfNodes)]) {
         .for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
 }
 
-fn taken(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
+fn take_nodes(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
     (snapshot.moment, snapshot.counters.take_nodes())
 }
 

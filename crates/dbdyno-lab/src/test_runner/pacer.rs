@@ -100,7 +100,7 @@ impl<'a> JobPacer<'a> {
             self.started_s + 1e-3 >= self.schedule.close_s() && self.log.counted.is_some();
         if complete && !self.satisfied {
             self.satisfied = true;
-            self.gate.satisfied();
+            self.gate.note_satisfied();
         }
     }
 }

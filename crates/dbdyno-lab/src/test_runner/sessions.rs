@@ -281,9 +281,9 @@ impl SessionLog {
             missing: self.missing.clone(),
             io: io_times(&inside),
             io_missing: self.io_missing.clone(),
-            processors: self.counted(&inside, sessions, open_s, close_s),
+            processors: self.kernel_time(&inside, sessions, open_s, close_s),
         };
-        Some(shared(waits))
+        Some(with_shares(waits))
     }
 
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Sample> {
@@ -292,7 +292,7 @@ impl SessionLog {
     }
 
     /// Kernel's account of the sampled sessions; none if that is less than half of their time.
-    fn counted(
+    fn kernel_time(
         &self,
         samples: &[&Sample],
         sessions: u64,
@@ -340,7 +340,7 @@ fn span_s(samples: &[&Sample]) -> f64 {
 }
 
 /// With the shares of the events, and work among them also if no sample met it.
-fn shared(mut waits: Waits) -> Waits {
+fn with_shares(mut waits: Waits) -> Waits {
     if waits.processors.is_some()
         && !waits.of_jobs().any(|count| count.event.activity == Activity::Cpu)
     {

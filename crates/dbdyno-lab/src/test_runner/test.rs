@@ -13,7 +13,7 @@ use super::context::TestContext;
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes, Watchers};
 use super::due::due_times;
 use super::gate::Gate;
-use super::job_group::{EndOnDrop, JobGroup, log_of, panicked};
+use super::job_group::{EndOnDrop, JobGroup, log_of, panic_log};
 use super::local_job::{GroupJob, run_job};
 use super::log::{JobLog, SecondsLog, Who};
 use super::pacer::JobPacer;
@@ -217,7 +217,7 @@ fn release(held: Held) -> Result<(), EngineError> {
 }
 
 /// The outcome of a test, unless what was to be held all the time was not.
-fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
+fn unless_lost(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
     match (kept, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
@@ -278,7 +278,7 @@ fn measure(
         Coordinator::new(gate, schedule, seconds, context.connect_timeout, watchers);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, gate, has_ended));
+        let sampler = threads::start(scope, || sample_sessions(context, gate, has_ended));
         let each = groups
             .iter()
             .zip(&logs)
@@ -297,7 +297,7 @@ fn measure(
         drop(running);
         let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
         let jobs: Vec<_> = jobs.collect();
-        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), join_sampler))
     });
     let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let points = seconds.points(schedule.open_s(), schedule.close_s());
@@ -316,7 +316,7 @@ fn measure(
         deal,
         ..raw
     };
-    if_kept(kept, conclude(context, spec, raw, &ended))
+    unless_lost(kept, conclude(context, spec, raw, &ended))
 }
 
 /// State of a test when its jobs have ended.
@@ -372,18 +372,18 @@ fn measure_elsewhere(
         Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).starting(&start);
     let (running, has_ended) = channel();
     let (followed, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let sampler = threads::start(scope, || sample_sessions(context, &gate, has_ended));
         let proxy = threads::start(scope, || {
             remote_workers::represent_workers(workers, &shares, &gate, &schedule, &seconds)
         });
         if proxy.is_err() {
-            (0..count).for_each(|_| gate.ended()); // nobody else will tell
+            (0..count).for_each(|_| gate.note_end()); // nobody else will tell
         }
         let ended = coordinator.supervise(context.interrupt, &|| ());
         drop(running);
-        let died = |_| Err(panicked().failure.unwrap_or_else(lost));
+        let died = |_| Err(panic_log().failure.unwrap_or_else(lost_thread_error));
         let followed = proxy.and_then(|proxy| proxy.join().unwrap_or_else(died));
-        (followed, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        (followed, ended, sampler.map_or_else(|_| SessionLog::default(), join_sampler))
     });
     let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let logs = match followed {
@@ -400,7 +400,7 @@ fn measure_elsewhere(
         ..raw
     };
     let figures = remote_workers::merge(logs, &mut raw, spec);
-    with_workers(if_kept(kept, conclude(context, spec, raw, &ended)), figures)
+    with_workers(unless_lost(kept, conclude(context, spec, raw, &ended)), figures)
 }
 
 /// The outcome with what each load generator did.
@@ -414,12 +414,12 @@ fn with_workers(outcome: Outcome, workers: Vec<WorkerResult>) -> Outcome {
     }
 }
 
-fn lost() -> EngineError {
+fn lost_thread_error() -> EngineError {
     EngineError::new(ErrorClass::Other, "a thread ended early")
 }
 
 /// Session log from the gate to the end; empty without a source.
-fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
+fn sample_sessions(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock();
     let jobs = || match context.workers {
@@ -430,7 +430,7 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
 }
 
 /// The samples of a test; without a thread to take them there are none.
-fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
+fn join_sampler(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
     sampler.join().unwrap_or_default()
 }
 

@@ -49,7 +49,7 @@ impl WorkerPool {
         engine: &str,
         url: Option<&str>,
     ) -> Result<WorkerPool> {
-        let mut backend = super::opened(place)?;
+        let mut backend = super::open_backend(place)?;
         let mut begin = || {
             ask(backend.as_mut(), "crew-clean", Vec::new())?;
             let begun =
@@ -58,7 +58,7 @@ impl WorkerPool {
                 .first()
                 .and_then(|row| row.first()?.integer())
                 .ok_or_else(|| unreadable("a number"))?;
-            Ok((id, Clock::compared(backend.as_mut())?))
+            Ok((id, Clock::measure(backend.as_mut())?))
         };
         let (id, clock) =
             begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
@@ -139,7 +139,7 @@ impl Workers for WorkerPool {
     fn assign(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
         self.turn += 1;
         self.sessions.clear();
-        self.clock = Clock::compared(self.backend.as_mut())?;
+        self.clock = Clock::measure(self.backend.as_mut())?;
         self.ask("crew-turn")?;
         let task = |share: &WorkerAssignment| {
             let task = Task {

@@ -46,13 +46,13 @@ pub struct WorkerOptions<'a> {
 /// # Errors
 /// The results are in a file, or the database cannot be reached at first; later it is tried again.
 pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
-    let mut backend = Some(opened(orders)?);
+    let mut backend = Some(open_held(orders)?);
     let mut target = Opened::default();
     let mut busy_at = Instant::now();
     while !orders.interrupt.is_set() && orders.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
         let Some(open) = backend.take() else {
             std::thread::sleep(HEARD);
-            backend = opened(orders).ok();
+            backend = open_held(orders).ok();
             continue;
         };
         match one(orders, open, &mut target) {
@@ -73,8 +73,8 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
 }
 
 /// A session whose end shows that we are gone.
-fn opened(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
-    let mut backend = super::opened(orders.place)?;
+fn open_held(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
+    let mut backend = super::open_backend(orders.place)?;
     let held = ask(backend.as_mut(), "worker-hold", Vec::new());
     held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
     Ok(backend)
@@ -93,7 +93,7 @@ fn one(
         .get(3)
         .and_then(SqlValue::text)
         .and_then(|text| serde_json::from_str::<Task>(text).ok());
-    let clock = Clock::compared(backend.as_mut())?;
+    let clock = Clock::measure(backend.as_mut())?;
     let key = row[..3].to_vec();
     let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
     let heard = if is_precise { HEARD_OFTEN } else { HEARD };
@@ -106,7 +106,7 @@ fn one(
     };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
         check_build(&task)?;
-        let named = named(orders.targets, &task)?;
+        let named = find_target(orders.targets, &task)?;
         task.share.check()?;
         let (own, all) = task.share.jobs();
         (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
@@ -150,7 +150,7 @@ fn check_build(task: &Task) -> Step<()> {
 ///
 /// # Errors
 /// It was not named here: nothing is sent to a host that somebody else names.
-fn named<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
+fn find_target<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
     let is_it =
         |target: &&Target| target.engine() == task.engine && target.url() == task.url.as_deref();
     targets.iter().find(is_it).ok_or_else(|| {
@@ -261,7 +261,7 @@ impl CoordinatorLink for CoordinatorClient<'_> {
         }
     }
 
-    fn satisfied(&self) {
+    fn report_satisfied(&self) {
         // If it cannot be told, the next look shows that.
         let _ = self.send_stage("satisfied", None, None);
     }

@@ -66,7 +66,8 @@ pub(super) fn changes(
             // A cache that holds everything does so from the start: what fills it is not its doing.
             let holds_all =
                 matches!(bottleneck.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
-            let selection = if holds_all { cached(selection) } else { selection.clone() };
+            let selection =
+                if holds_all { with_cached_tables(selection) } else { selection.clone() };
             let setup = Setup { settings: settings.clone(), ..Setup::default() };
             let side = Side { plan: single(context.plan, selection), ..on(setup) };
             Ok((settings, [on(Setup::default()), side]))
@@ -92,7 +93,7 @@ fn single(plan: &Plan, selection: Selection) -> Plan {
     Plan { selections: vec![Selection { window, repeat: 1, ..selection }], ..plan.clone() }
 }
 
-fn cached(selection: &Selection) -> Selection {
+fn with_cached_tables(selection: &Selection) -> Selection {
     let mut selection = selection.clone();
     let workload = &mut selection.workload;
     let (tables, evicted) = (workload.tables.clone(), std::mem::take(&mut workload.evict));

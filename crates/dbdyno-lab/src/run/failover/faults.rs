@@ -92,7 +92,7 @@ impl Promoter<'_> {
             Promoter::Itself => Ok(None),
             Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
             Promoter::Ours { received, promote } => {
-                let node = most_advanced(ways, failed, received, timeout)?;
+                let node = find_most_advanced(ways, failed, received, timeout)?;
                 let done =
                     TimedSession::open(ways, &node, PROMOTION).and_then(|line| line.query(promote));
                 done.map_err(|error| error.at(format!("promoting {node}")))?;
@@ -104,7 +104,7 @@ impl Promoter<'_> {
 
 /// The node that has received the most of what was written: a commit that one replica has confirmed
 /// is there.
-fn most_advanced(
+fn find_most_advanced(
     ways: &Arc<ClientRoutes>,
     failed: &str,
     received: &str,

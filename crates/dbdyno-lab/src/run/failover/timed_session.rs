@@ -92,7 +92,7 @@ impl TimedSession {
 
     fn answer(&self) -> Answer {
         let asked = Instant::now();
-        let answer = self.received();
+        let answer = self.receive();
         if !self.ways.is_cut(&self.node) {
             return answer;
         }
@@ -101,7 +101,7 @@ impl TimedSession {
         Err(EngineError::new(ErrorClass::Lost, "the way to the node is cut"))
     }
 
-    fn received(&self) -> Answer {
+    fn receive(&self) -> Answer {
         let lost = |what| EngineError::new(ErrorClass::Lost, what);
         self.answers.recv_timeout(self.timeout).unwrap_or_else(|error| {
             Err(match error {

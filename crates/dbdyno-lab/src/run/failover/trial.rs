@@ -64,7 +64,7 @@ impl Trial<'_> {
     /// Of the target, of commands; interrupted.
     pub(super) fn measure(&self, platform: &mut Platform) -> Result<Measured> {
         let ways = ClientRoutes::open(Arc::clone(&platform.database));
-        let deal = self.prepared(platform)?;
+        let deal = self.prepare_ledger(platform)?;
         let durability = self.durability(platform)?;
         let node = self.victim(&deal, ways.database.nodes())?;
         let mut is_failed = false;
@@ -81,7 +81,7 @@ impl Trial<'_> {
     }
 
     /// An empty ledger on all nodes; who takes writes.
-    fn prepared(&self, platform: &Platform) -> Result<JobPlacement> {
+    fn prepare_ledger(&self, platform: &Platform) -> Result<JobPlacement> {
         let failed = |error: dbdyno_engines::engine::EngineError| error.at(platform.label());
         let mut session = platform.database.session().map_err(failed)?;
         session.execute(self.statements.drop).map_err(failed)?;
@@ -159,8 +159,8 @@ impl Trial<'_> {
             "node {node} fails: {:.0} commits per second before",
             per_s
         )));
-        let promotion = self.promoted(&writers, victim, failed_at_s)?;
-        self.await_regained(&writers, per_s, failed_at_s)?;
+        let promotion = self.promote_if_needed(&writers, victim, failed_at_s)?;
+        self.await_recovery(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
         Ok((FailureTimeline { failed_at_s, end_s, promotion }, writers.end()))
     }
@@ -188,7 +188,7 @@ impl Trial<'_> {
     /// Next event of a writer, if one comes within a moment.
     fn listen(&self, writers: &Writers) -> Result<Option<WriterEvent>> {
         if self.interrupt.is_set() {
-            return Err(interrupted());
+            return Err(interrupt_error());
         }
         match writers.events.recv_timeout(POLL_INTERVAL) {
             Ok(event) => Ok(Some(event)),
@@ -219,10 +219,10 @@ impl Trial<'_> {
     fn before_per_s(&self, writers: &Writers) -> Result<f64> {
         let seconds = self.asked.before_s.floor();
         self.pass(writers, self.asked.before_s - seconds, |_| false)?;
-        let mut counts = vec![writers.acknowledged()];
+        let mut counts = vec![writers.acknowledged_count()];
         for _ in 0..seconds as usize {
             self.pass(writers, 1.0, |_| false)?;
-            counts.push(writers.acknowledged());
+            counts.push(writers.acknowledged_count());
         }
         let grown: Vec<f64> = counts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         Ok(median(&grown).unwrap_or(0.0))
@@ -230,7 +230,7 @@ impl Trial<'_> {
 
     /// Once a client has seen the failure, another node is made to take writes if the cluster does
     /// not do that by itself.
-    fn promoted(
+    fn promote_if_needed(
         &self,
         writers: &Writers,
         victim: &Victim<'_>,
@@ -270,13 +270,13 @@ impl Trial<'_> {
     }
 
     /// Waits until throughput has come back and stayed for a while, or it is time to end.
-    fn await_regained(&self, writers: &Writers, per_s: f64, failed_at_s: f64) -> Result<()> {
+    fn await_recovery(&self, writers: &Writers, per_s: f64, failed_at_s: f64) -> Result<()> {
         let mut seen: Vec<(f64, u64)> = Vec::new();
         let mut regained_s: Option<f64> = None;
         loop {
             self.listen(writers)?;
             let (now_s, count) =
-                (writers.since(Instant::now()) - failed_at_s, writers.acknowledged());
+                (writers.since(Instant::now()) - failed_at_s, writers.acknowledged_count());
             seen.push((now_s, count));
             let a_second_ago = seen.iter().rev().find(|(then_s, _)| now_s - then_s >= 1.0);
             let rate = a_second_ago.map(|(then_s, then)| (count - then) as f64 / (now_s - then_s));
@@ -336,6 +336,6 @@ impl Trial<'_> {
 }
 
 /// The error of an interrupt.
-pub(super) fn interrupted() -> Error {
+pub(super) fn interrupt_error() -> Error {
     Error::new(Kind::Interrupted, "failover", "interrupted").advise("what was measured is stored")
 }

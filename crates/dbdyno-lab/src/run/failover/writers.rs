@@ -80,7 +80,7 @@ impl Writers {
     }
 
     /// Commits acknowledged so far.
-    pub(super) fn acknowledged(&self) -> u64 {
+    pub(super) fn acknowledged_count(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
