@@ -69,7 +69,7 @@ impl<S: ClientSession> Job<'_, S> {
                 self.latency.record_ns(began_ns + end_ns - start_ns);
                 self.note_response(due_ns, (began_ns + end_ns).saturating_sub(due_ns));
             }
-            Err(error) => self.failed(error, pacer)?,
+            Err(error) => self.recover(error, pacer)?,
         }
         Ok(end_ns)
     }
