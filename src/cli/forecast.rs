@@ -24,18 +24,18 @@ pub fn extent(plan: &Plan) -> String {
     };
     format!(
         "up to {} of {}, {}{load}",
-        counted(tests as usize, "test", "tests"),
-        counted(workloads.len(), "workload", "workloads"),
-        expected(plan),
+        count_of(tests as usize, "test", "tests"),
+        count_of(workloads.len(), "workload", "workloads"),
+        expected_time(plan),
     )
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn count_of(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The time as far as it is known: fixed work takes as long as it takes.
-fn expected(plan: &Plan) -> String {
+fn expected_time(plan: &Plan) -> String {
     let total = duration(timed_s(plan));
     let is_timed = |selection| schedule::timed_s(selection).is_some();
     match plan.selections.iter().all(is_timed) {

@@ -45,7 +45,7 @@ const GROUPS: &[Group] = &[
 const NAME_WIDTH: usize = 14;
 
 /// The command line with its commands in groups.
-pub fn grouped(command: Command) -> Command {
+pub fn group_commands(command: Command) -> Command {
     let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for group in GROUPS {
         template.push_str(&format!("\n{}:\n", group.title));

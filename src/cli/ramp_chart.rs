@@ -1,6 +1,6 @@
 //! The ramp under way as a chart of a few lines: a bar for each number of jobs. Pure.
 
-use super::live_table::{name, number, shortened};
+use super::live_table::{name, number, shorten};
 use crate::error::visible;
 use crate::model::{Selection, Status, TestResult};
 
@@ -63,7 +63,7 @@ impl RampChart {
                 .repeat((ops / most * longest as f64).round() as usize);
             format!("{jobs:>6} |{bar} {}{mark}", number(ops))
         };
-        let head = shortened(&format!("{}, ops/s by jobs", visible(&self.name)), width);
+        let head = shorten(&format!("{}, ops/s by jobs", visible(&self.name)), width);
         let left_out = bars.len().saturating_sub(MAX_BARS);
         std::iter::once(head).chain(bars[left_out..].iter().map(line)).collect()
     }

@@ -118,7 +118,7 @@ fn set_token_cookie(path: &str, query: &Query, token: &Token) -> Response<Body> 
 }
 
 /// The answer with what browsers shall keep to.
-pub fn guarded(mut answer: Response<Body>) -> Response<Body> {
+pub fn with_security_headers(mut answer: Response<Body>) -> Response<Body> {
     let rules = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_answer_forbids_scripts_in_pages() {
-        let answer = guarded(response(StatusCode::OK, PLAIN, "text"));
+        let answer = with_security_headers(response(StatusCode::OK, PLAIN, "text"));
         let policy = answer.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
         assert_eq!(answer.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");

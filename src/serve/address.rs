@@ -34,7 +34,7 @@ impl Links<'_> {
     /// The link to a page; none if there is no such page.
     pub fn to(&self, address: &Address<'_>) -> Option<String> {
         match self {
-            Links::Served => served(address),
+            Links::Served => path_on_server(address),
             Links::Files { up, there } => {
                 let file = file(address);
                 there.contains(&file).then(|| format!("{up}{file}"))
@@ -48,7 +48,7 @@ impl Links<'_> {
     }
 }
 
-fn served(address: &Address<'_>) -> Option<String> {
+fn path_on_server(address: &Address<'_>) -> Option<String> {
     Some(match address {
         Address::Platforms | Address::Catalog => return None,
         Address::Runs => "/".into(),

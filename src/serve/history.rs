@@ -85,7 +85,7 @@ impl<'a> History<'a> {
     }
 
     /// Number, entry and figure of those of the same work that are not invalid.
-    pub(super) fn drawn(&self) -> Vec<(usize, &'a Entry, f64)> {
+    pub(super) fn drawable(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((entry, why), _)| {
             why.is_none_or(|why| why == NOT_VALID) && entry.verdict.status < Status::Invalid
         });
@@ -95,7 +95,7 @@ impl<'a> History<'a> {
     }
 
     /// Number (from 1), entry and figure of those that support a statement.
-    pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
+    pub(super) fn accepted_points(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
         numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.value?))).collect()
     }
@@ -233,9 +233,9 @@ fn by_time(a: &Entry, b: &Entry) -> std::cmp::Ordering {
 fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Vec<f64> {
     let work = Work { workload: point.workload.clone(), jobs: point.jobs };
     let entries = entries.get(&work).map_or(&[][..], Vec::as_slice);
-    let Some(newest) = newest(entries, &asked(point)) else { return Vec::new() };
+    let Some(newest) = newest(entries, &query_for(point)) else { return Vec::new() };
     let history = History::for_entry(entries, newest);
-    history.accepted().into_iter().map(|(.., value)| value).collect()
+    history.accepted_points().into_iter().map(|(.., value)| value).collect()
 }
 
 /// The newest test that is asked for: of those without parameters if none are given and there are
@@ -279,11 +279,11 @@ fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
 /// Every history that there is, as it is asked for, with the number of its runs.
 pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
     let measured = store.measured(MAX_LISTED)?;
-    Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
+    Ok(measured.iter().map(|point| (query_for(point), point.runs)).collect())
 }
 
 /// Query for the history of a point.
-fn asked(point: &Measured) -> Query {
+fn query_for(point: &Measured) -> Query {
     let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
     asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)
 }
@@ -349,7 +349,7 @@ fn line(site: &Pages<'_>, point: &Measured, values: &[f64]) -> Markup {
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
-    let link = site.look.links.to(&Address::History(&asked(point)));
+    let link = site.look.links.to(&Address::History(&query_for(point)));
     html! {
         tr {
             td { a href=[link] { (visible(&point.workload)) (visible(&params)) } }
@@ -463,9 +463,10 @@ mod tests {
         for point in &listed {
             let entries = entries(&store, &point.workload, point.jobs)
                 .unwrap_or_else(|refused| panic!("{}", refused.why));
-            let newest = newest(&entries, &asked(point)).unwrap();
+            let newest = newest(&entries, &query_for(point)).unwrap();
             let page = History::for_entry(&entries, newest);
-            let values: Vec<f64> = page.accepted().into_iter().map(|(.., value)| value).collect();
+            let values: Vec<f64> =
+                page.accepted_points().into_iter().map(|(.., value)| value).collect();
             assert_eq!(course_of(point, &all), values);
             assert_eq!((values.len(), page.entries().count()), (6, 12), "of the same size");
             assert!(values.iter().all(|value| *value > 95.0), "{values:?}");

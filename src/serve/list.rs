@@ -26,7 +26,7 @@ const STATES: [RunStatus; 4] =
 pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
     let all = pages.store.listing()?;
     let shown =
-        sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
+        sort_runs(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
     let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
     let links = &pages.look.links;
@@ -68,7 +68,7 @@ fn is_asked_for(listed: &Listed, query: &Query) -> bool {
         && is("status", Some(run.status.name()))
 }
 
-fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
+fn sort_runs<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
     match order {
         Some("oldest") => {}
         Some("name") => {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::store::RunSummary;
 
-    fn listed(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
+    fn listed_run(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
         let run = RunSummary {
             id,
             name: (!name.is_empty()).then(|| name.into()),
@@ -216,10 +216,14 @@ mod tests {
         }
     }
 
-    fn found(query: &str) -> Vec<i64> {
-        let runs = [listed(1, "b", [3, 0, 0]), listed(2, "", [1, 1, 0]), listed(3, "a", [0, 0, 0])];
+    fn matching_ids(query: &str) -> Vec<i64> {
+        let runs = [
+            listed_run(1, "b", [3, 0, 0]),
+            listed_run(2, "", [1, 1, 0]),
+            listed_run(3, "a", [0, 0, 0]),
+        ];
         let query = Query::parse(query);
-        let found = sorted(
+        let found = sort_runs(
             runs.iter().filter(|run| is_asked_for(run, &query)).collect(),
             query.get("sort"),
         );
@@ -228,17 +232,23 @@ mod tests {
 
     #[test]
     fn filters_narrow_and_orders_sort() {
-        assert_eq!(found(""), [3, 2, 1]);
-        assert_eq!(found("sort=oldest&q=lab-1+ENGINE"), [1, 2, 3]);
-        assert_eq!(found("sort=name"), [3, 1, 2]);
-        assert_eq!(found("sort=tests"), [1, 2, 3]);
-        assert_eq!((found("verdict=valid"), found("verdict=not")), (vec![1], vec![2]));
+        assert_eq!(matching_ids(""), [3, 2, 1]);
+        assert_eq!(matching_ids("sort=oldest&q=lab-1+ENGINE"), [1, 2, 3]);
+        assert_eq!(matching_ids("sort=name"), [3, 1, 2]);
+        assert_eq!(matching_ids("sort=tests"), [1, 2, 3]);
         assert_eq!(
-            (found("q=lab-2"), found("engine=other"), found("suite=full")),
+            (matching_ids("verdict=valid"), matching_ids("verdict=not")),
+            (vec![1], vec![2])
+        );
+        assert_eq!(
+            (matching_ids("q=lab-2"), matching_ids("engine=other"), matching_ids("suite=full")),
             (vec![], vec![], vec![])
         );
         assert_eq!(
-            (found("platform=CPU+3&status=finished").len(), found("status=running").len()),
+            (
+                matching_ids("platform=CPU+3&status=finished").len(),
+                matching_ids("status=running").len()
+            ),
             (3, 0)
         );
     }
@@ -246,7 +256,7 @@ mod tests {
     #[test]
     fn runs_of_ones_own_stand_before_studies_and_the_newest_first() {
         let at = |id: i64, kind: RunKind, started_at: &str| {
-            let mut one = listed(id, "", [1, 0, 0]);
+            let mut one = listed_run(id, "", [1, 0, 0]);
             (one.run.kind, one.run.started_at) = (kind, started_at.into());
             one
         };
@@ -256,7 +266,7 @@ mod tests {
             at(3, RunKind::Published, "2019-01-01"),
             at(4, RunKind::Published, "2020-01-01"),
         ];
-        let order = sorted(runs.iter().collect(), None);
+        let order = sort_runs(runs.iter().collect(), None);
         assert_eq!(order.iter().map(|listed| listed.run.id).collect::<Vec<_>>(), [1, 2, 4, 3]);
     }
 }

@@ -86,7 +86,7 @@ fn stream(language: Language, run: &RunRecord, tests: &[Test], stored: usize) ->
 fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
     let stored = stored.to_string();
     let state = language.phrase(run.status.name());
-    match planned(&run.plan) {
+    match planned_tests(&run.plan) {
         Some(planned) => {
             let values =
                 [("state", state.as_str()), ("stored", &stored), ("planned", &planned.to_string())];
@@ -100,7 +100,7 @@ fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
 }
 
 /// Tests of a plan; none if its ramps end by themselves, or before it is stored.
-fn planned(plan: &StoredPlan) -> Option<u64> {
+fn planned_tests(plan: &StoredPlan) -> Option<u64> {
     let selections = plan.selections();
     if selections.is_empty() {
         return None;
@@ -128,10 +128,10 @@ mod tests {
         let plan = json!({
             "selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]
         });
-        assert_eq!(planned(&plan.into()), Some(7));
+        assert_eq!(planned_tests(&plan.into()), Some(7));
         let open = json!({"selections": [{"ramp": {"auto": {"from": 1, "max": 8}}, "repeat": 1}]});
         for plan in [open, json!(null), json!({"selections": []})] {
-            assert_eq!(planned(&plan.into()), None);
+            assert_eq!(planned_tests(&plan.into()), None);
         }
     }
 

@@ -60,10 +60,12 @@ impl Site {
 
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        access::guarded(access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
-            let _turn = self.turn.lock();
-            catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
-        }))
+        access::with_security_headers(
+            access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
+                let _turn = self.turn.lock();
+                catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
+            }),
+        )
     }
 
     /// The page that is asked for, or one that says why there is none.

@@ -19,18 +19,18 @@ const FIRST_OPS: i64 = 20_000;
 /// Creates the routine.
 pub fn create(lab: &Lab) -> Result<()> {
     let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
-    session(lab)?.execute(&CREATE.replace(":rows", &rows.to_string())).map(drop).map_err(named)
+    session(lab)?.execute(&CREATE.replace(":rows", &rows.to_string())).map(drop).map_err(to_error)
 }
 
 /// Drops it.
 pub fn drop_routine(lab: &Lab) -> Result<()> {
-    session(lab)?.execute(DROP).map(drop).map_err(named)
+    session(lab)?.execute(DROP).map(drop).map_err(to_error)
 }
 
 /// Loops for about `seconds`: lookups per second.
 pub fn run(lab: &Lab, seconds: f64) -> Result<Done> {
     let mut session = session(lab)?;
-    session.execute(SESSION).map_err(named)?;
+    session.execute(SESSION).map_err(to_error)?;
     let first_s = call(session.as_mut(), FIRST_OPS)?;
     let ops = (FIRST_OPS as f64 * seconds / first_s.max(1e-3)) as i64;
     let elapsed_s = call(session.as_mut(), ops)?;
@@ -39,14 +39,14 @@ pub fn run(lab: &Lab, seconds: f64) -> Result<Done> {
 
 fn call(session: &mut dyn Session, ops: i64) -> Result<f64> {
     let start = Instant::now();
-    session.query(CALL, &[ops, SEED as i64]).map_err(named)?;
+    session.query(CALL, &[ops, SEED as i64]).map_err(to_error)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
 fn session(lab: &Lab) -> Result<Box<dyn Session>> {
-    lab.database.session().map_err(named)
+    lab.database.session().map_err(to_error)
 }
 
-fn named(error: EngineError) -> dbdyno::error::Error {
+fn to_error(error: EngineError) -> dbdyno::error::Error {
     error.at("barest loop")
 }

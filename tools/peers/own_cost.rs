@@ -61,12 +61,12 @@ pub fn compare(
                 unit: "ops/s",
                 target: Some(TARGET),
                 ours: &mut || {
-                    let (done, part) = counted(lab, &selection, jobs, &mut probes, sessions)?;
+                    let (done, part) = measure_left(lab, &selection, jobs, &mut probes, sessions)?;
                     left.borrow_mut().extend(part);
                     Ok(done)
                 },
                 peer: &mut || {
-                    drive::run_probed(
+                    drive::run_with_probes(
                         lab,
                         &selection,
                         jobs,
@@ -85,7 +85,7 @@ pub fn compare(
 /// A test with all probes and samplers, and the part of the processor time of client and server
 /// that was left to it; none if the kernel does not account for the sessions that measure. The
 /// readings before the jobs start and after they ended take nothing from them.
-fn counted(
+fn measure_left(
     lab: &Lab,
     selection: &Selection,
     jobs: u32,
@@ -157,7 +157,7 @@ pub fn monitor(
             name: format!("lookup beside a monitor against without, jobs {jobs}"),
             unit: "ops/s",
             target: Some(MONITOR_TARGET),
-            ours: &mut || watched(lab, &mut observer, &selection, jobs),
+            ours: &mut || run_monitored(lab, &mut observer, &selection, jobs),
             peer: &mut || drive::run(lab, &selection, jobs),
         };
         let by_clock = interleave(rules, comparison)?;
@@ -167,7 +167,12 @@ pub fn monitor(
     Ok(())
 }
 
-fn watched(lab: &Lab, observer: &mut Poller, selection: &Selection, jobs: u32) -> Result<Done> {
+fn run_monitored(
+    lab: &Lab,
+    observer: &mut Poller,
+    selection: &Selection,
+    jobs: u32,
+) -> Result<Done> {
     let (running, ended) = channel();
     std::thread::scope(|scope| {
         let monitor = scope.spawn(move || observe(observer, &ended));

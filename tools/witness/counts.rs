@@ -67,7 +67,7 @@ pub fn lab(engine: &str, directory: &Path, size_gb: f64) -> Result<Lab> {
 /// The drives in which a case runs: those that the engine has for the workload.
 pub fn drives(lab: &Lab, case: &Case) -> Vec<Drive> {
     let has = |drive: &Drive| {
-        drive::fixed(lab, case.id, *drive, 1).is_ok_and(|selection| selection.drive == *drive)
+        drive::fixed_ops(lab, case.id, *drive, 1).is_ok_and(|selection| selection.drive == *drive)
     };
     [Drive::Database, Drive::Client].into_iter().filter(has).collect()
 }
@@ -76,7 +76,7 @@ pub fn drives(lab: &Lab, case: &Case) -> Vec<Drive> {
 pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Result<Vec<Agreement>> {
     let witness = find(lab.engine.name())?;
     let ops = ((case.ops as f64 * extent.scale) as u64).max(1);
-    let selection = drive::fixed(lab, case.id, drive, ops)?;
+    let selection = drive::fixed_ops(lab, case.id, drive, ops)?;
     let asked_ops = ops * u64::from(case.jobs);
     let is_traced = extent.is_traced;
     let probes = probes(lab)?;

@@ -147,7 +147,7 @@ fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Resul
     let labels = [
         (AB_TEST, started.to_string()),
         (SIDE, SIDES[at].to_string()),
-        (SETTINGS, described(&set)),
+        (SETTINGS, assignments_of(&set)),
     ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let labels = labels.map(|(key, value)| Label { key: key.into(), value });
@@ -190,7 +190,7 @@ fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Resul
     })
 }
 
-fn described(set: &[&Setting]) -> String {
+fn assignments_of(set: &[&Setting]) -> String {
     set.iter()
         .map(|setting| format!("{}={}", setting.name, setting.value))
         .collect::<Vec<_>>()
@@ -259,7 +259,7 @@ fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs
 ///
 /// # Errors
 /// If it is of none, or the other side is gone.
-pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
+pub fn read_ab_test(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.store_to_read()?;
     let named = store.run(runs.first().map_or("last", String::as_str))?;
     let sides = stored::sides(&store, &named)?;
@@ -318,13 +318,13 @@ fn judge_losses(below: f64, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     let found: Vec<String> = [
         worse(rows, below),
         became_invalid(rows),
-        lost(unpaired),
+        describe_lost(unpaired),
         nothing_to_judge(rows, unpaired),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let open = [undecided(rows), invalid(rows)].into_iter().flatten();
+    let open = [describe_undecided(rows), describe_invalid(rows)].into_iter().flatten();
     if found.is_empty() {
         let open: Vec<String> = open.collect();
         if !open.is_empty() {
@@ -355,7 +355,7 @@ fn became_invalid(rows: &[Row]) -> Option<String> {
 }
 
 /// The sound figures of side A that B lacks.
-fn lost(unpaired: &[Unpaired]) -> Option<String> {
+fn describe_lost(unpaired: &[Unpaired]) -> Option<String> {
     let lost: Vec<&Unpaired> = unpaired.iter().filter(|one| one.is_lost()).collect();
     let first = lost.first()?;
     Some(format!("{} lost, first {}", ending::figures_are(lost.len()), first.label))
@@ -371,14 +371,14 @@ fn nothing_to_judge(rows: &[Row], unpaired: &[Unpaired]) -> Option<String> {
 }
 
 /// Figures that pass because they are not decided.
-fn undecided(rows: &[Row]) -> Option<String> {
+fn describe_undecided(rows: &[Row]) -> Option<String> {
     let is_open = |row: &&Row| row.outcome == Outcome::Undecided && row.verdict != Status::Invalid;
     let open = rows.iter().filter(is_open).count();
     (open > 0).then(|| format!("{open} of {} figures undecided", rows.len()))
 }
 
 /// Figures that pass although nothing can be said of them: not B alone is invalid.
-fn invalid(rows: &[Row]) -> Option<String> {
+fn describe_invalid(rows: &[Row]) -> Option<String> {
     let is_invalid = |row: &&Row| row.verdict == Status::Invalid && !row.has_become_invalid();
     let invalid: Vec<&Row> = rows.iter().filter(is_invalid).collect();
     let first = invalid.first()?;

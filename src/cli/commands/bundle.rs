@@ -51,7 +51,7 @@ pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
     }
     let runs = vec![RunTests::new(bundle.run, bundle.tests).ordered()];
     let input = Input { runs, is_sealed: true, language: args.out.language, ..Input::default() };
-    let input = report::priced(input, &args.price)?;
+    let input = report::with_prices(input, &args.price)?;
     let output = args.out.output.as_deref();
     let format = report::form(context, &AuditReport, output)?;
     let document = report::build(&AuditReport, format, input);

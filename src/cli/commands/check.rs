@@ -195,7 +195,7 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Findi
             };
             private(engine, &options, needed_bytes)
         }
-        Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),
+        Target::Embedded { engine, data_dir } => check_embedded(engine, data_dir, needed_bytes),
         Target::Existing { .. } => return existing(context, asked, needed_bytes),
     };
     let of_host = host::disclosure(asked.request.data_dir());
@@ -203,7 +203,7 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Findi
 }
 
 /// An engine that loads its library says which one it finds.
-fn embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
+fn check_embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
     let library = crate::engine::find(engine)
         .and_then(|found| Some((found.capabilities().product, found.library()?)));
     let what = match library {

@@ -27,7 +27,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let output = args.out.output.as_deref();
     let input = only(runs(context, args, &catalog)?, &args.workload)?;
     let input = if args.baseline.is_some() { with_base(input, &catalog) } else { input };
-    let input = report::priced(input, &args.price)?;
+    let input = report::with_prices(input, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
     let is_gate = args.limit.fail_below.is_some();
@@ -49,7 +49,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         report::show(context, &Junit, &document, Some(path))?;
     }
     let document =
-        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
+        report::with_branding(report::build(&CompareReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }
@@ -110,7 +110,7 @@ fn runs(context: &Context, args: &CompareArgs, catalog: &Catalog) -> Result<Inpu
         return Err(Error::usage("--baseline", "is compared with one run")
             .advise("name one run: compare --baseline last:10 RUN"));
     };
-    let (label, most) = base_named(baseline)?;
+    let (label, most) = parse_base(baseline)?;
     let history = stored::base_of(&store, &run.run, label, most)?;
     if history.len() < MIN_OF_BASE {
         let what = format!(
@@ -160,7 +160,7 @@ const RUNS_OF_BASE: usize = 10;
 ///
 /// # Errors
 /// Anything else.
-fn base_named(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
+fn parse_base(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
     if let Some(count) = text.strip_prefix("last:") {
         let count = count.parse().ok().filter(|count| *count >= MIN_OF_BASE);
         return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
@@ -203,12 +203,12 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let found: Vec<String> = worst(comparisons, below.0)
         .into_iter()
         .chain(levels(comparisons))
-        .chain(lost(comparisons))
+        .chain(describe_lost(comparisons))
         .chain(empty)
         .collect();
     let unjudged =
         comparisons.iter().filter_map(|comparison| Some(unjudged(comparison)?.to_string()));
-    let open: Vec<String> = unjudged.chain(undecided(comparisons)).collect();
+    let open: Vec<String> = unjudged.chain(describe_undecided(comparisons)).collect();
     if found.is_empty() {
         unseen(comparisons).iter().for_each(|text| out::report(&format!("--fail-below: {text}")));
         open.iter()
@@ -250,7 +250,7 @@ fn levels(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// Figures that pass because nothing can be said of them; whoever reads the exit code should know.
-fn undecided(comparisons: &[Comparison]) -> Option<String> {
+fn describe_undecided(comparisons: &[Comparison]) -> Option<String> {
     let rows: Vec<_> = comparisons.iter().flat_map(|comparison| &comparison.kpms).collect();
     let open: Vec<_> = rows.iter().filter(|row| row.is_undecided()).collect();
     let why = open.first()?.ratio.span.err()?;
@@ -281,7 +281,7 @@ fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
 }
 
 /// The sound figures of the base that are gone.
-fn lost(comparisons: &[Comparison]) -> Option<String> {
+fn describe_lost(comparisons: &[Comparison]) -> Option<String> {
     let mut lost = comparisons.iter().flat_map(Comparison::lost);
     let first = lost.next()?;
     let kind = first.kind.map_or(String::new(), |kind| format!(" {}", kind.name()));

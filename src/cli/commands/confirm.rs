@@ -56,8 +56,10 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
         out::report("--confirm: no figure differs by its own interval: nothing is measured again");
         return Ok(None);
     }
-    let sides =
-        [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
+    let sides = [
+        measure_again(context, &base.run, &suspects)?,
+        measure_again(context, &other.run, &suspects)?,
+    ];
     out::report(&format!(
         "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what \
          follows is of these alone",
@@ -79,7 +81,7 @@ fn is_suspect(row: &Row) -> bool {
 }
 
 /// Measures what is suspect again as a run was measured, and gives the new run.
-fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
+fn measure_again(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
     let words = words(run, suspects)?;
     let program =
         std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;

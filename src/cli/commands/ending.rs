@@ -49,13 +49,13 @@ pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
 /// The error of what ended in this way: `failure` if it failed.
 fn check_status(status: RunStatus, runs: String, failure: Error) -> Result<()> {
     match status {
-        RunStatus::Interrupted => Err(interrupted(runs)),
+        RunStatus::Interrupted => Err(interrupt_error(runs)),
         RunStatus::Failed => Err(failure),
         RunStatus::Finished | RunStatus::Running => Ok(()),
     }
 }
 
-fn interrupted(runs: String) -> Error {
+fn interrupt_error(runs: String) -> Error {
     Error::new(Kind::Interrupted, runs, "interrupted").advise("what was measured is stored")
 }
 

@@ -32,8 +32,8 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     }
     let catalog = context.catalog()?;
     let request = request_of(&catalog, args)?;
-    let asked = asked(&request.target, args)?;
-    let ended = measured(context, &catalog, &request, &asked)?;
+    let asked = failover_request(&request.target, args)?;
+    let ended = measure(context, &catalog, &request, &asked)?;
     let shown = Shown { report: &FailoverReport, format, out: &args.out };
     study::show_results(context, &shown, catalog, &ended)?;
     ending::check_run(&request.target.label(), &ended)
@@ -76,7 +76,7 @@ fn no_cluster(target: &Target) -> Error {
         .advise(advice)
 }
 
-fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
+fn failover_request(target: &Target, args: &FailoverArgs) -> Result<Asked> {
     check_times(args)?;
     let commands = match target {
         Target::Existing { .. } => Some(commands(args)?),
@@ -174,7 +174,7 @@ fn refuse_commands(args: &FailoverArgs) -> Result<()> {
     }
 }
 
-fn measured(
+fn measure(
     context: &Context,
     catalog: &Catalog,
     request: &Request,

@@ -53,11 +53,12 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
         Listing::Engines => engines(&context.catalog()?),
-        Listing::Reports => {
-            named("reports", super::report::all().map(|report| (report.name(), report.title())))
-        }
+        Listing::Reports => list_named(
+            "reports",
+            super::report::all().map(|report| (report.name(), report.title())),
+        ),
         Listing::Formats => {
-            named("formats", FORMATS.iter().map(|format| (format.name(), format.title())))
+            list_named("formats", FORMATS.iter().map(|format| (format.name(), format.title())))
         }
     };
     if format == "json" {
@@ -276,7 +277,7 @@ fn engines(catalog: &Catalog) -> List {
         let can = engine.capabilities();
         let confirmations = catalog.confirmed(engine.name());
         EngineEntry {
-            confirmed: confirmed(confirmations),
+            confirmed: describe_confirmed(confirmations),
             confirmations,
             id: engine.name(),
             title: engine.title(),
@@ -292,7 +293,7 @@ fn engines(catalog: &Catalog) -> List {
 }
 
 /// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.
-fn confirmed(all: &[Confirmed]) -> String {
+fn describe_confirmed(all: &[Confirmed]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for one in all {
         let how = format!("since {}, {}, {}", one.since, one.on, one.by);
@@ -311,6 +312,9 @@ struct Named {
     title: &'static str,
 }
 
-fn named(key: &'static str, items: impl Iterator<Item = (&'static str, &'static str)>) -> List {
+fn list_named(
+    key: &'static str,
+    items: impl Iterator<Item = (&'static str, &'static str)>,
+) -> List {
     List::new(key, &["id", "title"], items.map(|(id, title)| Named { id, title }))
 }

@@ -33,8 +33,8 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
             .advise("write 'list workloads --plan SUITE'"));
     }
     let format = context.format(&["text", "json"])?;
-    let engine = engine.map_or_else(embedded, show::find)?;
-    let listed = listed(&context.catalog()?, suite, engine)?;
+    let engine = engine.map_or_else(find_embedded, show::find)?;
+    let listed = list_suite(&context.catalog()?, suite, engine)?;
     if format == "json" {
         return out::json(&listed);
     }
@@ -42,7 +42,7 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
 }
 
 /// The engine that runs in our process.
-fn embedded() -> Result<&'static dyn Engine> {
+fn find_embedded() -> Result<&'static dyn Engine> {
     let found = ENGINES
         .iter()
         .copied()
@@ -87,7 +87,7 @@ struct Selected {
     differs: Option<String>,
 }
 
-fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result<Listed> {
+fn list_suite(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result<Listed> {
     let suite = catalog.suite(suite)?;
     let (profile, size_gb) = request::of_suite(catalog, suite)?;
     let request = plan::Request {
@@ -97,7 +97,7 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
     };
     let plan = plan::build(catalog, &request)?;
     let selections: Vec<_> =
-        plan.selections.iter().map(|selection| selected(&plan, selection)).collect();
+        plan.selections.iter().map(|selection| select(&plan, selection)).collect();
     Ok(Listed {
         suite: suite.id.clone(),
         engine: engine.name(),
@@ -111,7 +111,7 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
     })
 }
 
-fn selected(plan: &Plan, selection: &Selection) -> Selected {
+fn select(plan: &Plan, selection: &Selection) -> Selected {
     let steps = schedule::all_tests(selection);
     let (jobs, jobs_from, jobs_to) = match &selection.ramp {
         Ramp::Fixed(jobs) => (list_jobs(jobs), jobs.first().copied(), jobs.last().copied()),
@@ -194,7 +194,7 @@ fn cells(number: usize, test: &Selected) -> [String; 8] {
     let redo = |bytes: f64| format!(">= {} bytes", bytes as u64);
     [
         number.to_string(),
-        named(test),
+        label_of(test),
         test.drive.name().into(),
         test.jobs.clone(),
         test.tests_at_most.to_string(),
@@ -229,7 +229,7 @@ fn foot(listed: &Listed) -> String {
 }
 
 /// `T626 STO-SCATTER rows=10240`.
-fn named(test: &Selected) -> String {
+fn label_of(test: &Selected) -> String {
     let params = test.params.iter().map(|(name, value)| format!(" {name}={value}"));
     let code = test.code.iter().map(|code| format!("{code} "));
     code.chain([test.workload.clone()]).chain(params).collect()

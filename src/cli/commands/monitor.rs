@@ -54,7 +54,7 @@ pub fn monitor(context: &Context, args: &MonitorArgs) -> Result<()> {
 
 /// Shows the looks of a recording.
 fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrupt) -> Result<()> {
-    let (run, tests) = stored(context, run, true)?;
+    let (run, tests) = read_run(context, run, true)?;
     let looks = recording::looks(&tests);
     if looks.is_empty() {
         return Err(Error::usage(format!("run {}", run.id), "is not a recording")
@@ -76,7 +76,7 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
 }
 
 /// A run of the results file, its figures those of every report; its seconds if they are wanted.
-fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
+fn read_run(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
     let store = context.store_to_read()?;
     let run = store.run(run)?;
     let mut tests = if with_seconds { store.tests(run.id)? } else { store.figures(run.id)? };
@@ -92,19 +92,20 @@ fn watch(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let catalog = context.catalog()?;
-    let mut observer = opened(context, &catalog, target, &args.host)?;
+    let mut observer = open_poller(context, &catalog, target, &args.host)?;
     let at = args.once.then(store::now);
     let keys = if args.record.is_some() { "q ends; recording" } else { KEYS };
     let mut title = Title { target: observer.label(), at, against: None, keys };
     if let Some(run) = &args.baseline {
-        let (run, tests) = stored(context, run, false)?;
+        let (run, tests) = read_run(context, run, false)?;
         observer.compare_with(&catalog, &run, &tests)?;
         title.against = Some(format!("run {}", run.id));
     }
-    let metrics = served(args, &observer)?;
-    let mut recording = args.record.as_ref().map(|_| recorded(args, &observer)).transpose()?;
+    let metrics = serve_metrics(args, &observer)?;
+    let mut recording =
+        args.record.as_ref().map(|_| start_recording(args, &observer)).transpose()?;
     let mut view = if is_json { View::Json } else { View::open(context, args.once, title) };
-    let watched = watched(args, &mut observer, &mut view, interrupt, &mut |look| {
+    let watched = watch(args, &mut observer, &mut view, interrupt, &mut |look| {
         metrics.iter().for_each(|page| page.set(look));
         recording.as_mut().map_or(Ok(()), |recording| recording.add(look))
     });
@@ -114,14 +115,19 @@ fn watch(
     watched.and(ended)
 }
 
-fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Poller> {
+fn open_poller(
+    context: &Context,
+    catalog: &Catalog,
+    target: &str,
+    host: &HostArgs,
+) -> Result<Poller> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
     let request = Request { host_metrics: host.urls()?, ..request };
     request::with_password(context, &request, |request| Poller::open(catalog, request))
 }
 
-fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
+fn start_recording(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
     let file = args.record.clone().unwrap_or_default();
     paths::check_parent(&file, "--record")?;
     paths::refuse_made_by_others(&file, "--record")?;
@@ -134,7 +140,7 @@ fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
 }
 
 /// Looks until it is enough: each interval is told to `take` and shown.
-fn watched(
+fn watch(
     args: &MonitorArgs,
     observer: &mut Poller,
     view: &mut View,
@@ -177,7 +183,7 @@ impl MetricsPage {
     }
 }
 
-fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> {
+fn serve_metrics(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> {
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
     let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
@@ -229,8 +235,8 @@ impl View {
                     .map(drop)
                     .map_err(|error| Error::target("the terminal", error.to_string()))
             }
-            View::Lines => out::rendered(&monitor_view::line(look)),
-            View::Whole(title) => out::rendered(&monitor_view::whole(title, look)),
+            View::Lines => out::print_rendered(&monitor_view::line(look)),
+            View::Whole(title) => out::print_rendered(&monitor_view::whole(title, look)),
             View::Json => out::json(look),
         }
     }

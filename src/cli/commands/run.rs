@@ -65,7 +65,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         request.plan(&catalog).map(|_| request)
     };
     let requests = experiment.runs.iter().map(request).collect::<Result<Vec<_>>>();
-    let requests = requests.map_err(|error| experiment.placed(error))?;
+    let requests = requests.map_err(|error| experiment.at_line(error))?;
     let measured = experiment
         .runs
         .iter()
@@ -225,7 +225,7 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
     let report: &dyn Report = if is_json { &RunReport } else { super::report::find("datasheet")? };
     let format = super::report::form(context, report, None)?;
     if !is_json {
-        out::rendered("")?;
+        out::print_rendered("")?;
     }
     super::report::show(context, format, &report.build(input), None)
 }

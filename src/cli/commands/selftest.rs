@@ -41,7 +41,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     }
     let mut catalog = context.catalog()?;
     catalog.lay_over_selftest()?;
-    let request = asked(&catalog, args)?;
+    let request = request_of(&catalog, args)?;
     let plan = selftest::plan(&catalog, &request, &args.workload)?;
     let measuring = Measuring::begin(context, &catalog, &request, &plan)?;
     let path = args
@@ -73,7 +73,7 @@ fn show(console: &Console, event: &Event<'_>) {
     }
 }
 
-fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
+fn request_of(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
     let selection = SelectionArgs {
         suite: vec![selftest::SUITE.into()],
         workload: Vec::new(),

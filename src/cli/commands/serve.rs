@@ -29,7 +29,7 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     let address = args.listen.0;
     let token = token(args.token_file.as_deref())?;
     may_listen(LISTEN, address, token.as_ref())?;
-    let results = context.served()?;
+    let results = context.place_to_serve()?;
     let has_token = token.is_some();
     let site = Site::new(results, context.catalog()?, args.language, token)?;
     let mut end = end()?;

@@ -49,7 +49,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     let workload = &catalog.find(&name)?.entry.workload;
     let (engine, drive) = (engine.as_deref().map(find).transpose()?, drive.map(request::drive));
     if format == "json" {
-        return out::json(&resolved(&catalog, id, workload, engine, drive)?);
+        return out::json(&resolve(&catalog, id, workload, engine, drive)?);
     }
     let text = match engine {
         Some(engine) => sql(&catalog, id, engine, drive)?,
@@ -144,14 +144,14 @@ struct Planned {
 }
 
 /// The workload with all that it inherits, and its statements on each engine that can run it.
-fn resolved<'a>(
+fn resolve<'a>(
     catalog: &Catalog,
     id: &str,
     workload: &'a Workload,
     engine: Option<&'static dyn Engine>,
     drive: Option<Drive>,
 ) -> Result<Resolved<'a>> {
-    let plan = |engine: &'static dyn Engine| planned(catalog, id, engine, drive);
+    let plan = |engine: &'static dyn Engine| plan_on(catalog, id, engine, drive);
     let all = ENGINES.iter().copied().filter(|engine| engine.is_target());
     let plans = match engine {
         Some(engine) => vec![plan(engine)?],
@@ -160,7 +160,7 @@ fn resolved<'a>(
     Ok(Resolved { workload, plans })
 }
 
-fn planned(
+fn plan_on(
     catalog: &Catalog,
     id: &str,
     engine: &'static dyn Engine,
