@@ -44,7 +44,7 @@ pub fn agreements(lab: &Lab, oracle: &Path, extent: Extent) -> Result<Vec<Agreem
     let mut agreements = Vec::new();
     for workload in WORKLOADS {
         let ops = ((OPS * extent.scale) as u64).max(100);
-        let selection = drive::fixed(lab, workload, Drive::Client, ops)?;
+        let selection = drive::fixed_ops(lab, workload, Drive::Client, ops)?;
         let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
         let searched = search(lab, &selection)?;
         let [hits, same] = by_oracle(lab, oracle)?;
