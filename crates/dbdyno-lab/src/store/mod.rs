@@ -189,7 +189,7 @@ pub fn open_backend(place: &Place) -> Result<Box<dyn ResultsBackend>> {
         let advice = "keep them in a database: --results postgres://user@host/database";
         return Err(Error::usage(failure::place(&place.path), what).advise(advice));
     };
-    Server::open(url, place.password.as_ref(), Opening::Create).map(Server::into_keeper)
+    Server::open(url, place.password.as_ref(), Opening::Create).map(Server::into_backend)
 }
 
 /// A results file and the files that the library may put beside it.

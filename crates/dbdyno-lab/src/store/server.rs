@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// The session, for more than results.
-    pub(super) fn into_keeper(self) -> Box<dyn ResultsBackend> {
+    pub(super) fn into_backend(self) -> Box<dyn ResultsBackend> {
         self.backend.into_inner()
     }
 

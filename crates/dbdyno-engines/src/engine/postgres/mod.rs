@@ -140,7 +140,7 @@ impl Engine for Postgres {
     fn stores_results(&self) -> bool {
         true
     }
-    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
+    fn results_backend(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Passwords::new(url::SOURCES, target.password.clone());
         Ok(Box::new(PgKeeper::open(config, passwords)?))
