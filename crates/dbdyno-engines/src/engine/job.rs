@@ -28,8 +28,8 @@ pub struct JobSpec<'a> {
     pub rows: RowFunction,
     /// Transport and protocol of statements on the client drive.
     pub wire: Wire,
-    /// Node of a cluster on which the job runs, a name of `Database::nodes`. For the database of that
-    /// node it is the name that the node gives itself.
+    /// Node of a cluster on which the job runs, a name of `Database::nodes`. For the database of
+    /// that node it is the name that the node gives itself.
     pub node: Option<&'a str>,
 }
 

@@ -132,7 +132,8 @@ pub fn schemes() -> Vec<&'static str> {
     keeping.flat_map(|engine| engine.capabilities().url_schemes).copied().collect()
 }
 
-/// Opens the database of a URL as a results backend; none if no engine of its scheme stores results.
+/// Opens the database of a URL as a results backend; none if no engine of its scheme stores
+/// results.
 pub fn open(
     url: &str,
     password: Option<&secrecy::SecretString>,
