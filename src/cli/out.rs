@@ -118,7 +118,7 @@ impl Table {
             layout.squeeze(width, |_| NARROWEST);
         }
         let lines = layout.rows.iter().flat_map(|cells| {
-            let break_lists =
+            let cells =
                 cells.iter().zip(&layout.widths).map(|(cell, &width)| break_lists(cell, width));
             layout.row_lines(&cells.collect::<Vec<_>>())
         });

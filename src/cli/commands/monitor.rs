@@ -105,7 +105,7 @@ fn watch(
     let mut recording =
         args.record.as_ref().map(|_| start_recording(args, &observer)).transpose()?;
     let mut view = if is_json { View::Json } else { View::open(context, args.once, title) };
-    let watched = watch(args, &mut observer, &mut view, interrupt, &mut |look| {
+    let watched = poll_until_end(args, &mut observer, &mut view, interrupt, &mut |look| {
         metrics.iter().for_each(|page| page.set(look));
         recording.as_mut().map_or(Ok(()), |recording| recording.add(look))
     });
@@ -139,8 +139,9 @@ fn start_recording(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
     Ok(recording)
 }
 
-/// Looks until it is enough: each interval is told to `take` and shown.
-fn watch(
+/// Polls until the end that the arguments or the user set; passes every interval to `take` and shows
+/// it.
+fn poll_until_end(
     args: &MonitorArgs,
     observer: &mut Poller,
     view: &mut View,

@@ -193,7 +193,7 @@ impl MeasureContext<'_> {
             progress.ahead.pop_front();
             let selection = &self.plan.selections[turn.selection];
             let Some(ramp) = progress.ramps[turn.selection].as_ref() else { continue };
-            let ramp = schedule::shuffle(ramp, self.plan, turn);
+            let ramp = schedule::shuffle_ramp(ramp, self.plan, turn);
             progress.numbers.begin(turn.block, turn.round);
             let after_s =
                 schedule::turns_s(&self.plan.selections, &progress.ramps, progress.ahead.iter());

@@ -202,7 +202,7 @@ fn climb(order: &mut [usize], selections: &[Selection]) {
 
 /// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must
 /// climb.
-pub fn shuffle(ramp: &Ramp, plan: &Plan, turn: &ScheduledRamp) -> Ramp {
+pub fn shuffle_ramp(ramp: &Ramp, plan: &Plan, turn: &ScheduledRamp) -> Ramp {
     match ramp {
         Ramp::Fixed(jobs) if plan.selections[turn.selection].repeat > 1 => {
             let mut jobs = jobs.clone();
@@ -409,7 +409,7 @@ mod tests {
         let plan = plan(&[3], 42);
         let jobs: Vec<u32> = (1..=20).collect();
         let turn = ScheduledRamp { block: 2, round: 1, selection: 0 };
-        let Ramp::Fixed(drawn) = shuffle(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
+        let Ramp::Fixed(drawn) = shuffle_ramp(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
             panic!()
         };
         assert_ne!(drawn, jobs);
@@ -417,7 +417,7 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(sorted, jobs);
         let auto = Ramp::Auto { from: 1, max: 8 };
-        assert_eq!(shuffle(&auto, &plan, &turn), auto);
+        assert_eq!(shuffle_ramp(&auto, &plan, &turn), auto);
     }
     #[test]
     fn an_automatic_ramp_counts_its_doublings() {

@@ -50,7 +50,7 @@ mod wire;
 
 use connect::{CancelKey, JOB_SETTINGS, application, connect, not_passed_on};
 use job::JobSession;
-use results_backend::PgKeeper;
+use results_backend::PgResultsBackend;
 use session::PgSession;
 use url::{Config, Pooling};
 
@@ -143,7 +143,7 @@ impl Engine for Postgres {
     fn results_backend(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Passwords::new(url::SOURCES, target.password.clone());
-        Ok(Box::new(PgKeeper::open(config, passwords)?))
+        Ok(Box::new(PgResultsBackend::open(config, passwords)?))
     }
 }
 

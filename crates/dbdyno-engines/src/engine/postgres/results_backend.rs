@@ -46,13 +46,13 @@ const INTEGERS: [u32; 4] = [20, 21, 23, 26];
 const REALS: [u32; 3] = [700, 701, 1700];
 
 /// A session that keeps results.
-pub(super) struct PgKeeper {
+pub(super) struct PgResultsBackend {
     session: PgSession,
     config: Config,
     passwords: Passwords,
 }
 
-impl ResultsBackend for PgKeeper {
+impl ResultsBackend for PgResultsBackend {
     fn run(
         &mut self,
         sql: &str,
@@ -79,7 +79,7 @@ impl ResultsBackend for PgKeeper {
         if self.config.timeouts.is_over() {
             return Err(error::lost(SILENT_AT_THE_END));
         }
-        self.session = begun(&self.config, &self.passwords)?;
+        self.session = begin_session(&self.config, &self.passwords)?;
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl ResultsBackend for PgKeeper {
 }
 
 /// A session on a server that may keep results.
-fn begun(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineError> {
+fn begin_session(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineError> {
     let connection = connect(config, passwords, SETTINGS)?;
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
@@ -114,13 +114,16 @@ fn begun(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineErro
     Ok(session)
 }
 
-impl PgKeeper {
+impl PgResultsBackend {
     /// Begins the first session.
     ///
     /// # Errors
     /// As [`Engine::open`](crate::engine::Engine::open).
-    pub(super) fn open(config: Config, passwords: Passwords) -> Result<PgKeeper, EngineError> {
-        Ok(PgKeeper { session: begun(&config, &passwords)?, config, passwords })
+    pub(super) fn open(
+        config: Config,
+        passwords: Passwords,
+    ) -> Result<PgResultsBackend, EngineError> {
+        Ok(PgResultsBackend { session: begin_session(&config, &passwords)?, config, passwords })
     }
 
     /// Parses once, then binds and executes each row.
