@@ -159,42 +159,42 @@ pub(super) fn together(
     store: &mut Store,
 ) -> Result<[TestEnd; 2]> {
     let meeting = Rendezvous::default();
-    let taken = std::thread::scope(|scope| {
+    let unjudged = std::thread::scope(|scope| {
         let threads = players.map(|player| {
             let DuetSide { measuring, probing, spec, prepared, processors } = player;
             let seat = RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
-            let taking = measuring.taking(spec.selection);
+            let execution = measuring.test_execution(spec.selection);
             let test = spec.clone();
             let thread = threads::start(scope, move || {
                 let evictor = prepared?;
-                place_on(taking.database, processors)?;
-                let taking = TestExecution { at_gate: &|| seat.meet(), ..taking };
-                Ok(taking.execute(&test, &evictor, 0.0, probing))
+                place_on(execution.database, processors)?;
+                let execution = TestExecution { at_gate: &|| seat.meet(), ..execution };
+                Ok(execution.execute(&test, &evictor, 0.0, probing))
             });
             (measuring, spec, thread)
         });
         threads.map(|(measuring, spec, thread)| {
             let panicked = |_| Err(Error::target(PLACE, "a thread panicked (a bug in dbdyno)"));
-            let taken = match thread {
+            let unjudged = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(panicked),
                 Err(refused) => Err(refused.at(PLACE)),
             };
-            (measuring, spec, taken)
+            (measuring, spec, unjudged)
         })
     });
     let [first, second] =
-        taken.map(|(measuring, spec, taken)| store_test(measuring, &spec, taken, store));
+        unjudged.map(|(measuring, spec, unjudged)| store_test(measuring, &spec, unjudged, store));
     Ok([first?, second?])
 }
 
 fn store_test(
     measuring: &MeasureContext<'_>,
     spec: &TestSpec<'_>,
-    taken: Result<UnjudgedTest>,
+    unjudged: Result<UnjudgedTest>,
     store: &mut Store,
 ) -> Result<TestEnd> {
-    match taken {
-        Ok(taken) => measuring.judge_and_store(taken, spec, store),
+    match unjudged {
+        Ok(unjudged) => measuring.judge_and_store(unjudged, spec, store),
         Err(_) if measuring.interrupt.is_set() => Ok(TestEnd::Stopped(RunStatus::Interrupted)),
         Err(error) => {
             let now = jiff::Timestamp::now().to_string();

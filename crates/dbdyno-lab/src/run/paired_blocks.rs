@@ -416,7 +416,7 @@ impl TrialSource for Side<'_, '_, '_> {
         match prepared {
             Ok(evictor) => {
                 let mut bench = Bench { numbers, probing: self.probing, store };
-                self.measuring.one(&spec, &evictor, left_s, &mut bench)
+                self.measuring.execute_test(&spec, &evictor, left_s, &mut bench)
             }
             Err(error) => {
                 let now = jiff::Timestamp::now().to_string();

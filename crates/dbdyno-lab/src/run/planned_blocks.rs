@@ -70,7 +70,7 @@ impl Blocks for PlannedBlocks {
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let [ReadyArm { ready, probing }] = arms else { return Ok(Some(RunStatus::Failed)) };
-        let status = ready.measuring.all(&mut self.progress, probing, store)?;
+        let status = ready.measuring.measure_all(&mut self.progress, probing, store)?;
         if status != RunStatus::Finished {
             return Ok(Some(status));
         }

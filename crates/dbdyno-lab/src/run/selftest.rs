@@ -292,7 +292,7 @@ impl Blocks for Tries<'_> {
         let mut progress =
             RunProgress::new(measuring.plan, std::slice::from_ref(measuring.server_start));
         std::mem::swap(&mut progress.numbers, &mut self.numbers);
-        let status = measuring.all(&mut progress, probing, store)?;
+        let status = measuring.measure_all(&mut progress, probing, store)?;
         std::mem::swap(&mut progress.numbers, &mut self.numbers);
         if status != RunStatus::Finished {
             return Ok(Some(status));

@@ -34,7 +34,7 @@ pub(super) struct TestExecution<'a> {
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
-/// A test that was taken, not yet judged.
+/// A test that was executed, not yet judged.
 pub(super) struct UnjudgedTest {
     pub outcome: Outcome,
     pub started_at: String,
