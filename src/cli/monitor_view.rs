@@ -12,7 +12,7 @@ use super::live_table::{number, shorten, time};
 use crate::analysis::cpu;
 use crate::error::visible;
 use crate::model::Status;
-use crate::monitor::baseline::{Covered, doubtful_limit};
+use crate::monitor::baseline::{Coverage, doubtful_limit};
 use crate::monitor::poller::{IntervalSample, Statement};
 use crate::monitor::rates::{CPU, Rate};
 
@@ -62,7 +62,7 @@ pub fn cells(rate: &Rate, is_compared: bool) -> [String; 6] {
 
 /// A share of what was measured, with `?` if that is conditional. A load beyond all that was
 /// measured has no share.
-fn share(covered: &Covered) -> String {
+fn share(covered: &Coverage) -> String {
     let mark = if covered.status == Status::Valid { "" } else { " ?" };
     if covered.used > 1.0 {
         return format!("above{mark}");
@@ -324,8 +324,8 @@ mod tests {
     use crate::monitor::baseline::Limit;
     use crate::monitor::poller::{Cost, Wait};
 
-    fn share_of(used: f64, status: Status) -> Option<Covered> {
-        Some(Covered {
+    fn share_of(used: f64, status: Status) -> Option<Coverage> {
+        Some(Coverage {
             measured: 3900.0,
             workload: "Q".into(),
             jobs: 4,

@@ -18,7 +18,7 @@ use crate::model::{Counters, LatencySummary, RunRecord, Status, Test, TestResult
 use crate::report::RunTests;
 use crate::report::document::Digits;
 use crate::report::format::html::content;
-use crate::store::{Measured, Store};
+use crate::store::{MeasuredPoint, Store};
 
 /// The newest runs that a history is made of, and those whose tests are read at once for the list
 /// of all histories.
@@ -230,7 +230,7 @@ fn by_time(a: &Entry, b: &Entry) -> std::cmp::Ordering {
 
 /// The figures of a listed history that its page looks through for changes; none if its runs are
 /// all too old for it.
-fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Vec<f64> {
+fn course_of(point: &MeasuredPoint, entries: &BTreeMap<Work, Vec<Entry>>) -> Vec<f64> {
     let work = Work { workload: point.workload.clone(), jobs: point.jobs };
     let entries = entries.get(&work).map_or(&[][..], Vec::as_slice);
     let Some(newest) = newest(entries, &query_for(point)) else { return Vec::new() };
@@ -283,7 +283,7 @@ pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
 }
 
 /// Query for the history of a point.
-fn query_for(point: &Measured) -> Query {
+fn query_for(point: &MeasuredPoint) -> Query {
     let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
     asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)
 }
@@ -345,7 +345,7 @@ fn index(site: &Pages<'_>) -> Answer {
     Ok(site.html(&site.phrase("Histories"), &content))
 }
 
-fn line(site: &Pages<'_>, point: &Measured, values: &[f64]) -> Markup {
+fn line(site: &Pages<'_>, point: &MeasuredPoint, values: &[f64]) -> Markup {
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();

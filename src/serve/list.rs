@@ -9,7 +9,7 @@ use crate::error::visible;
 use crate::model::{RunKind, RunStatus};
 use crate::report::Language;
 use crate::report::document::Digits;
-use crate::store::Listed;
+use crate::store::RunEntry;
 
 /// Choices of the order, the first unless asked for.
 const ORDERS: [(&str, &str); 4] = [
@@ -43,7 +43,7 @@ pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
 }
 
 /// True if every filter fits.
-fn is_asked_for(listed: &Listed, query: &Query) -> bool {
+fn is_asked_for(listed: &RunEntry, query: &Query) -> bool {
     let run = &listed.run;
     let is =
         |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
@@ -68,7 +68,7 @@ fn is_asked_for(listed: &Listed, query: &Query) -> bool {
         && is("status", Some(run.status.name()))
 }
 
-fn sort_runs<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
+fn sort_runs<'a>(mut runs: Vec<&'a RunEntry>, order: Option<&str>) -> Vec<&'a RunEntry> {
     match order {
         Some("oldest") => {}
         Some("name") => {
@@ -85,8 +85,8 @@ fn sort_runs<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a List
     runs
 }
 
-fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
-    let values = |of: fn(&Listed) -> Option<&str>| {
+fn filters(site: &Pages<'_>, query: &Query, all: &[RunEntry]) -> Markup {
+    let values = |of: fn(&RunEntry) -> Option<&str>| {
         let mut values: Vec<&str> =
             all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
         values.sort_unstable();
@@ -129,7 +129,7 @@ fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
     }
 }
 
-fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
+fn runs(language: Language, links: &Links<'_>, runs: &[&RunEntry]) -> Markup {
     let heads = [
         "Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests",
         "Verdicts",
@@ -163,7 +163,7 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
     }
 }
 
-fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
+fn row(language: Language, links: &Links<'_>, listed: &RunEntry) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::store::RunSummary;
 
-    fn listed_run(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
+    fn listed_run(id: i64, name: &str, verdicts: [u64; 3]) -> RunEntry {
         let run = RunSummary {
             id,
             name: (!name.is_empty()).then(|| name.into()),
@@ -207,7 +207,7 @@ mod tests {
             status: RunStatus::Finished,
             tests: verdicts.iter().sum(),
         };
-        Listed {
+        RunEntry {
             run,
             suite: "quick".into(),
             labels: vec!["host=Lab-1".into()],

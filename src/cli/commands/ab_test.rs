@@ -18,7 +18,7 @@ use crate::model::{Status, Target};
 use crate::report::ab_test::{AB_TEST, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::format::junit::Junit;
 use crate::report::{Input, RunTests};
-use crate::run::ab_test::{self, Trials, TrialsEnded};
+use crate::run::ab_test::{self, AbTestEnd, Trials};
 use crate::run::schedule;
 use crate::run::{Event, Request, RunContext};
 use crate::serve::stored;
@@ -78,7 +78,7 @@ fn measure(
     asked: &AskedTrials<'_>,
     console: &Console,
     store: &mut Store,
-) -> Result<TrialsEnded> {
+) -> Result<AbTestEnd> {
     let AskedTrials { args, catalog, requests } = *asked;
     let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
     if let Some(data_dir) = &args.data.data_dir {
@@ -235,7 +235,7 @@ fn is_server(request: &Request) -> bool {
 }
 
 /// Both runs as they are stored.
-fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs) -> Result<Input> {
+fn input(store: &Store, ended: &AbTestEnd, catalog: Catalog, args: &AbTestArgs) -> Result<Input> {
     let runs = ended
         .runs
         .iter()
@@ -299,12 +299,7 @@ fn not_an_ab_test(run: &str, what: &str) -> Error {
 }
 
 /// Judges the end: stopped, or with a figure that is worse than allowed.
-fn judge(
-    args: &AbTestArgs,
-    ended: &TrialsEnded,
-    rows: &[Row],
-    unpaired: &[Unpaired],
-) -> Result<()> {
+fn judge(args: &AbTestArgs, ended: &AbTestEnd, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     ending::check_ab_test(ended)?;
     match args.limit.fail_below {
         Some(below) => judge_losses(below.0, rows, unpaired),

@@ -5,8 +5,8 @@ use crate::cli::context::Context;
 use crate::cli::paths;
 use crate::error::{Error, Kind, Result};
 use crate::model::RunStatus;
-use crate::run::Ended;
-use crate::run::ab_test::TrialsEnded;
+use crate::run::RunEnd;
+use crate::run::ab_test::AbTestEnd;
 
 /// The sentence that says where a run is stored.
 pub(super) fn describe_run_storage(context: &Context, run_id: i64) -> String {
@@ -15,7 +15,7 @@ pub(super) fn describe_run_storage(context: &Context, run_id: i64) -> String {
 }
 
 /// The sentence that says where the sides of an A/B test are stored.
-pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> String {
+pub(super) fn describe_sides_storage(context: &Context, ended: &AbTestEnd) -> String {
     let [a, b] = ended.runs;
     let results = paths::results_file(context.global.results.as_ref());
     format!("runs {a} (A) and {b} (B) are stored in {}", results.display())
@@ -25,7 +25,7 @@ pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> 
 ///
 /// # Errors
 /// Interrupted; the target no longer answers.
-pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
+pub(super) fn check_run(target: &str, ended: &RunEnd) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     let why = cause(ended.last_words.as_deref());
     let failure = Error::target(target, format!("no longer answers, {run} ends here{why}"))
@@ -37,7 +37,7 @@ pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
 ///
 /// # Errors
 /// Interrupted; a side no longer answers.
-pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
+pub(super) fn check_ab_test(ended: &AbTestEnd) -> Result<()> {
     let [a, b] = ended.runs;
     let runs = format!("runs {a} and {b}");
     let why = cause(ended.last_words.as_deref());

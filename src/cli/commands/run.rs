@@ -22,7 +22,7 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::run::{self, Ended, Event, Request};
+use crate::run::{self, Event, Request, RunEnd};
 use crate::store::{Store, url_of};
 use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
@@ -196,7 +196,7 @@ fn conclude(
     args: &RunArgs,
     store: &Store,
     begun: &Begun<'_>,
-    ended: Ended,
+    ended: RunEnd,
 ) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
@@ -249,7 +249,7 @@ fn report_results_file(context: &Context, args: &RunArgs, run_id: i64, input: &m
 }
 
 /// Judges the end, and with `--strict` the tests.
-fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<()> {
+fn judge(args: &RunArgs, ended: &RunEnd, target: &str, tests: &[Test]) -> Result<()> {
     ending::check_run(target, ended)?;
     let invalid = tests.iter().filter(|test| test.status() == Status::Invalid).count();
     if args.strict && invalid > 0 {

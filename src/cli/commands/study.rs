@@ -16,7 +16,7 @@ use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
 use crate::report::sweep::SweepReport;
 use crate::report::{Format, Report};
-use crate::run::{self, Ended, Request};
+use crate::run::{self, Request, RunEnd};
 
 /// `layers`.
 ///
@@ -109,7 +109,7 @@ pub(super) fn show_results(
     context: &Context,
     shown: &Shown<'_>,
     catalog: Catalog,
-    ended: &Ended,
+    ended: &RunEnd,
 ) -> Result<()> {
     let Shown { report, format, out: asked } = *shown;
     let id = ended.run_id.to_string();
@@ -123,7 +123,7 @@ pub(super) fn show_results(
     Ok(())
 }
 
-fn measure(context: &Context, catalog: &Catalog, request: &Request) -> Result<Ended> {
+fn measure(context: &Context, catalog: &Catalog, request: &Request) -> Result<RunEnd> {
     let plan = request.plan(catalog)?;
     let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;

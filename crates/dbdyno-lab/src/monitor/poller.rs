@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::baseline::{Limit, Measured, limit};
+use super::baseline::{Limit, MeasuredPlatform, limit};
 use super::rates::{Peaks, Rate};
 use crate::run::probing::{HostFigures, read_disclosure};
 use crate::run::{Platform, Request};
@@ -114,7 +114,7 @@ pub struct Poller {
     queries: usize,
     sessions: Option<Sessions>,
     disclosure: Disclosure,
-    measured: Option<Measured>,
+    measured: Option<MeasuredPlatform>,
     began: Instant,
     last: (Instant, Counters),
     peaks: Peaks,
@@ -204,7 +204,7 @@ impl Poller {
                 Error::usage("--baseline", what).advise("measure this one with 'dbdyno run'")
             );
         }
-        self.measured = Some(Measured::from_tests(tests));
+        self.measured = Some(MeasuredPlatform::from_tests(tests));
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
-use super::baseline::Covered;
+use super::baseline::Coverage;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::Counters;
 
@@ -121,7 +121,7 @@ pub struct Rate {
     pub peak: f64,
     /// Measured maximum of the platform; absent if no test covers the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub against: Option<Covered>,
+    pub against: Option<Coverage>,
 }
 
 /// Intervals that a rate is the mean of: sessions of some servers tell their counts once a second.

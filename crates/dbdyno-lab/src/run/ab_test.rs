@@ -2,7 +2,7 @@
 
 use super::RunContext;
 use super::duet;
-use super::experiment::{self, Experiment, ExperimentEnded};
+use super::experiment::{self, Experiment, ExperimentEnd};
 use super::paired_blocks::Pairs;
 use crate::store::Store;
 use dbdyno_core::error::{Error, Result};
@@ -22,7 +22,7 @@ pub struct Trials<'a> {
 
 /// Way in which an A/B test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrialsEnded {
+pub struct AbTestEnd {
     /// Of A and B.
     pub runs: [i64; 2],
     /// Finished, interrupted or failed, of both runs.
@@ -37,7 +37,7 @@ pub struct TrialsEnded {
 /// # Errors
 /// As [`super::execute`], of either side; no workload is in both plans; of usage: what cannot
 /// be measured at the same time.
-pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
+pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<AbTestEnd> {
     let [a, b] = trials.sides;
     let pairs = Pairs { margin: trials.margin, most_s: trials.most_s, halves: None };
     if !trials.duet {
@@ -48,10 +48,10 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     execute(sides, Pairs { halves: Some(halves), ..pairs }, store)
 }
 
-fn execute(sides: [RunContext<'_>; 2], mut pairs: Pairs, store: &mut Store) -> Result<TrialsEnded> {
+fn execute(sides: [RunContext<'_>; 2], mut pairs: Pairs, store: &mut Store) -> Result<AbTestEnd> {
     let experiment = Experiment { arms: sides.to_vec(), design: &mut pairs };
-    let ExperimentEnded { runs, status, last_words } = experiment::execute(experiment, store)?;
+    let ExperimentEnd { runs, status, last_words } = experiment::execute(experiment, store)?;
     let runs = <[i64; 2]>::try_from(runs)
         .map_err(|runs| Error::target("ab-test", format!("{} runs instead of two", runs.len())))?;
-    Ok(TrialsEnded { runs, status, last_words })
+    Ok(AbTestEnd { runs, status, last_words })
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::experiment::{self, OnlyPlatform, ReadyArm, Servers, Stage, Told};
+use super::experiment::{self, OnlyPlatform, ReadyArm, Servers, Stage, StageEvents};
 use super::numbers::is_cached;
 use super::schedule::{Answers, ServerStart};
 use super::{Event, RunContext};
@@ -36,7 +36,7 @@ const RULE: Rule = Rule { margin: MARGIN, figures: 1 };
 
 /// An experiment under way: its trials in blocks of one of each side.
 struct Attempt {
-    trying: Trying,
+    trying: FeasibleExperiment,
     /// Deals the order of the sides.
     keys: KeyStream,
     most_blocks: u32,
@@ -49,7 +49,7 @@ struct Attempt {
 }
 
 /// An experiment that can be carried out.
-struct Trying {
+struct FeasibleExperiment {
     /// The test that is explained.
     result: TestResult,
     bottleneck: Bottleneck,
@@ -81,7 +81,7 @@ struct UnexplainedTest {
 }
 
 /// An experiment, or why it cannot be carried out.
-type PlannedExperiment = std::result::Result<Trying, Box<ExperimentResult>>;
+type PlannedExperiment = std::result::Result<FeasibleExperiment, Box<ExperimentResult>>;
 
 impl<'a> Explanation<'a> {
     /// The experiments of a run whose tests are stored, of at most so many blocks each.
@@ -221,7 +221,7 @@ fn plan_experiments(
             match changes(&of.context, of.platform, of.run.record, &case) {
                 Ok((changed, sides)) => {
                     let (result, bottleneck) = (result.clone(), bottleneck.clone());
-                    Ok(Trying { result, bottleneck, experiment, sides, changed })
+                    Ok(FeasibleExperiment { result, bottleneck, experiment, sides, changed })
                 }
                 Err(why) => Err(Box::new(untried_result(&bottleneck, experiment, why))),
             }
@@ -263,7 +263,7 @@ fn untried_result(
     }
 }
 
-impl Trying {
+impl FeasibleExperiment {
     fn into_result(
         self,
         seen: ExperimentBlocks,
@@ -307,7 +307,7 @@ impl Trying {
 }
 
 impl Attempt {
-    fn new(trying: Trying, seed: u64, most_blocks: u32) -> Attempt {
+    fn new(trying: FeasibleExperiment, seed: u64, most_blocks: u32) -> Attempt {
         let keys = KeyStream::numbered(seed, STREAM | trying.result.seq);
         Attempt {
             trying,
@@ -334,7 +334,7 @@ impl Attempt {
             server_start: ServerStart { load: 1, server_start: 1, turns: Vec::new() },
             servers: side.server.clone().map_or(Servers::RunOn, Servers::In),
             plan: Some(side.plan.clone()),
-            told: Told::Nothing,
+            reported: StageEvents::Nothing,
         })
     }
 
@@ -348,7 +348,7 @@ impl Attempt {
     /// Measures the trial whose turn it is.
     fn take_trial(&mut self, arm: &mut ReadyArm<'_, '_>) -> Result<()> {
         let Some(at) = self.left.pop_front() else { return Ok(()) };
-        let Trying { result, bottleneck, experiment, sides, .. } = &self.trying;
+        let FeasibleExperiment { result, bottleneck, experiment, sides, .. } = &self.trying;
         let side = &sides[at];
         // Of what is not cached the second side would find what the first has read.
         let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };

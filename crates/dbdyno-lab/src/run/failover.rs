@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::experiment::{self, Design, Execution, Experiment, OnlyPlatform};
-use super::measured_run::Ended;
+use super::measured_run::RunEnd;
 use super::prepare::OpenRun;
 use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
@@ -29,7 +29,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct FailoverOptions {
     /// Of a private cluster.
     pub how: How,
     /// Of an existing one: the user's commands.
@@ -62,7 +62,7 @@ pub struct Commands {
     pub mends: String,
 }
 
-impl Asked {
+impl FailoverOptions {
     fn timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_s)
     }
@@ -125,18 +125,22 @@ pub fn plan(request: &Request) -> Plan {
 ///
 /// # Errors
 /// The target is no cluster, a command fails, of the target; interrupted.
-pub fn run(context: &RunContext<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
+pub fn run(
+    context: &RunContext<'_>,
+    options: &FailoverOptions,
+    store: &mut Store,
+) -> Result<RunEnd> {
     let engine = context.request.engine()?;
     let statements = Statements::from_catalog(context.catalog, engine.name())?;
-    let mut failures = Failures { asked, statements };
+    let mut failures = Failures { options, statements };
     let experiment = Experiment { arms: vec![*context], design: &mut failures };
-    experiment::execute(experiment, store).map(Ended::from_experiment)
+    experiment::execute(experiment, store).map(RunEnd::from_experiment)
 }
 
 /// Failures of a cluster, one after another. They are no stages: each breaks its platform, and the
 /// next one has another.
 struct Failures<'a> {
-    asked: &'a Asked,
+    options: &'a FailoverOptions,
     statements: Statements<'a>,
 }
 
@@ -151,7 +155,7 @@ impl Design for Failures<'_> {
 
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
         let OnlyPlatform { context, platform, run } = execution.only_platform()?;
-        match repetitions(&context, self.asked, &self.statements, platform, run) {
+        match repetitions(&context, self.options, &self.statements, platform, run) {
             Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
             done => done.map(|()| RunStatus::Finished),
         }
@@ -191,29 +195,29 @@ fn leave(context: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
 
 fn repetitions(
     context: &RunContext<'_>,
-    asked: &Asked,
+    options: &FailoverOptions,
     statements: &Statements<'_>,
     platform: &mut Platform,
     run: OpenRun<'_>,
 ) -> Result<()> {
     let is_private = matches!(context.request.target, Target::Private { .. });
     let trial = Trial {
-        asked,
+        options,
         statements,
         is_private,
         interrupt: context.interrupt,
         events: context.events,
     };
-    for seq in 1..=asked.repetitions {
+    for seq in 1..=options.repetitions {
         if seq > 1 {
             renew_cluster(context, platform)?;
         }
-        (context.events)(Event::Step(&format!("repetition {seq} of {}", asked.repetitions)));
+        (context.events)(Event::Step(&format!("repetition {seq} of {}", options.repetitions)));
         let started_at = store::now();
         let measured = trial.measure(platform)?;
         run.store.save_test(
             run.record.id,
-            &record::result(seq, asked.jobs, started_at, &measured, is_private),
+            &record::result(seq, options.jobs, started_at, &measured, is_private),
         )?;
     }
     Ok(())

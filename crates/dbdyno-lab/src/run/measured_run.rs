@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::experiment::{self, Experiment, ExperimentEnded};
+use super::experiment::{self, Experiment, ExperimentEnd};
 use super::measure::judge_repetitions;
 use super::planned_blocks::Planned;
 use super::platform::Platform;
@@ -44,7 +44,7 @@ pub struct RunContext<'a> {
 
 /// Way in which a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunEnd {
     /// Number of the run in the results file.
     pub run_id: i64,
     /// Finished, interrupted or failed.
@@ -53,11 +53,11 @@ pub struct Ended {
     pub last_words: Option<String>,
 }
 
-impl Ended {
+impl RunEnd {
     /// The end of an experiment of one arm.
-    pub(super) fn from_experiment(ended: ExperimentEnded) -> Ended {
-        let ExperimentEnded { runs, status, last_words } = ended;
-        Ended { run_id: runs.first().copied().unwrap_or_default(), status, last_words }
+    pub(super) fn from_experiment(ended: ExperimentEnd) -> RunEnd {
+        let ExperimentEnd { runs, status, last_words } = ended;
+        RunEnd { run_id: runs.first().copied().unwrap_or_default(), status, last_words }
     }
 }
 
@@ -67,10 +67,10 @@ impl Ended {
 /// # Errors
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
-pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
+pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<RunEnd> {
     let ended =
         experiment::execute(Experiment { arms: vec![*context], design: &mut Planned }, store)?;
-    Ok(Ended::from_experiment(ended))
+    Ok(RunEnd::from_experiment(ended))
 }
 
 /// Says of an existing server which part of its URL is not used, and that its user may do more than

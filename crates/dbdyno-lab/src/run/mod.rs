@@ -39,7 +39,7 @@ mod test_execution;
 
 pub use answers::{Checked, check as check_answers};
 pub use measured_run::{
-    Ended, Lacking, RunContext, adapt_plan, data_request, ended_by, execute, interruptible,
+    Lacking, RunContext, RunEnd, adapt_plan, data_request, ended_by, execute, interruptible,
     lacking, load_with, make_site, spare, standard_definition,
 };
 pub use platform::{Keep, Platform, remove_private};

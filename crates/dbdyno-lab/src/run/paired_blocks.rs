@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use super::duet::{self, DuetSide};
 use super::evict::Evictor;
-use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
+use super::experiment::{
+    Blocks, Design, Execution, ReadyArm, Servers, Stage, StageEvents, unsuitable,
+};
 use super::measure::{Bench, MeasureContext, NextTest, StoredTest, TestEnd};
 use super::numbers::Numbers;
 use super::probing::Probing;
@@ -304,8 +306,8 @@ impl Blocks for PairedBlocks<'_> {
         self.server_starts += 1;
         let server_start =
             ServerStart { load: 1, server_start: self.server_starts, turns: Vec::new() };
-        let told = if self.server_starts == 1 { Told::All } else { Told::Tests };
-        Ok(Some(Stage { server_start, servers: Servers::Anew, plan: None, told }))
+        let reported = if self.server_starts == 1 { StageEvents::All } else { StageEvents::Tests };
+        Ok(Some(Stage { server_start, servers: Servers::Anew, plan: None, reported }))
     }
 
     /// Measures a block, or without fresh servers all blocks, until nothing is open, the time is

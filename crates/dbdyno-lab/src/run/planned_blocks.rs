@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
+use super::experiment::{
+    Blocks, Design, Execution, ReadyArm, Servers, Stage, StageEvents, unsuitable,
+};
 use super::explain::Explanation;
 use super::measured_run::RunContext;
 use super::progress::RunProgress;
@@ -59,7 +61,7 @@ impl Blocks for PlannedBlocks {
             server_start,
             servers: Servers::Anew,
             plan: None,
-            told: Told::All,
+            reported: StageEvents::All,
         };
         Ok(self.server_starts.pop_front().map(stage))
     }

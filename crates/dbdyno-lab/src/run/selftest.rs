@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::experiment::{
-    self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage, Told,
-    unsuitable,
+    self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage,
+    StageEvents, unsuitable,
 };
 use super::measured_run::{fitting, interruptible, make_site, standard_definition};
 use super::numbers::Numbers;
@@ -183,7 +183,7 @@ impl Design for Checks {
     }
 }
 
-/// The plan without the drive that this server or user lacks, which is told.
+/// The plan without the drive that this server or user lacks; an event reports that.
 fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
     let mut plan = plan.clone();
     let lacking = platform.database.lacking_drive();
@@ -275,7 +275,7 @@ impl Blocks for Tries<'_> {
         let plan = (self.count > 0).then(|| self.longer());
         self.count += 1;
         let server_start = server_start(plan.as_ref().unwrap_or(self.context.plan));
-        Ok(Some(Stage { server_start, servers: Servers::RunOn, plan, told: Told::All }))
+        Ok(Some(Stage { server_start, servers: Servers::RunOn, plan, reported: StageEvents::All }))
     }
 
     fn measure(

@@ -30,7 +30,7 @@ use secrecy::SecretString;
 use server::{Opening, Server};
 
 pub use backend::Role;
-pub use browse::{Listed, Measured};
+pub use browse::{MeasuredPoint, RunEntry};
 pub use bundle::{Bundle, open_bundle};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::{Reads, RunSummary};

@@ -53,7 +53,7 @@ pub struct Progress {
 
 /// Way in which the looping ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ended {
+pub struct JobsEnd {
     /// Seconds from the gate to the end of the last job; 0 if the gate never opened.
     pub total_s: f64,
     /// Somebody asked to stop before the window was complete.
@@ -133,12 +133,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an
     /// interrupt, and if the gate stays shut, `cancel` is called for what does not end by itself.
-    pub fn supervise(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
+    pub fn supervise(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> JobsEnd {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
             self.gate.stop();
             self.await_end(|| true, cancel);
-            return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
+            return JobsEnd { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
         self.driver_cost.ready();
         self.snapshot(SnapshotPoint::Begin, 0.0);
@@ -146,7 +146,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
         self.await_end(|| interrupt.is_set(), cancel);
-        Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
+        JobsEnd { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
     }
 
     fn open(&self) -> Instant {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::Interrupt;
 use super::assemble::{assemble, test_facts};
 use super::context::TestContext;
-use super::coordinator::{Coordinator, Ended, Progress, ReadProbes, Watchers};
+use super::coordinator::{Coordinator, JobsEnd, Progress, ReadProbes, Watchers};
 use super::due::due_times;
 use super::gate::Gate;
 use super::job_group::{EndOnDrop, JobGroup, log_of, panic_log};
@@ -333,7 +333,7 @@ fn read_at_end(
     mut coordinator: Coordinator<'_, '_>,
     spec: &TestSpec<'_>,
     held: Held,
-    ended: &Ended,
+    ended: &JobsEnd,
 ) -> AtEnd {
     let (driver, facts) = (coordinator.driver(), held.facts.clone());
     coordinator.snapshot(SnapshotPoint::End, ended.total_s);
@@ -435,7 +435,7 @@ fn join_sampler(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
 }
 
 /// Figures if jobs looped; else why they did not.
-fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
+fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &JobsEnd) -> Outcome {
     if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
         return Outcome::Failed(failure);
     }

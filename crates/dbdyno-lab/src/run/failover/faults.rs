@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Asked;
+use super::FailoverOptions;
 use super::timed_session::{ClientRoutes, TimedSession};
 use crate::run::Platform;
 use dbdyno_core::error::{Error, Result, excerpt};
@@ -40,15 +40,15 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
 pub(super) fn fail(
     platform: &mut Platform,
     ways: &ClientRoutes,
-    asked: &Asked,
+    options: &FailoverOptions,
     node: &str,
 ) -> Result<Instant> {
-    let Some(commands) = &asked.commands else {
-        if asked.how == How::Cut {
+    let Some(commands) = &options.commands else {
+        if options.how == How::Cut {
             // Clients reach it by its socket, which no network cuts.
             ways.cut(node);
         }
-        return platform.fail(node, asked.how);
+        return platform.fail(node, options.how);
     };
     let began = Instant::now();
     command("--fault-command", &commands.breaks, node).map(|()| began)
@@ -58,8 +58,8 @@ pub(super) fn fail(
 ///
 /// # Errors
 /// The command fails; a node does not start.
-pub(super) fn mend(platform: &mut Platform, asked: &Asked, node: &str) -> Result<()> {
-    match &asked.commands {
+pub(super) fn mend(platform: &mut Platform, options: &FailoverOptions, node: &str) -> Result<()> {
+    match &options.commands {
         Some(commands) => command("--repair-command", &commands.mends, node),
         None => platform.mend(),
     }
@@ -122,6 +122,6 @@ fn find_most_advanced(
 }
 
 /// Kind of the injected failure, for the result.
-pub(super) fn how(asked: &Asked) -> How {
-    if asked.commands.is_some() { How::Command } else { asked.how }
+pub(super) fn how(options: &FailoverOptions) -> How {
+    if options.commands.is_some() { How::Command } else { options.how }
 }

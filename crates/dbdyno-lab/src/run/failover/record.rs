@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::trial::Measured;
+use super::trial::TrialRecord;
 use dbdyno_core::analysis::failover::{Answer, Sent, judge};
 use dbdyno_core::model::{
     Better, Drive, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict,
@@ -19,7 +19,7 @@ pub(super) fn result(
     seq: u32,
     jobs: u32,
     started_at: String,
-    measured: &Measured,
+    measured: &TrialRecord,
     is_one_host: bool,
 ) -> TestResult {
     let failover = &measured.failover;
@@ -60,7 +60,7 @@ pub(super) fn result(
 }
 
 /// Commits that were acknowledged until then.
-fn acknowledged_commits(measured: &Measured, until_s: f64) -> impl Iterator<Item = &Sent> {
+fn acknowledged_commits(measured: &TrialRecord, until_s: f64) -> impl Iterator<Item = &Sent> {
     let is_in = move |sent: &&Sent| sent.answer == Answer::Acknowledged && sent.ended_s <= until_s;
     measured.noted.sent.iter().filter(is_in)
 }
@@ -73,7 +73,7 @@ fn tally<'a>(commits: impl Iterator<Item = &'a Sent>) -> Tally {
     })
 }
 
-fn latency(measured: &Measured, window: &Tally) -> LatencySummary {
+fn latency(measured: &TrialRecord, window: &Tally) -> LatencySummary {
     let mut times = LatencyHistogram::new();
     let before = acknowledged_commits(measured, measured.failover.failed_at_s);
     before.for_each(|sent| times.record_ns(((sent.ended_s - sent.sent_s) * 1e9) as u64));
@@ -94,7 +94,7 @@ fn latency(measured: &Measured, window: &Tally) -> LatencySummary {
 }
 
 /// Commits, and those that failed, in each half second.
-fn series(measured: &Measured) -> Vec<SeriesPoint> {
+fn series(measured: &TrialRecord) -> Vec<SeriesPoint> {
     let point = |at: u32| {
         let t_s = f64::from(at) * POINT_S;
         let in_window = t_s <= measured.failover.failed_at_s;

@@ -9,7 +9,7 @@ use super::faults::{self, Promoter};
 use super::node_audit::Survey;
 use super::timed_session::ClientRoutes;
 use super::writers::{WriterConfig, WriterEvent, Writers};
-use super::{Asked, Statements};
+use super::{FailoverOptions, Statements};
 use crate::run::{Event, Platform, Sink};
 use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::failover::{Noted, REGAINED};
@@ -27,7 +27,7 @@ const SETTLED_S: f64 = 3.0;
 
 /// Context of a repetition.
 pub(super) struct Trial<'a> {
-    pub asked: &'a Asked,
+    pub options: &'a FailoverOptions,
     pub statements: &'a Statements<'a>,
     /// We promote on a private cluster.
     pub is_private: bool,
@@ -36,7 +36,7 @@ pub(super) struct Trial<'a> {
 }
 
 /// Result of a repetition.
-pub(super) struct Measured {
+pub(super) struct TrialRecord {
     pub failover: Failover,
     pub noted: Noted,
     /// Seconds of the whole load.
@@ -62,7 +62,7 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// Of the target, of commands; interrupted.
-    pub(super) fn measure(&self, platform: &mut Platform) -> Result<Measured> {
+    pub(super) fn measure(&self, platform: &mut Platform) -> Result<TrialRecord> {
         let ways = ClientRoutes::open(Arc::clone(&platform.database));
         let deal = self.prepare_ledger(platform)?;
         let durability = self.durability(platform)?;
@@ -74,7 +74,7 @@ impl Trial<'_> {
             measured.map(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
-            let mended = faults::mend(platform, self.asked, &node);
+            let mended = faults::mend(platform, self.options, &node);
             return measured.and_then(|measured| mended.map(|()| measured));
         }
         measured
@@ -112,7 +112,7 @@ impl Trial<'_> {
 
     /// The node that is to fail.
     fn victim(&self, deal: &JobPlacement, nodes: &[String]) -> Result<String> {
-        let Some(named) = &self.asked.node else {
+        let Some(named) = &self.options.node else {
             return deal
                 .node(1)
                 .map(String::from)
@@ -137,24 +137,24 @@ impl Trial<'_> {
         let place = |job: u32| {
             nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
         };
-        let places: Vec<usize> = (1..=self.asked.jobs).map(place).collect();
+        let places: Vec<usize> = (1..=self.options.jobs).map(place).collect();
         let orders = WriterConfig {
             ways: Arc::clone(ways),
             nodes: Arc::clone(&nodes),
             insert: self.statements.insert.into(),
-            timeout: self.asked.timeout(),
-            resends: self.asked.resends,
+            timeout: self.options.timeout(),
+            resends: self.options.resends,
         };
         let writers =
             Writers::start(&orders, &places).map_err(|error| error.at(platform.label()))?;
         self.await_begin(&writers)?;
         (self.events)(Event::Step(&format!(
             "{} jobs commit; then node {node} fails",
-            self.asked.jobs
+            self.options.jobs
         )));
         let per_s = self.before_per_s(&writers)?;
         *is_failed = true; // also one that failed halfway is mended
-        let failed_at_s = writers.since(faults::fail(platform, ways, self.asked, node)?);
+        let failed_at_s = writers.since(faults::fail(platform, ways, self.options, node)?);
         (self.events)(Event::Step(&format!(
             "node {node} fails: {:.0} commits per second before",
             per_s
@@ -168,7 +168,7 @@ impl Trial<'_> {
     /// Waits until each writer has committed.
     fn await_begin(&self, writers: &Writers) -> Result<()> {
         let deadline = Instant::now() + BEGIN;
-        let (mut left, mut why) = (self.asked.jobs, String::from("no answer"));
+        let (mut left, mut why) = (self.options.jobs, String::from("no answer"));
         while left > 0 {
             match self.listen(writers)? {
                 Some(WriterEvent::Began) => left -= 1,
@@ -178,7 +178,7 @@ impl Trial<'_> {
             if Instant::now() > deadline {
                 return Err(Error::target(
                     "load",
-                    format!("{left} of {} jobs cannot commit: {why}", self.asked.jobs),
+                    format!("{left} of {} jobs cannot commit: {why}", self.options.jobs),
                 ));
             }
         }
@@ -217,8 +217,8 @@ impl Trial<'_> {
 
     /// Lets the load run before the failure; its median second.
     fn before_per_s(&self, writers: &Writers) -> Result<f64> {
-        let seconds = self.asked.before_s.floor();
-        self.pass(writers, self.asked.before_s - seconds, |_| false)?;
+        let seconds = self.options.before_s.floor();
+        self.pass(writers, self.options.before_s - seconds, |_| false)?;
         let mut counts = vec![writers.acknowledged_count()];
         for _ in 0..seconds as usize {
             self.pass(writers, 1.0, |_| false)?;
@@ -246,11 +246,11 @@ impl Trial<'_> {
             WriterEvent::Trouble(at_s, _) => *at_s >= failed_at_s,
             WriterEvent::Began => false,
         };
-        if !self.pass(writers, self.asked.after_s, is_since)? {
+        if !self.pass(writers, self.options.after_s, is_since)? {
             return Ok(None);
         }
         let began = Instant::now();
-        let promoted = promoter.promote(ways, node, self.asked.timeout())?;
+        let promoted = promoter.promote(ways, node, self.options.timeout())?;
         Ok(Some(Promotion {
             by_command: matches!(promoter, Promoter::Command(_)),
             node: promoted,
@@ -260,7 +260,7 @@ impl Trial<'_> {
     }
 
     fn promoter(&self) -> Promoter<'_> {
-        match (&self.asked.promote, self.statements.promote.zip(self.statements.received)) {
+        match (&self.options.promote, self.statements.promote.zip(self.statements.received)) {
             (Some(command), _) => Promoter::Command(command),
             (None, Some((promote, received))) if self.is_private => {
                 Promoter::Ours { received, promote }
@@ -287,7 +287,7 @@ impl Trial<'_> {
                 _ => None,
             };
             let is_settled = regained_s.is_some_and(|since_s| now_s - since_s >= SETTLED_S);
-            if is_settled || now_s >= self.asked.after_s {
+            if is_settled || now_s >= self.options.after_s {
                 return Ok(());
             }
         }
@@ -300,7 +300,7 @@ impl Trial<'_> {
         durability: BTreeMap<String, String>,
         timeline: FailureTimeline,
         noted: Noted,
-    ) -> Measured {
+    ) -> TrialRecord {
         let Victim { ways, deal, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let FailureTimeline { failed_at_s, end_s, promotion } = timeline;
@@ -310,18 +310,18 @@ impl Trial<'_> {
             promoted,
             member: self.statements.member,
             read: self.statements.read,
-            timeout: self.asked.timeout(),
+            timeout: self.options.timeout(),
         };
         let stayed_down = !survey.is_member(node).unwrap_or(false);
         let writable = deal.nodes.iter().map(String::as_str).find(|writable| *writable != node);
         let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
         let at = ways.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
-            how: faults::how(self.asked),
+            how: faults::how(self.options),
             node: node.to_owned(),
             nodes: ways.database.nodes().to_vec(),
-            timeout_s: self.asked.timeout_s,
-            resends: self.asked.resends,
+            timeout_s: self.options.timeout_s,
+            resends: self.options.resends,
             promotion,
             durability,
             before_per_s: noted.before_per_s(failed_at_s),
@@ -331,7 +331,7 @@ impl Trial<'_> {
             survivors,
             stayed_down,
         };
-        Measured { failover, noted, total_s: end_s }
+        TrialRecord { failover, noted, total_s: end_s }
     }
 }
 
