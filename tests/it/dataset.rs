@@ -8,7 +8,8 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dbdyno::dataset::{
-    self, Checksum, Cleaned, Definition, LoadEvent, Lock, Recipe, Request, Site, Table, Watch,
+    self, Checksum, Definition, DroppedObjects, LoadEvent, Lock, Recipe, Request, Site, Table,
+    Watch,
 };
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
@@ -239,7 +240,7 @@ fn lock(site: &Site<'_>) -> Lock {
     Lock::take(site).unwrap()
 }
 
-fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<Cleaned> {
+fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<DroppedObjects> {
     dataset::drop_all(site, &lock(site))
 }
 
@@ -399,7 +400,7 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
         );
         assert!(fixture.exists("mine") && !fixture.exists("small"), "{}", fixture.engine);
         fixture.execute(&format!("drop table {}", fixture.own("mine")));
-        assert_eq!(drop_all(&site).unwrap(), Cleaned::default());
+        assert_eq!(drop_all(&site).unwrap(), DroppedObjects::default());
     });
 }
 

@@ -11,7 +11,7 @@ use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::{LeftOut, Plan, Selection, Target};
-use crate::run::{self, Checked, Event, Keep, Platform, Request, RunContext};
+use crate::run::{self, AnswerCheckOutcome, Event, Keep, Platform, Request, RunContext};
 
 /// Loads the tables of the chosen suite or workloads and keeps them.
 ///
@@ -60,7 +60,7 @@ fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result
     let data = run::data_request(&plan);
     run::spare(&site, &plan, &events)?;
     let loaded = run::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
-    let verify = || dataset::verify(&site, &data).map(|()| Checked::Yes);
+    let verify = || dataset::verify(&site, &data).map(|()| AnswerCheckOutcome::Yes);
     let verified = run::interruptible(&site, &desk.interrupt, verify);
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), verified)?;
     for selection in &plan.selections {
@@ -69,7 +69,7 @@ fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result
         wrong += report(&name(selection), run::interruptible(&site, &desk.interrupt, check))?;
     }
     for LeftOut { label, reason } in &plan.left_out {
-        wrong += report(label, Ok(Checked::No(reason.clone())))?;
+        wrong += report(label, Ok(AnswerCheckOutcome::No(reason.clone())))?;
     }
     Ok(wrong)
 }
@@ -83,10 +83,12 @@ fn name(selection: &Selection) -> String {
 }
 
 /// Prints one check; 1 if it failed. Errors that are not findings are passed on.
-fn report(what: &str, result: Result<Checked>) -> Result<usize> {
+fn report(what: &str, result: Result<AnswerCheckOutcome>) -> Result<usize> {
     match result {
-        Ok(Checked::Yes) => out::print(&format!("ok      {what}"))?,
-        Ok(Checked::No(reason)) => out::print(&format!("-       {what}: not checked: {reason}"))?,
+        Ok(AnswerCheckOutcome::Yes) => out::print(&format!("ok      {what}"))?,
+        Ok(AnswerCheckOutcome::No(reason)) => {
+            out::print(&format!("-       {what}: not checked: {reason}"))?
+        }
         Err(error) if error.kind == Kind::Check => {
             out::print(&format!("WRONG   {error}"))?;
             return Ok(1);

@@ -57,7 +57,11 @@ pub trait ClientSession {
     ///
     /// # Errors
     /// As [`ClientSession::run`]; class `Statement` where nobody adds it up.
-    fn run_counting(&mut self, statement: usize, _binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        _binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         Err(EngineError::new(
             ErrorClass::Statement,
             format!("the rows of statement {statement} cannot be counted by their first column"),
@@ -115,7 +119,7 @@ pub trait ClientSession {
 
 /// Rows of a statement, and the sum of their first column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedRows {
     /// Number of rows that the statement returned or changed.
     pub rows: u64,
     /// Sum of the first column over the returned rows; 0 if there are none.
@@ -275,14 +279,14 @@ impl Calls {
     }
 
     #[inline]
-    fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<Done, EngineError> {
+    fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<OpRows, EngineError> {
         let state = self.keys.step();
         if let Some(seed) = self.seed {
             self.args[seed] = state as i64; // below 2^31
         }
         let done = session.transaction(0, &self.args)?;
         self.keys = KeyStream::from_state(done.seed);
-        Ok(Done { rows: done.rows, commits: done.commits, hits: 0 })
+        Ok(OpRows { rows: done.rows, commits: done.commits, hits: 0 })
     }
 }
 
@@ -477,7 +481,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             Work::Bulk(ids) => {
                 let load = ids.next();
                 self.session.load(&load)?;
-                Done { rows: load.ids.end - load.ids.start, commits: 1, hits: 0 }
+                OpRows { rows: load.ids.end - load.ids.start, commits: 1, hits: 0 }
             }
         };
         self.ops += 1;
@@ -521,7 +525,7 @@ fn ops_until(limit_ns: u64, ops: u64, took_ns: u64) -> u64 {
 
 /// Result of one op.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Done {
+struct OpRows {
     rows: u64,
     commits: u64,
     /// Rows found of those that were to be found.

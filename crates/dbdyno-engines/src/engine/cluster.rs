@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
 
 /// Parts that are peculiar to an engine's clusters.
-pub(super) struct Own {
+pub(super) struct ClusterSpecifics {
     pub sql: OwnSql,
     /// Organisations whose rows only one node would have, with the reasons; none = those of a
     /// single server.
@@ -131,7 +131,7 @@ struct Cluster {
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
-    Own { sql, unsupported_orgs }: Own,
+    ClusterSpecifics { sql, unsupported_orgs }: ClusterSpecifics,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);

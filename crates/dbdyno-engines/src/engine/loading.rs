@@ -14,7 +14,7 @@ use super::{EngineError, ErrorClass, Version};
 use crate::host;
 
 /// A loaded library with its functions.
-pub(super) struct Loaded<A> {
+pub(super) struct LoadedLibrary<A> {
     pub api: A,
     pub version: Version,
 }
@@ -49,7 +49,7 @@ pub(super) fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, EngineError> {
 pub(super) struct Loader<A: 'static> {
     source: Source<A>,
     choice: Choice,
-    loaded: Mutex<BTreeMap<PathBuf, &'static Loaded<A>>>,
+    loaded: Mutex<BTreeMap<PathBuf, &'static LoadedLibrary<A>>>,
 }
 
 impl<A> Loader<A> {
@@ -62,7 +62,7 @@ impl<A> Loader<A> {
     ///
     /// # Errors
     /// As [`RuntimeLibrary::version`].
-    pub(super) fn chosen(&self) -> Result<&'static Loaded<A>, EngineError> {
+    pub(super) fn chosen(&self) -> Result<&'static LoadedLibrary<A>, EngineError> {
         self.load(self.choice.get().as_deref())
     }
 
@@ -71,7 +71,7 @@ impl<A> Loader<A> {
     ///
     /// # Errors
     /// There is none, it is damaged, or of a version that is not supported.
-    fn load(&self, dir: Option<&Path>) -> Result<&'static Loaded<A>, EngineError> {
+    fn load(&self, dir: Option<&Path>) -> Result<&'static LoadedLibrary<A>, EngineError> {
         let file = self.source.package.file();
         let path = match dir {
             Some(dir) => self.existing(&dir.join(&file))?,
@@ -82,7 +82,7 @@ impl<A> Loader<A> {
             return Ok(known);
         }
         // It stays: unloading a library whose threads may still run is not safe.
-        let new: &'static Loaded<A> = Box::leak(Box::new(self.open(&path)?));
+        let new: &'static LoadedLibrary<A> = Box::leak(Box::new(self.open(&path)?));
         loaded.insert(path, new);
         Ok(new)
     }
@@ -108,7 +108,7 @@ impl<A> Loader<A> {
         versions.max().map(|(_, library)| library)
     }
 
-    fn open(&self, path: &Path) -> Result<Loaded<A>, EngineError> {
+    fn open(&self, path: &Path) -> Result<LoadedLibrary<A>, EngineError> {
         let Source { product, version_function, supported, advice, .. } = self.source;
         // SAFETY: loading runs the initialisers of a library that the user, or the system, names as
         // the engine's.
@@ -131,7 +131,7 @@ impl<A> Loader<A> {
         let api = (self.source.functions)(&library)
             .map_err(|lacking| unsupported(&format!("which lacks the function {lacking}")))?;
         std::mem::forget(library);
-        Ok(Loaded { api, version })
+        Ok(LoadedLibrary { api, version })
     }
 
     #[cold]

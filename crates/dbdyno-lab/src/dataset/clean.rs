@@ -12,14 +12,14 @@ use dbdyno_engines::engine::{Rows, Session};
 
 use super::{Lock, Site};
 
-/// Result of cleaning.
+/// Objects that a cleaning dropped, and those that remain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    /// Objects dropped.
+pub struct DroppedObjects {
+    /// Dropped objects.
     pub dropped: Vec<String>,
-    /// Objects in our schema that are not ours: they and the schema were left.
+    /// Objects of others in our schema: they and the schema remain.
     pub foreign: Vec<String>,
-    /// Objects of ours that are still there.
+    /// Own objects that could not be dropped.
     pub left: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// The engine's; the lock was lost, and another dbdyno has it.
-pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
+pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<DroppedObjects> {
     lock.renew(site)?;
     let mut session = site.session()?;
     let values = values(site);
@@ -37,7 +37,7 @@ pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
     if foreign.is_empty() {
         site.execute(session.as_mut(), "schema.drop", &values)?;
     }
-    Ok(Cleaned { dropped, foreign, left })
+    Ok(DroppedObjects { dropped, foreign, left })
 }
 
 /// Names of everything of ours that is there.

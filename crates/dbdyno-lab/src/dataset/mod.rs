@@ -24,7 +24,7 @@ mod state;
 
 pub use cache::{files, system_cached_files, warm};
 pub use checksum::{Checksum, verify};
-pub use clean::{Cleaned, drop_all, list_foreign, list_own};
+pub use clean::{DroppedObjects, drop_all, list_foreign, list_own};
 pub use definition::{Definition, Site, Table};
 pub use ensure::{data_set_id, ensure, tables};
 pub use held::while_telling;

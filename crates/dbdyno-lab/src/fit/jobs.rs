@@ -261,11 +261,11 @@ fn refusal(plan: &Plan, limit: &Limit, label: &str) -> Error {
     error.advise("raise the limit, or give fewer --jobs")
 }
 
-/// A plan without what needs too many jobs.
+/// A plan without tests of too many jobs.
 #[derive(Debug, Clone, PartialEq)]
-struct Fitted {
+struct FittedPlan {
     plan: Plan,
-    /// Tests and their numbers of jobs that are gone.
+    /// Tests and their numbers of jobs that were removed.
     steps: Vec<(String, Vec<u32>)>,
     /// Automatic ramps that end earlier.
     shortened: usize,
@@ -273,8 +273,8 @@ struct Fitted {
 
 /// The plan with no test of more than `limit` jobs; what is gone is noted among what it leaves out,
 /// with `reason`.
-fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
-    let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
+fn within(plan: &Plan, limit: u32, reason: &str) -> FittedPlan {
+    let mut fitted = FittedPlan { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
     fitted.plan.selections.clear();
     for selection in &plan.selections {
         let own = limit.saturating_sub(sessions_beside(selection));
@@ -296,7 +296,7 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
 }
 
 /// `left out are T616 at 128, 256 and 512, T716 at 128; 4 automatic ramps end at 94`.
-fn left_out(fitted: &Fitted, limit: u32) -> String {
+fn left_out(fitted: &FittedPlan, limit: u32) -> String {
     let steps: Vec<String> = fitted
         .steps
         .iter()
@@ -344,13 +344,13 @@ mod tests {
         };
         let steps =
             vec![("T616".to_string(), vec![128, 256, 512]), ("T716".to_string(), vec![128])];
-        let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
+        let fitted = FittedPlan { plan: plan(Vec::new()), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
             "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 5 \
              for ourselves): left out are T616 at 128, 256 and 512, T716 at 128"
         );
-        let fitted = Fitted { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
+        let fitted = FittedPlan { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
         assert_eq!(left_out(&fitted, 94), "4 automatic ramps end at 94");
         assert_eq!(list_jobs(&[128]), "128");
     }

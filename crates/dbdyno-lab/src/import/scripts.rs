@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::spool::{self, Done, Spool, SpooledTest};
+use super::spool::{self, Spool, SpooledCounts, SpooledTest};
 use super::{ImportedRun, Text};
 use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
@@ -167,7 +167,7 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
     }
 }
 
-fn slice(done: &Done, start_s: f64, counts: bool) -> SliceLog {
+fn slice(done: &SpooledCounts, start_s: f64, counts: bool) -> SliceLog {
     let busy_s = done.elapsed_us / 1e6;
     let tally =
         Tally { ops: done.ops, rows: done.rows, commits: done.commits, busy_s, ..Tally::default() };

@@ -220,16 +220,16 @@ pub(super) fn fitting<'a>(
 
 /// Requirements of the plan that the server or its user does not satisfy, each with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lacking {
-    /// Drive that cannot be had, with the reason; none if all can.
+pub struct MissingParts {
+    /// Drive that the server cannot have, with the reason.
     pub drive: Option<(Drive, String)>,
-    /// Table organisations.
+    /// Table organizations that the plan uses and the server cannot have, with the reasons.
     pub orgs: Vec<(&'static str, &'static str)>,
-    /// All that cannot be had, if the plan needs one of them.
+    /// All table organizations that the server cannot have, if the plan uses one of them.
     pub all_orgs: &'static [(&'static str, &'static str)],
 }
 
-impl Lacking {
+impl MissingParts {
     /// Notes about it.
     pub fn notes(&self) -> Vec<String> {
         let drive = self.drive.iter().map(|(drive, reason)| {
@@ -246,7 +246,7 @@ impl Lacking {
 }
 
 /// Unsatisfied requirements of the plan; none if the server satisfies all.
-pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
+pub fn lacking(plan: &Plan, platform: &Platform) -> Option<MissingParts> {
     let drive = platform.database.lacking_drive();
     let drive = drive
         .filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
@@ -258,8 +258,8 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
     let all_orgs = platform.database.unsupported_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
-    let lacking = Lacking { drive, orgs, all_orgs };
-    (lacking != Lacking::default()).then_some(lacking)
+    let lacking = MissingParts { drive, orgs, all_orgs };
+    (lacking != MissingParts::default()).then_some(lacking)
 }
 
 /// Begins the run on an open platform: its record is stored, and its probes are open.

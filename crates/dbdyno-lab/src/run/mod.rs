@@ -37,9 +37,9 @@ mod server_evidence;
 mod sync;
 mod test_execution;
 
-pub use answers::{Checked, check as check_answers};
+pub use answers::{AnswerCheckOutcome, check as check_answers};
 pub use measured_run::{
-    Lacking, RunContext, RunEnd, adapt_plan, data_request, ended_by, execute, interruptible,
+    MissingParts, RunContext, RunEnd, adapt_plan, data_request, ended_by, execute, interruptible,
     lacking, load_with, make_site, spare, standard_definition,
 };
 pub use platform::{Keep, Platform, remove_private};

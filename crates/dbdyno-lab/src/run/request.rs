@@ -5,7 +5,7 @@ use std::path::Path;
 
 use secrecy::SecretString;
 
-use super::measured_run::Lacking;
+use super::measured_run::MissingParts;
 use super::overhead;
 use super::platform::{Keep, is_there};
 use super::schedule::Fresh;
@@ -107,7 +107,7 @@ impl Request {
     ///
     /// # Errors
     /// As [`Request::plan`]; nothing is left to run.
-    pub fn plan_without(&self, catalog: &Catalog, lacking: &Lacking) -> Result<Plan> {
+    pub fn plan_without(&self, catalog: &Catalog, lacking: &MissingParts) -> Result<Plan> {
         let mut request = self.plan.clone();
         request.capabilities.missing_orgs = lacking.all_orgs;
         match lacking.drive {

@@ -14,7 +14,7 @@ use super::platform::{Platform, is_there};
 use super::prepare::Ready;
 use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
-use super::{Checked, Event, Request, RunContext, answers, overhead};
+use super::{AnswerCheckOutcome, Event, Request, RunContext, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
 use dbdyno_core::analysis::circumstances;
@@ -433,10 +433,10 @@ struct AnswerCheck {
 }
 
 impl AnswerCheck {
-    fn take(&mut self, selection: &Selection, answer: Result<Checked>) -> Result<()> {
+    fn take(&mut self, selection: &Selection, answer: Result<AnswerCheckOutcome>) -> Result<()> {
         match answer {
-            Ok(Checked::Yes) => self.right += 1,
-            Ok(Checked::No(_)) => self.unstated.push(selection.workload.id.clone()),
+            Ok(AnswerCheckOutcome::Yes) => self.right += 1,
+            Ok(AnswerCheckOutcome::No(_)) => self.unstated.push(selection.workload.id.clone()),
             Err(error) if error.kind == Kind::Interrupted => return Err(interrupt_error()),
             Err(error) => self.wrong.push(error.to_string()),
         }

@@ -34,7 +34,7 @@ mod process;
 mod server_dir;
 mod template;
 
-pub use binaries::{Binaries, Fetched, fetch};
+pub use binaries::{Binaries, FetchedBinaries, fetch};
 pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
 pub use lock::{FileLock, lock_file};
 pub use log_in_tmpfs::memory_place;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::binaries::{Fetched, checked_version, own_cache, run, unpacking};
+use super::binaries::{FetchedBinaries, checked_version, own_cache, run, unpacking};
 use super::{pinned, unusable};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::engine::library::{Package, RuntimeLibrary};
@@ -23,7 +23,7 @@ pub(super) fn fetch(
     engine: &str,
     library: &dyn RuntimeLibrary,
     version: Option<&str>,
-) -> Result<Fetched> {
+) -> Result<FetchedBinaries> {
     let package = library.package();
     let version = checked_version(version.unwrap_or(package.version))?;
     let cache = own_cache()?;
@@ -51,12 +51,12 @@ fn check_library(
     library: &dyn RuntimeLibrary,
     dir: PathBuf,
     was_there: bool,
-) -> Result<Fetched> {
+) -> Result<FetchedBinaries> {
     let version =
         library.version(Some(&dir)).map_err(|error| error.at("binaries fetch"))?.to_string();
     let product =
         dbdyno_engines::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
-    Ok(Fetched { dir, product: format!("{product} {version}"), version, was_there })
+    Ok(FetchedBinaries { dir, product: format!("{product} {version}"), version, was_there })
 }
 
 /// Lets npm fetch the package, and unpacks it; the path of the library in it.

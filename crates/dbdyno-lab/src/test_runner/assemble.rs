@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Counted, JobLog, Second};
+use super::log::{CountedOps, JobLog, Second};
 use super::nodes;
 use super::raw::Raw;
 use super::schedule::Edges;
@@ -292,7 +292,7 @@ fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -
 
 /// Ops of a job that were done in its slices that count, failed ones included, and those that
 /// waited at the end.
-fn due_in_window(counted: &Counted) -> f64 {
+fn due_in_window(counted: &CountedOps) -> f64 {
     let done = counted.tally.ops + counted.tally.error_count();
     done as f64 + counted.behind.unwrap_or(0.0)
 }

@@ -61,7 +61,7 @@ pub struct JobLog {
     /// Start of the first slice and end of the last one.
     pub span_s: Option<(f64, f64)>,
     /// The slices that count; none if there are none.
-    pub counted: Option<Counted>,
+    pub counted: Option<CountedOps>,
     /// Of the slices that count.
     pub times: Times,
     /// The slices that count, of a load over time: response times by the phase in which ops were
@@ -87,14 +87,14 @@ pub struct JobLog {
 
 /// The slices of a job that belong to the window, together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountedOps {
     /// Counts of these slices together.
     pub tally: Tally,
-    /// Start of the first one and end of the last one.
+    /// Start of the first one.
     pub start_s: f64,
     /// End of the last one.
     pub end_s: f64,
-    /// The most ops to a timed one in any of them.
+    /// Longest stride of these slices: number of ops for each timed one.
     pub longest_stride: u32,
     /// Of an open loop: ops that were due at the end of the last one and not started.
     pub behind: Option<f64>,
@@ -117,7 +117,7 @@ impl JobLog {
         let start_s = self.span_s.map_or(slice.start_s, |(start_s, _)| start_s);
         self.span_s = Some((start_s, slice.end_s));
         if slice.counts {
-            let first = Counted { start_s: slice.start_s, ..Counted::default() };
+            let first = CountedOps { start_s: slice.start_s, ..CountedOps::default() };
             let counted = self.counted.get_or_insert(first);
             counted.tally.merge(&slice.tally);
             counted.end_s = slice.end_s;

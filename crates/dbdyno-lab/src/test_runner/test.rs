@@ -125,9 +125,9 @@ fn provision(
     first_error
 }
 
-/// Sessions beside those of the jobs while these run.
-struct Held {
-    /// Those that keep what they began, and those that do nothing.
+/// Sessions that stay open, beside those of the jobs, while the jobs run.
+struct HeldSessions {
+    /// Sessions with an open transaction, and idle ones.
     sessions: Vec<Box<dyn Session>>,
     /// Facts about them.
     facts: Facts,
@@ -137,7 +137,7 @@ struct Held {
 struct Arrangement {
     /// The node of each.
     deal: JobPlacement,
-    held: Held,
+    held: HeldSessions,
 }
 
 impl Arrangement {
@@ -153,8 +153,8 @@ fn hold(
     database: &dyn Database,
     spec: &TestSpec<'_>,
     interrupt: &Interrupt,
-) -> Result<Held, EngineError> {
-    let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
+) -> Result<HeldSessions, EngineError> {
+    let mut held = HeldSessions { sessions: Vec::new(), facts: Facts::new() };
     for group in JobGroup::all(spec) {
         for part in group.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
             let mut session = database.session()?;
@@ -173,7 +173,7 @@ fn open_idle(
     database: &dyn Database,
     count: u32,
     interrupt: &Interrupt,
-    held: &mut Held,
+    held: &mut HeldSessions,
 ) -> Result<(), EngineError> {
     if count == 0 {
         return Ok(());
@@ -199,7 +199,7 @@ fn open_idle(
 ///
 /// # Errors
 /// A session was lost, so that what it held did not last as long as the jobs.
-fn release(held: Held) -> Result<(), EngineError> {
+fn release(held: HeldSessions) -> Result<(), EngineError> {
     let mut kept = Ok(());
     for mut session in held.sessions {
         // An engine may have nothing to end.
@@ -332,7 +332,7 @@ struct AtEnd {
 fn read_at_end(
     mut coordinator: Coordinator<'_, '_>,
     spec: &TestSpec<'_>,
-    held: Held,
+    held: HeldSessions,
     ended: &JobsEnd,
 ) -> AtEnd {
     let (driver, facts) = (coordinator.driver(), held.facts.clone());

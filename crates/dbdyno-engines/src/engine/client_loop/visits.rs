@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ClientSession, Counted};
+use super::{ClientSession, CountedRows};
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::Connects;
 
@@ -43,7 +43,11 @@ impl<S: ClientSession, F: FnMut() -> Result<S, EngineError>> ClientSession for V
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         self.session()?.run(statement, binds)
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         self.session()?.run_counting(statement, binds)
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {

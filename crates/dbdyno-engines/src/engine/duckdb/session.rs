@@ -1,7 +1,7 @@
 //! The control session.
 
 use super::connect::Connection;
-use super::statement::Prepared;
+use super::statement::PreparedStatement;
 use crate::engine::{EngineError, Rows, Session};
 use crate::host::process_cpu_s;
 
@@ -29,7 +29,7 @@ impl Session for DuckSession {
 
 impl DuckSession {
     fn query_with_binds(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
-        Prepared::new(&self.0, sql, sql)?.texts(binds)
+        PreparedStatement::new(&self.0, sql, sql)?.texts(binds)
     }
 
     /// Puts what the log has counted into the session's variables, which a block of the catalog

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::cancel::Running;
-use crate::engine::cluster::{self, OpenNode, Own};
+use crate::engine::cancel::RunningHandles;
+use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, directory,
     sessions_left,
@@ -180,7 +180,7 @@ fn open(
         });
         (host.address(), open)
     };
-    let own = Own {
+    let own = ClusterSpecifics {
         sql: |block, values| MARIADB.sql(block, values),
         unsupported_orgs: LACKING_IN_GALERA,
     };
@@ -202,7 +202,7 @@ fn open_one(
     let mut connection = connect(&config, &options, &passwords)?;
     let version = product.version(&connection.server_version)?;
     set_up(&mut connection)?;
-    let (is_local, running) = (connection.local, Running::new());
+    let (is_local, running) = (connection.local, RunningHandles::new());
     let mut session = MariaSession::new(connection, &running);
     let ours = provision::prepare(&mut session, access)?;
     if is_ours && access == Access::Provision {
@@ -228,7 +228,7 @@ fn open_one(
         pid,
         storage_path,
         running,
-        jobs: Running::new(),
+        jobs: RunningHandles::new(),
         counts: OnceLock::new(),
     }))
 }
@@ -236,7 +236,7 @@ fn open_one(
 fn session_by(
     route: &Route<Config>,
     options: &ClientOptions,
-    running: &Arc<Running<u32>>,
+    running: &Arc<RunningHandles<u32>>,
 ) -> Result<MariaSession, EngineError> {
     let mut connection = connect(&route.config, options, &route.passwords)?;
     set_up(&mut connection)?;
@@ -263,9 +263,9 @@ struct MariaDatabase {
     pid: Option<u32>,
     storage_path: Option<PathBuf>,
     /// Numbers of our sessions.
-    running: Arc<Running<u32>>,
+    running: Arc<RunningHandles<u32>>,
     /// Those of jobs.
-    jobs: Arc<Running<u32>>,
+    jobs: Arc<RunningHandles<u32>>,
     /// Reads what a job's session has done itself.
     counts: OnceLock<String>,
 }

@@ -30,14 +30,14 @@ const GRACE: Duration = Duration::from_secs(600);
 
 /// A statement of the client drive: a query is taken from the driver's cache each time, anything
 /// else is kept.
-struct Prepared {
+struct PreparedStatement {
     sql: String,
     kept: Option<Statement>,
 }
 
 /// A job's session with its statements prepared.
 pub(super) struct JobSession {
-    statements: Vec<Prepared>,
+    statements: Vec<PreparedStatement>,
     in_transaction: bool,
     session: OraSession,
 }
@@ -54,7 +54,7 @@ impl JobSession {
         let prepared = statements.iter().map(|statement| {
             let sql = terminate(&statement.sql);
             let kept = (!is_query(&sql)).then(|| prepare(&session.connection, &sql)).transpose()?;
-            Ok(Prepared { sql, kept })
+            Ok(PreparedStatement { sql, kept })
         });
         let statements = prepared.collect::<Result<_, EngineError>>()?;
         Ok(JobSession { statements, in_transaction: false, session })
@@ -107,7 +107,7 @@ impl ClientSession for JobSession {
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         let binds = values(binds);
-        let Prepared { sql, kept } = &mut self.statements[statement];
+        let PreparedStatement { sql, kept } = &mut self.statements[statement];
         let Some(kept) = kept else {
             return self.fetch(&self.statements[statement].sql, &binds);
         };

@@ -6,7 +6,7 @@ use oracledb::{Connection, Row, Statement, ToDbValue};
 
 use super::error;
 use super::provision;
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::one_line::one_line;
 use crate::engine::{EngineError, Rows, Session};
 use dbdyno_core::model::Counters;
@@ -30,8 +30,8 @@ pub(super) struct OraSession {
     handle: Handle,
     /// Reads the session's own counters, if they are asked for.
     counts: Option<String>,
-    _running: Entered<Handle>,
-    _job: Option<Entered<u32>>,
+    _running: HandleGuard<Handle>,
+    _job: Option<HandleGuard<u32>>,
 }
 
 impl OraSession {
@@ -41,7 +41,7 @@ impl OraSession {
     /// The connection broke.
     pub(super) fn new(
         connection: Connection,
-        running: &Arc<Running<Handle>>,
+        running: &Arc<RunningHandles<Handle>>,
     ) -> Result<Self, EngineError> {
         let instance = query(&connection, &provision::sql("instance", &[])?, &[])?;
         let instance = instance.scalar().and_then(|text| text.parse().ok()).unwrap_or(1);
@@ -60,7 +60,7 @@ impl OraSession {
     }
 
     /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>, counts: Option<String>) {
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<RunningHandles<u32>>, counts: Option<String>) {
         self._job = u32::try_from(self.handle.sid).ok().map(|sid| jobs.enter(sid));
         self.counts = counts;
     }

@@ -19,8 +19,8 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::{Mutex, MutexGuard};
 use secrecy::SecretString;
 
-use crate::engine::cancel::{Running, cancel_all};
-use crate::engine::cluster::{self, OpenNode, Own};
+use crate::engine::cancel::{RunningHandles, cancel_all};
+use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, Watch,
     directory, no_route, sessions_left,
@@ -130,7 +130,7 @@ impl Engine for Postgres {
                 Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
-        let own = Own { sql: provision::node_sql, unsupported_orgs: &[] };
+        let own = ClusterSpecifics { sql: provision::node_sql, unsupported_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
@@ -158,7 +158,7 @@ fn open(
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
     let (pid, is_local) = (connection.backend_pid, connection.local);
-    let running = Running::new();
+    let running = RunningHandles::new();
     let mut session = PgSession::new(connection, &running);
     provision::check_state(&mut session, pid, access)?;
     provision::prepare(&mut session, access)?;
@@ -171,7 +171,7 @@ fn open(
     let named = provision::sql("directory")?;
     let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
     let routes = Routes::new(Route { config, passwords });
-    let jobs = Running::new();
+    let jobs = RunningHandles::new();
     Ok(Box::new(PgDatabase {
         routes,
         is_local,
@@ -181,7 +181,7 @@ fn open(
         storage_path,
         running,
         jobs,
-        pooled: Running::new(),
+        pooled: RunningHandles::new(),
         lent: Mutex::default(),
     }))
 }
@@ -220,11 +220,11 @@ struct PgDatabase {
     /// Process id of the server's parent process, if that is proven to run on this host.
     postmaster_pid: Option<u32>,
     storage_path: Option<PathBuf>,
-    running: Arc<Running<CancelKey>>,
+    running: Arc<RunningHandles<CancelKey>>,
     /// Backends of jobs.
-    jobs: Arc<Running<u32>>,
+    jobs: Arc<RunningHandles<u32>>,
     /// Jobs that go through a pooler.
-    pooled: Arc<Running<()>>,
+    pooled: Arc<RunningHandles<()>>,
     /// Backends that a pooler has lent to whole sessions of jobs: at their end it resets their
     /// names.
     lent: Mutex<BTreeSet<u32>>,
@@ -359,7 +359,7 @@ fn commits_in_vain(route: Route<Config>, pid: u32) -> Watch {
     let ended = move || {
         let connection = connect(&route.config, &route.passwords, &[])?;
         let sql = provision::node_sql("end-in-vain", &[("pid", &pid.to_string())])?;
-        PgSession::new(connection, &Running::new()).query(&sql, &[])
+        PgSession::new(connection, &RunningHandles::new()).query(&sql, &[])
     };
     Arc::new(move || match ended() {
         Ok(rows) if rows.scalar() == Some("1") => {

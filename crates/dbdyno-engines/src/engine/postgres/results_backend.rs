@@ -12,7 +12,7 @@ use super::reply::{columns, split_row};
 use super::session::PgSession;
 use super::url::Config;
 use super::{check_version, error, provision};
-use crate::engine::cancel::Running;
+use crate::engine::cancel::RunningHandles;
 use crate::engine::remote::{Passwords, SILENT_AT_THE_END, own_sql};
 use crate::engine::results_backend::{ResultsBackend, SqlValue};
 use crate::engine::{Access, EngineError, ErrorClass, Session, Version};
@@ -109,7 +109,7 @@ fn begin_session(config: &Config, passwords: &Passwords) -> Result<PgSession, En
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
     let greeted = connection.backend_pid;
-    let mut session = PgSession::new(connection, &Running::new());
+    let mut session = PgSession::new(connection, &RunningHandles::new());
     provision::check_state(&mut session, greeted, Access::Watch)?;
     Ok(session)
 }

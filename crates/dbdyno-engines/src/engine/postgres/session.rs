@@ -12,7 +12,7 @@ use super::connect::{CancelKey, Connection};
 use super::error;
 use super::reply::{affected_rows, column_names, texts};
 use super::wire::Wire;
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::remote::{Claimed, Stream};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 use dbdyno_core::model::Connects;
@@ -29,13 +29,13 @@ pub(super) struct PgSession {
     /// Time to open it, and login method.
     pub opened: Connects,
     pub login: String,
-    _running: Entered<CancelKey>,
-    _job: Option<Entered<u32>>,
+    _running: HandleGuard<CancelKey>,
+    _job: Option<HandleGuard<u32>>,
 }
 
 impl PgSession {
     /// A session that can be cancelled through `running`.
-    pub(super) fn new(connection: Connection, running: &Arc<Running<CancelKey>>) -> Self {
+    pub(super) fn new(connection: Connection, running: &Arc<RunningHandles<CancelKey>>) -> Self {
         let id = connection.backend_pid.unwrap_or(0);
         PgSession {
             wire: connection.wire,
@@ -49,7 +49,7 @@ impl PgSession {
     }
 
     /// Counts the session among those of jobs as long as it lives.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<RunningHandles<u32>>) {
         self._job = Some(jobs.enter(self.id));
     }
 
