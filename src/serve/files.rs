@@ -7,7 +7,7 @@ use maud::html;
 
 use super::address::{Address, Links, file};
 use super::history;
-use super::pages::{Answer, Look, Pages, Refused, file_of_site};
+use super::pages::{Answer, PageContext, PageError, Pages, file_of_site};
 use super::query::Query;
 use super::stored::{self, Chosen};
 use crate::catalog::Catalog;
@@ -79,8 +79,8 @@ pub fn each(
         let name = part.file();
         let up = if name.contains('/') { "../" } else { "" };
         let links = Links::Files { up, there: &there };
-        let look = Look { language: shown.language, title: shown.title, links };
-        let pages = Pages { look, store, catalog: shown.catalog };
+        let context = PageContext { language: shown.language, title: shown.title, links };
+        let pages = Pages { context, store, catalog: shown.catalog };
         let content =
             content_of(&pages, shown, part).map_err(|refused| page_error(&name, &refused))?;
         write(&name, &content)?;
@@ -88,7 +88,7 @@ pub fn each(
     Ok(())
 }
 
-fn page_error(name: &str, refused: &Refused) -> Error {
+fn page_error(name: &str, refused: &PageError) -> Error {
     Error::usage(name, format!("this page cannot be made: {}", refused.why))
 }
 
@@ -136,7 +136,7 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
     let chosen: Vec<Chosen> = chosen.collect();
     let input = stored::input(pages.store, pages.catalog, &chosen, false, String::new())?;
     let input = Input { language: shown.language, ..input };
-    let links = &pages.look.links;
+    let links = &pages.context.links;
     let address = |run: i64, test: Option<u32>| match test {
         Some(test) => links.to(&Address::Test(run, test)),
         None => links.to(&Address::Run(run)),

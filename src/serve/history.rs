@@ -7,7 +7,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 
 use super::address::{Address, Links};
-use super::pages::{Answer, Pages, Refused};
+use super::pages::{Answer, PageError, Pages};
 use super::query::Query;
 use super::series;
 use crate::analysis::changes;
@@ -121,12 +121,14 @@ fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
 pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let Some(workload) = query.get("workload") else { return index(site) };
     let number = |text: String| {
-        Refused::wrong(site.language().say("'{text}' is not a number of jobs", &[("text", &text)]))
+        PageError::wrong(
+            site.language().say("'{text}' is not a number of jobs", &[("text", &text)]),
+        )
     };
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
     let entries = entries(site.store, workload, jobs)?;
     let Some(newest) = newest(&entries, query) else {
-        return Err(Refused::missing(site.phrase(
+        return Err(PageError::missing(site.phrase(
             "No measured run has this workload with these parameters at this number of \
                          jobs.",
         )));
@@ -134,7 +136,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let history = History::for_entry(&entries, newest);
     let links = html! {
         p.page.links { @for Entry { run, test, .. } in history.entries() {
-            a href=[site.look.links.to(&Address::Test(run.id, test.seq()))] {
+            a href=[site.context.links.to(&Address::Test(run.id, test.seq()))] {
                 (site.language().say(
                     "run {run} test {test}",
                     &[("run", &run.id.to_string()), ("test", &test.seq().to_string())],
@@ -349,7 +351,7 @@ fn line(site: &Pages<'_>, point: &MeasuredPoint, values: &[f64]) -> Markup {
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
-    let link = site.look.links.to(&Address::History(&query_for(point)));
+    let link = site.context.links.to(&Address::History(&query_for(point)));
     html! {
         tr {
             td { a href=[link] { (visible(&point.workload)) (visible(&params)) } }

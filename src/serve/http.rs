@@ -9,7 +9,7 @@ use oxhttp::model::header::{ALLOW, CONTENT_TYPE};
 use oxhttp::model::{Body, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::slots::{Slot, Slots};
-use super::wire::{self, NoRequest, Until};
+use super::wire::{self, DeadlineStream, NoRequest};
 use crate::error::{Error, Result};
 
 /// The head of a request is there after so long, however slowly it comes, or it is refused.
@@ -64,14 +64,14 @@ fn accept(listener: &TcpListener, slots: &Arc<Slots>, answer: &Arc<impl Answer>)
 
 /// Reads one request and answers it.
 fn converse(stream: &TcpStream, slot: &Slot, answer: &impl Answer) {
-    let asked = wire::request(&mut Until { stream, deadline: Instant::now() + HEAD_TIME });
+    let asked = wire::request(&mut DeadlineStream { stream, deadline: Instant::now() + HEAD_TIME });
     slot.has_request();
     let answer = match asked {
         Ok(request) => head_only(&request, answer(&request)),
         Err(NoRequest::Refused(status)) => response(status, PLAIN, format!("{status}\n")),
         Err(NoRequest::Gone) => return,
     };
-    let mut client = Until { stream, deadline: Instant::now() + ANSWER_TIME };
+    let mut client = DeadlineStream { stream, deadline: Instant::now() + ANSWER_TIME };
     // Who goes away before the end of the answer does not need it.
     if wire::respond(&mut client, answer).is_ok() {
         wire::farewell(stream);

@@ -29,7 +29,7 @@ pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
         sort_runs(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
     let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
-    let links = &pages.look.links;
+    let links = &pages.context.links;
     Ok(html! {
         div.page { main { "\n"
             h1 { (pages.phrase("Runs")) } "\n"

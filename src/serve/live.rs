@@ -32,7 +32,7 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
             p.about { (site.phrase("A test is shown once it is measured, judged and stored. \
                                     Viewing this page uses a little CPU on the machine under \
                                     test.")) } "\n"
-            (table(&site.look, run, &tests)) "\n"
+            (table(&site.context, run, &tests)) "\n"
             @if !tests.is_empty() {
                 p {
                     a href={ "/run/" (run.id) "?now=1" } {
@@ -42,7 +42,7 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
             }
         } }
     };
-    Ok(site.look.framed(&title, Some(REFRESH_S), &content))
+    Ok(site.context.framed(&title, Some(REFRESH_S), &content))
 }
 
 /// Events stored after the last one that the reader has.

@@ -19,12 +19,12 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 * 1024;
 
 /// A connection on which nobody reads or writes after a point in time.
-pub(super) struct Until<'a> {
+pub(super) struct DeadlineStream<'a> {
     pub stream: &'a TcpStream,
     pub deadline: Instant,
 }
 
-impl Until<'_> {
+impl DeadlineStream<'_> {
     /// Time that is left, which is more than none.
     fn remaining(&self) -> io::Result<Option<Duration>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -32,14 +32,14 @@ impl Until<'_> {
     }
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.remaining()?)?;
         self.stream.read(buffer)
     }
 }
 
-impl Write for Until<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.remaining()?)?;
         self.stream.write(bytes)
@@ -144,7 +144,7 @@ pub(super) fn respond(to: &mut impl Write, answer: Response<Body>) -> io::Result
 
 /// Ends a connection so that the client gets all that was written.
 pub(super) fn farewell(stream: &TcpStream) {
-    let rest = Until { stream, deadline: Instant::now() + FAREWELL };
+    let rest = DeadlineStream { stream, deadline: Instant::now() + FAREWELL };
     if stream.shutdown(Shutdown::Write).is_ok() {
         // An error ends the connection as well.
         let _ = io::copy(&mut rest.take(FAREWELL_BYTES), &mut io::sink());
@@ -194,7 +194,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         client.write_all(b"GET / HTTP/1.1\r\n").unwrap();
         let (stream, _) = listener.accept().unwrap();
-        let mut late = Until { stream: &stream, deadline: Instant::now() };
+        let mut late = DeadlineStream { stream: &stream, deadline: Instant::now() };
         let timeout = NoRequest::Refused(StatusCode::REQUEST_TIMEOUT);
         assert_eq!(request(&mut late).err(), Some(timeout));
         let late = late.write(b"x").unwrap_err();

@@ -307,7 +307,7 @@ fn describe_confirmed(all: &[Confirmed]) -> String {
 }
 
 #[derive(Serialize)]
-struct Named {
+struct NamedItem {
     id: &'static str,
     title: &'static str,
 }
@@ -316,5 +316,5 @@ fn list_named(
     key: &'static str,
     items: impl Iterator<Item = (&'static str, &'static str)>,
 ) -> List {
-    List::new(key, &["id", "title"], items.map(|(id, title)| Named { id, title }))
+    List::new(key, &["id", "title"], items.map(|(id, title)| NamedItem { id, title }))
 }

@@ -129,13 +129,13 @@ fn template(facts: &[StatableFact]) -> String {
 
 /// A workload with all that it inherits, and what each engine would run.
 #[derive(Serialize)]
-struct Resolved<'a> {
+struct ResolvedWorkload<'a> {
     workload: &'a Workload,
-    plans: Vec<Planned>,
+    plans: Vec<PlannedWorkload>,
 }
 
 #[derive(Serialize)]
-struct Planned {
+struct PlannedWorkload {
     engine: &'static str,
     drive: Drive,
     params: BTreeMap<String, String>,
@@ -150,14 +150,14 @@ fn resolve<'a>(
     workload: &'a Workload,
     engine: Option<&'static dyn Engine>,
     drive: Option<Drive>,
-) -> Result<Resolved<'a>> {
+) -> Result<ResolvedWorkload<'a>> {
     let plan = |engine: &'static dyn Engine| plan_on(catalog, id, engine, drive);
     let all = ENGINES.iter().copied().filter(|engine| engine.is_target());
     let plans = match engine {
         Some(engine) => vec![plan(engine)?],
         None => all.filter_map(|engine| plan(engine).ok()).collect(),
     };
-    Ok(Resolved { workload, plans })
+    Ok(ResolvedWorkload { workload, plans })
 }
 
 fn plan_on(
@@ -165,10 +165,10 @@ fn plan_on(
     id: &str,
     engine: &'static dyn Engine,
     drive: Option<Drive>,
-) -> Result<Planned> {
+) -> Result<PlannedWorkload> {
     let selection = selection(catalog, id, engine, drive)?;
     let statements = plan::show(&selection);
-    Ok(Planned {
+    Ok(PlannedWorkload {
         engine: engine.name(),
         drive: selection.drive,
         params: selection.params,

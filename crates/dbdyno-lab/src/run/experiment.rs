@@ -10,7 +10,7 @@ use super::measured_run::{
     RunContext, adapt_plan, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
 };
 use super::platform::Platform;
-use super::prepare::{OpenRun, Ready, UnreadyArm, with_ready_platform};
+use super::prepare::{OpenRun, ReadyPlatform, UnreadyArm, with_ready_platform};
 use super::probing::Probing;
 use super::schedule::ServerStart;
 use super::{Event, Sink};
@@ -147,7 +147,7 @@ pub(super) trait Blocks {
 
 /// An arm whose platform is ready to be measured.
 pub(super) struct ReadyArm<'r, 'p> {
-    pub ready: &'r Ready<'r>,
+    pub ready: &'r ReadyPlatform<'r>,
     pub probing: &'r mut Probing<'p>,
 }
 

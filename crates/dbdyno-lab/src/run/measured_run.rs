@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::experiment::{self, Experiment, ExperimentEnd};
 use super::measure::judge_repetitions;
-use super::planned_blocks::Planned;
+use super::planned_blocks::PlanDesign;
 use super::platform::Platform;
 use super::probing::{Probing, SUPERUSER, rights};
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
@@ -69,7 +69,7 @@ impl RunEnd {
 /// data set, or of the results file.
 pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<RunEnd> {
     let ended =
-        experiment::execute(Experiment { arms: vec![*context], design: &mut Planned }, store)?;
+        experiment::execute(Experiment { arms: vec![*context], design: &mut PlanDesign }, store)?;
     Ok(RunEnd::from_experiment(ended))
 }
 

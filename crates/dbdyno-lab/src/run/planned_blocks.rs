@@ -15,9 +15,9 @@ use dbdyno_core::error::Result;
 use dbdyno_core::model::RunStatus;
 
 /// The plan of the only arm, as often as it repeats its tests.
-pub(super) struct Planned;
+pub(super) struct PlanDesign;
 
-impl Design for Planned {
+impl Design for PlanDesign {
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
         let [arm] = execution.arms[..] else { return Err(unsuitable(&execution.arms)) };
         let status = execution.measure(&mut PlannedBlocks::new(&arm))?;

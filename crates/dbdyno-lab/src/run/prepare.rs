@@ -22,7 +22,7 @@ use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 
 /// A platform that is ready to be measured.
-pub(super) struct Ready<'a> {
+pub(super) struct ReadyPlatform<'a> {
     pub measuring: MeasureContext<'a>,
     /// Its data; none without a database.
     data: Option<LockedData<'a>>,
@@ -34,7 +34,7 @@ struct LockedData<'a> {
     lock: &'a Lock,
 }
 
-impl Ready<'_> {
+impl ReadyPlatform<'_> {
     /// Site of its data; none without a database.
     pub(super) fn site(&self) -> Option<&Site<'_>> {
         self.data.as_ref().map(|data| data.site)
@@ -102,7 +102,7 @@ pub(super) fn with_ready_platform<'p, T>(
     arm: &mut UnreadyArm<'_, 'p>,
     server_start: &ServerStart,
     store: &mut Store,
-    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+    work: impl FnOnce(&ReadyPlatform<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
     let sync = arm.open_sync_probe(store)?;
     let bare = without_data(arm, server_start)?;
@@ -111,7 +111,7 @@ pub(super) fn with_ready_platform<'p, T>(
         return with_data(arm, measuring, store, work);
     }
     arm.attach_probes()?;
-    work(&Ready { measuring, data: None }, arm.probing, store)
+    work(&ReadyPlatform { measuring, data: None }, arm.probing, store)
 }
 
 /// The context of measuring on a platform without data, and without a probe of its device.
@@ -148,7 +148,7 @@ fn with_data<'p, T>(
     arm: &mut UnreadyArm<'_, 'p>,
     measuring: MeasureContext<'_>,
     store: &mut Store,
-    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+    work: impl FnOnce(&ReadyPlatform<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
     let (context, platform) = (arm.context, arm.platform);
     let definition = standard_definition(context.catalog)?;
@@ -192,7 +192,7 @@ fn with_data<'p, T>(
         ..measuring
     };
     let data = LockedData { site: &site, lock: &lock };
-    work(&Ready { measuring, data: Some(data) }, arm.probing, store)
+    work(&ReadyPlatform { measuring, data: Some(data) }, arm.probing, store)
 }
 
 /// Facts of the loaded data as a selection sees them; `block_bytes` is the size of a block where

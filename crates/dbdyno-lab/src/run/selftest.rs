@@ -11,7 +11,7 @@ use super::experiment::{
 use super::measured_run::{fitting, interruptible, make_site, standard_definition};
 use super::numbers::Numbers;
 use super::platform::{Platform, is_there};
-use super::prepare::Ready;
+use super::prepare::ReadyPlatform;
 use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
 use super::{AnswerCheckOutcome, Event, Request, RunContext, answers, overhead};
@@ -404,7 +404,7 @@ fn interrupt_error() -> Error {
 }
 
 /// The answers of every workload, by drive.
-fn check_answers(context: &RunContext<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
+fn check_answers(context: &RunContext<'_>, ready: &ReadyPlatform<'_>) -> Result<Vec<Finding>> {
     let mut checks: Vec<(Drive, AnswerCheck)> = Vec::new();
     (context.events)(Event::Step("checking the answers of the workloads"));
     for selection in &context.plan.selections {
