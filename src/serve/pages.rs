@@ -314,7 +314,9 @@ pub(super) fn table(context: &PageContext<'_>, run: &RunRecord, tests: &[Test]) 
                         (language.phrase(head))
                     }
                 } } }
-                tbody { @for test in tests.iter().take(MAX_LINES) { (row(context, run, test)) "\n" } }
+                tbody {
+                    @for test in tests.iter().take(MAX_LINES) { (row(context, run, test)) "\n" }
+                }
             }
         }
         @if tests.len() > MAX_LINES {
