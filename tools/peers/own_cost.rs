@@ -151,13 +151,13 @@ pub fn monitor(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
-    let mut observer = Poller::open(&lab.catalog, &request(lab)?)?;
+    let mut poller = Poller::open(&lab.catalog, &request(lab)?)?;
     for &jobs in jobs {
         let comparison = Comparison {
             name: format!("lookup beside a monitor against without, jobs {jobs}"),
             unit: "ops/s",
             target: Some(MONITOR_TARGET),
-            ours: &mut || run_monitored(lab, &mut observer, &selection, jobs),
+            ours: &mut || run_monitored(lab, &mut poller, &selection, jobs),
             peer: &mut || drive::run(lab, &selection, jobs),
         };
         let by_clock = interleave(rules, comparison)?;
@@ -167,15 +167,10 @@ pub fn monitor(
     Ok(())
 }
 
-fn run_monitored(
-    lab: &Lab,
-    observer: &mut Poller,
-    selection: &Selection,
-    jobs: u32,
-) -> Result<Done> {
+fn run_monitored(lab: &Lab, poller: &mut Poller, selection: &Selection, jobs: u32) -> Result<Done> {
     let (running, ended) = channel();
     std::thread::scope(|scope| {
-        let monitor = scope.spawn(move || observe(observer, &ended));
+        let monitor = scope.spawn(move || poll(poller, &ended));
         let done = drive::run(lab, selection, jobs);
         drop(running);
         let observed = monitor.join().unwrap_or_else(|_| Err(failed("monitor", "panicked")));
@@ -184,16 +179,16 @@ fn run_monitored(
 }
 
 /// Glances and looks as `dbdyno monitor` does, until the sender is dropped.
-fn observe(observer: &mut Poller, ended: &Receiver<()>) -> Result<()> {
+fn poll(poller: &mut Poller, ended: &Receiver<()>) -> Result<()> {
     let mut due = Instant::now() + INTERVAL;
     loop {
-        observer.glance();
+        poller.sample_sessions();
         if ended.recv_timeout(SAMPLE_INTERVAL) != Err(RecvTimeoutError::Timeout) {
             return Ok(());
         }
         if Instant::now() >= due {
             due += INTERVAL;
-            observer.read()?;
+            poller.read()?;
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::poller::{EventCounts, IntervalSample, Wait};
+use super::poller::{IntervalSample, SessionSamples, Wait};
 use super::rates::{Peaks, recorded_counters};
 use crate::store::{self, Store};
 use dbdyno_core::analysis::circumstances;
@@ -13,12 +13,12 @@ use dbdyno_core::model::{
     SeriesPoint, Test, TestResult, Verdict, Waits,
 };
 
-/// Workload and group of what others did.
+/// Workload and group of the recorded load of others.
 pub const LIVE: &str = "LIVE";
-/// Length of a test: what a crash loses at most.
+/// Length of a test in a recording. A crash loses one test at most.
 const TEST_S: f64 = 600.0;
 
-/// A recording under way.
+/// A recording in progress.
 pub struct Recording {
     store: Store,
     run_id: i64,
@@ -26,8 +26,7 @@ pub struct Recording {
     began: Begin,
     series: Vec<SeriesPoint>,
     grown: Counters,
-    /// Sightings, and looks at the sessions.
-    seen: (EventCounts, u64),
+    session_samples: SessionSamples,
 }
 
 /// Start of a test.
@@ -58,8 +57,15 @@ impl Recording {
     pub fn begin(mut store: Store, subject: Subject) -> Result<Recording> {
         let run_id = store.begin_run(&record(subject))?;
         let began = Begin { at: store::now(), t_s: 0.0 };
-        let (series, grown, seen) = Default::default();
-        Ok(Recording { store, run_id, tests: 0, began, series, grown, seen })
+        Ok(Recording {
+            store,
+            run_id,
+            tests: 0,
+            began,
+            series: Vec::new(),
+            grown: Counters::default(),
+            session_samples: SessionSamples::default(),
+        })
     }
 
     /// Number of the run.
@@ -74,10 +80,7 @@ impl Recording {
     pub fn add(&mut self, look: &IntervalSample) -> Result<()> {
         self.series.push(point(look, self.began.t_s));
         self.grown.add(&look.grown);
-        look.seen
-            .iter()
-            .for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
-        self.seen.1 += look.session_samples;
+        self.session_samples.add(&look.session_samples);
         if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
     }
 
@@ -97,8 +100,8 @@ impl Recording {
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
         let mut test = empty_test(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
-        let (seen, session_samples) = std::mem::take(&mut self.seen);
-        test.waits = Some(waits(seen, session_samples, test.window_s));
+        let session_samples = std::mem::take(&mut self.session_samples);
+        test.waits = Some(waits(session_samples, test.window_s));
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
@@ -144,9 +147,9 @@ fn empty_test(seq: u32, started_at: String) -> TestResult {
 fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
     let commits = look.grown.get("commits").unwrap_or(0.0);
     let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
-    let all: u64 = look.seen.values().sum();
+    let all: u64 = look.session_samples.events.values().sum();
     let mean = |count: u64| look.sessions.unwrap_or(0.0) * count as f64 / all.max(1) as f64;
-    look.seen.iter().for_each(|(event, count)| {
+    look.session_samples.events.iter().for_each(|(event, count)| {
         *sessions.entry(event.class.clone()).or_default() += mean(*count)
     });
     sessions.values_mut().for_each(|mean| *mean = (*mean * 100.0).round() / 100.0);
@@ -163,28 +166,28 @@ fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
     }
 }
 
-fn waits(seen: EventCounts, session_samples: u64, window_s: f64) -> Waits {
-    let all: u64 = seen.values().sum();
+fn waits(session_samples: SessionSamples, window_s: f64) -> Waits {
+    let SessionSamples { events, count: samples } = session_samples;
+    let all: u64 = events.values().sum();
     let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,
         samples,
         share: samples as f64 / all.max(1) as f64,
     };
-    let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
+    let mut events: Vec<EventCount> = events.into_iter().map(count).collect();
     events.sort_by_key(|count| std::cmp::Reverse(count.samples));
-    let (samples, due, sessions) = (session_samples, session_samples, all);
     Waits {
-        period_s: window_s / session_samples.max(1) as f64,
+        period_s: window_s / samples.max(1) as f64,
         samples,
-        due,
-        sessions,
+        due: samples,
+        sessions: all,
         events,
         ..Waits::default()
     }
 }
 
-/// Samples from the seconds of a recording; rates are as exact as what was kept.
-pub fn looks(tests: &[Test]) -> Vec<IntervalSample> {
+/// Samples from the seconds of a recording; their rates are as exact as the stored counters.
+pub fn interval_samples(tests: &[Test]) -> Vec<IntervalSample> {
     let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
     for test in tests.iter().filter_map(Test::measured) {
         looks.extend(test.series.iter().map(|point| look(point, began_s, &mut peaks)));
@@ -232,7 +235,7 @@ mod tests {
             interval_s: 1.0,
             sessions: Some(1.5),
             grown,
-            seen: [(event, 6)].into(),
+            session_samples: SessionSamples { events: [(event, 6)].into(), count: 4 },
             ..IntervalSample::default()
         }
     }
@@ -247,7 +250,7 @@ mod tests {
                 .collect(),
             2.0,
         );
-        let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
+        let looks = interval_samples(&[Test::from(test.clone()), Test::from(test)]);
         assert_eq!(looks.iter().map(|look| look.t_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
         let rates: Vec<_> =
             looks[1].rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
@@ -282,7 +285,7 @@ mod tests {
         assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
         recording.end(f64::from(seconds), RunStatus::Finished).unwrap();
         let tests = Store::open_to_read(&path).unwrap().tests(1).unwrap();
-        assert_eq!((tests.len(), looks(&tests).len()), (4, 2000));
+        assert_eq!((tests.len(), interval_samples(&tests).len()), (4, 2000));
         let bytes: u64 = std::fs::read_dir(directory.path())
             .unwrap()
             .map(|file| file.unwrap().metadata().unwrap().len())
@@ -298,7 +301,7 @@ mod tests {
             (test.verdict.status, test.verdict.reasons[0].code.as_str()),
             (Status::Conditional, "recorded")
         );
-        let waits = waits(sample_at(1.0, 1.0).seen, 4, 8.0);
+        let waits = waits(sample_at(1.0, 1.0).session_samples, 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
         assert_eq!(waits.period_s, 2.0);
     }
