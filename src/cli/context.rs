@@ -161,7 +161,7 @@ impl Context {
         self.format(&["text"]).map(|_| ())
     }
 
-    /// True if output may be coloured.
+    /// True if output may be colored.
     pub fn color(&self) -> bool {
         let terminal = || std::io::stdout().is_terminal() && !no_color();
         match self.global.color {

@@ -39,7 +39,7 @@ pub fn print(text: &str) -> Result<()> {
     print_rendered(&text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints what was made for the terminal, with its colours, adding a newline if it does not end
+/// Prints what was made for the terminal, with its colors, adding a newline if it does not end
 /// with one.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn report(line: &str) {
     report_rendered(&visible(line));
 }
 
-/// Prints a line that was made for the terminal, with its colours.
+/// Prints a line that was made for the terminal, with its colors.
 pub fn report_rendered(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -306,7 +306,7 @@ fn judged(status: Status, code: ReasonCode) -> Verdict {
 }
 
 /// Twelve blocks: one figure better, one equal, one open, one whose trials are left out, one with a
-/// neighbour.
+/// neighbor.
 fn sides() -> [Vec<TestResult>; 2] {
     let kinds = fixture::tests();
     let kinds: Vec<&TestResult> = ["SRV-QUERY1", "TP-LIGHT"]

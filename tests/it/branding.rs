@@ -215,7 +215,7 @@ fn around(text: &str, word: &str) -> String {
 }
 
 #[test]
-fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
+fn a_license_that_restricts_publication_is_told_to_whoever_publishes() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!(

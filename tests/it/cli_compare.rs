@@ -363,7 +363,7 @@ fn price_list(desk: &Desk, platform: &str, cores: u32, currency: &str) -> String
 }
 
 #[test]
-fn prices_give_ratios_per_price_and_licence() {
+fn prices_give_ratios_per_price_and_license() {
     let desk = desk();
     let [base, slow, other] = [("base", 2, "CHF"), ("slow", 4, "CHF"), ("slow", 4, "EUR")]
         .map(|(run, n, of)| price_list(&desk, run, n, of));
@@ -623,7 +623,8 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
     assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
 }
 
-/// Two runs of three tests each with these options, `first` and `second`, whose second one is slower.
+/// Two runs of three tests each with these options, `first` and `second`, whose second one is
+/// slower.
 fn with_a_suspect(options: &str) -> Desk {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --warmup 0.05 --repeat 3 --size 0.05";

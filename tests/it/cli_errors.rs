@@ -346,7 +346,7 @@ fn a_place_whose_directory_is_not_there_is_not_made() {
 }
 
 #[test]
-fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
+fn a_catalog_of_odd_files_is_refused_and_never_waited_for() {
     let desk = Desk::new();
     let own = desk.path("own");
     let list = |words: &[&str]| {
@@ -386,7 +386,7 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
         std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o700))
             .unwrap();
     }
-    // What is not a catalogue's is not looked at.
+    // What is not a catalog's is not looked at.
     fresh();
     for folder in [".git", "node_modules"] {
         std::os::unix::fs::symlink("/", own.join(folder)).unwrap();
@@ -498,7 +498,7 @@ fn missing_server_programs_say_how_to_get_them() {
 }
 
 #[test]
-fn a_broken_catalogue_is_named_with_file_and_line() {
+fn a_broken_catalog_is_named_with_file_and_line() {
     let desk = Desk::new();
     let group = desk.path("cat/workloads/my");
     std::fs::create_dir_all(&group).unwrap();

@@ -310,7 +310,7 @@ fn loads_once_is_reused_verified_and_warmed() {
 }
 
 #[test]
-fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
+fn every_organization_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         let default = ensure(&site, 2).0;
@@ -345,7 +345,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
         let cleaned = drop_all(&site).unwrap();
-        // A table per organisation, and ours that remember; a partition is not a table of its own.
+        // A table per organization, and ours that remember; a partition is not a table of its own.
         assert_eq!(cleaned.dropped.len(), site.recipe.capabilities.orgs.len() + 2, "{cleaned:?}");
         assert!(cleaned.foreign.is_empty(), "{cleaned:?}");
     });

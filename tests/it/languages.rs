@@ -109,7 +109,7 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
         Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
         Subject::Runs | Subject::AbTest => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
-        // The catalogue is written in English.
+        // The catalog is written in English.
         Subject::Catalog => Vec::new(),
     }
 }

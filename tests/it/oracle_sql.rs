@@ -147,7 +147,7 @@ fn dropped_is_what_was_created(dir: &Path) {
             .collect()
     };
     let dropped = std::fs::read_to_string(dir.join("drop.sql")).unwrap();
-    // Everything with these beginnings is looked for in the catalogue.
+    // Everything with these beginnings is looked for in the catalog.
     assert!(dropped.contains("'^dbdyno_(w|state)_'"), "{dropped}");
     let gone = objects(&dropped, &["drop"]);
     let scripts =

@@ -186,7 +186,7 @@ fn what_is_not_ours_is_neither_written_over_nor_removed() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
-/// Content of a table of figures: by metric and row the colour and the sign of each platform.
+/// Content of a table of figures: by metric and row the color and the sign of each platform.
 const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')]\
                     .map(table => [table.dataset.metric, \
                     Object.fromEntries([...table.tBodies[0].rows].filter(row => \
@@ -226,7 +226,7 @@ fn expected(desk: &Desk, runs: &[&str]) -> Value {
 }
 
 /// Compares what is shown of these platforms with the report of them; gives the number of figures
-/// that are coloured.
+/// that are colored.
 fn same_as_report(desk: &Desk, seen: &Value, platforms: &[(&str, &str)]) -> usize {
     let names: Vec<&str> = platforms.iter().map(|(_, name)| *name).collect();
     let expected = expected(desk, &names);
@@ -270,7 +270,7 @@ fn a_browser_ticks_sorts_and_links_without_a_server_and_colours_only_what_is_val
     assert!(cells.iter().all(|cell| uncolored(cell)));
     assert!(cells.iter().any(|cell| cell[2] == "conditional" || cell[2] == "invalid"));
 
-    // Unticked by a click: the colours are those of the rest, and the address says so.
+    // Unticked by a click: the colors are those of the rest, and the address says so.
     browser.evaluate(&format!("document.querySelector('input[value=\"{}\"]').click()", ids[1]));
     let two = [platforms[0], platforms[2]];
     let rest = seen(&mut browser);

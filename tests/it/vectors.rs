@@ -1,5 +1,5 @@
 //! Searches of vectors: the truth against a search of our own, recall against settings, and mutants
-//! of the catalogue that the contract must find.
+//! of the catalog that the contract must find.
 
 use std::path::PathBuf;
 
@@ -160,12 +160,12 @@ fn postgres_holds_the_truth_and_its_index_finds_more_with_more_effort() {
     assert_eq!(column(session.as_mut(), left), ["0"]);
 }
 
-/// The neighbours among a share of the rows, in a routine.
+/// The neighbors among a share of the rows, in a routine.
 const WITHIN_SHARE: &str = "select v operator(public.<->) v_query as d from {{prefix}}vec_rows \
                             where grp <= {{pct}} order by v operator(public.<->) v_query limit \
                             {{near}}";
 
-/// The catalogue with one text of PostgreSQL's file in the place of another.
+/// The catalog with one text of PostgreSQL's file in the place of another.
 fn mutant(desk: &Desk, from: &str, to: &str) -> String {
     assert!(OF_POSTGRES.contains(from), "{from}");
     let folder = desk.path("own/workloads/vec");

@@ -72,7 +72,7 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     }
 }
 
-/// Ops of a client that do not do what the catalogue says of them, each in another way.
+/// Ops of a client that do not do what the catalog says of them, each in another way.
 const GROUP: &str = r#"
 id = "OWN"
 title = "wrong"
@@ -132,7 +132,7 @@ const SQL: &str = "\
 -- name: lookup\nselect id from {{small}} where id = :id\n";
 
 #[test]
-fn an_op_that_touches_other_rows_than_the_catalogue_says_is_a_wrong_answer() {
+fn an_op_that_touches_other_rows_than_the_catalog_says_is_a_wrong_answer() {
     for target in ["sqlite", "duckdb", "postgres", "mariadb"] {
         let desk = Desk::new();
         let folder = desk.path("own/workloads/own");

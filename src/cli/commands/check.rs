@@ -82,7 +82,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     }
     let (found, of_host) = target(context, &asked, needed_bytes);
     findings.extend(found);
-    findings.extend(licences(&asked));
+    findings.extend(licenses(&asked));
     findings.push(disclosure(&asked, of_host));
     findings.push(finding("results file", results(context)));
     let mut table = out::Table::headless();
@@ -130,8 +130,8 @@ fn finding(what: &str, result: Result<String>) -> Finding {
     }
 }
 
-/// Options of the product that the plan's tests need a licence for.
-fn licences(asked: &CheckRequest<'_>) -> Vec<Finding> {
+/// Options of the product that the plan's tests need a license for.
+fn licenses(asked: &CheckRequest<'_>) -> Vec<Finding> {
     let tests = asked.plan.selections.iter().map(|selection| &selection.params);
     let needed = asked.catalog.licences(asked.request.target.engine(), tests);
     let line = |(option, by): (&str, BTreeSet<String>)| {

@@ -104,7 +104,7 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
     with_prices(input, &args.price)
 }
 
-/// Says which licences restrict the publication of figures.
+/// Says which licenses restrict the publication of figures.
 pub fn warn_of_licences(input: &Input) {
     let mut engines: Vec<&str> =
         input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
@@ -387,7 +387,7 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
     stored::input(&context.store_to_read()?, &context.catalog()?, chosen, seconds, command_line())
 }
 
-/// Width and colours, for a file or the terminal.
+/// Width and colors, for a file or the terminal.
 fn options(context: &Context, output: Option<&Path>) -> Options {
     match output {
         Some(_) => for_file(),
@@ -400,7 +400,7 @@ pub fn for_file() -> Options {
     Options::whole_tables(FILE_WIDTH)
 }
 
-/// Text for standard output: its width and colours. Where no terminal shows it and nobody asked for
+/// Text for standard output: its width and colors. Where no terminal shows it and nobody asked for
 /// a width, a program may read it, so tables keep all their columns.
 fn terminal(context: &Context) -> Options {
     let options = match context.fit() {

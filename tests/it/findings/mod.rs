@@ -76,7 +76,7 @@ fn findings_that_compare_platforms_stand_in_compare() {
     }
 }
 
-/// Two figures of a quotient, and the licences that each is divided by.
+/// Two figures of a quotient, and the licenses that each is divided by.
 type Quotient<'a> = (&'a Call, &'a Call, Option<(&'a Call, &'a Call)>);
 
 /// The quotients of the speed, throughput or service time of two runs in a formula.

@@ -3,7 +3,7 @@
 //!
 //! A bad figure may be shown with its mark. So each run is rendered twice, with a small and with a
 //! large value of that figure: whatever differs without a mark is a statement that rests on it (a
-//! best, a rank, a colour, a gain, a mean, a law, a finding). What names it must give the reason.
+//! best, a rank, a color, a gain, a mean, a law, a finding). What names it must give the reason.
 
 use std::collections::BTreeSet;
 
@@ -282,7 +282,7 @@ fn stored(desk: &Desk, bad: &Bad, factor: f64) {
     }
 }
 
-/// The site tells of a change of a history only from sound figures, and its tables colour none.
+/// The site tells of a change of a history only from sound figures, and its tables color none.
 #[test]
 fn no_page_of_the_site_says_more_of_a_bad_figure_than_its_mark() {
     let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract);

@@ -344,7 +344,7 @@ fn a_publication_keeps_what_a_comparison_needs() {
     assert_eq!(full.workers[0].name, "worker 1");
 }
 
-/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalogue
+/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalog
 /// of one's own.
 #[test]
 fn no_file_of_a_site_holds_what_was_planted() {

@@ -26,7 +26,7 @@ pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError
 /// Parts that are peculiar to an engine's clusters.
 pub(super) struct ClusterSpecifics {
     pub sql: OwnSql,
-    /// Organisations whose rows only one node would have, with the reasons; none = those of a
+    /// Organizations whose rows only one node would have, with the reasons; none = those of a
     /// single server.
     pub unsupported_orgs: &'static [(&'static str, &'static str)],
 }

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn no_target_has_an_organisation_and_says_that_it_lacks_it() {
+    fn no_target_has_an_organization_and_says_that_it_lacks_it() {
         for engine in ENGINES.iter().filter(|engine| engine.is_target()) {
             let can = engine.capabilities();
             for (lacking, reason) in can.unsupported_orgs {

@@ -21,7 +21,7 @@ mod statement;
 
 use connect::{Mode, Settings};
 
-/// Organisations that SQLite has not (https://www.sqlite.org/rowidtable.html,
+/// Organizations that SQLite has not (https://www.sqlite.org/rowidtable.html,
 /// https://www.sqlite.org/withoutrowid.html).
 const NO_PARTITIONS: &str = "SQLite has no partitions";
 const LACKING_ORGS: &[(&str, &str)] = &[

@@ -109,7 +109,7 @@ pub struct Table {
     pub kind: String,
     /// Without prefix; see [`TableRef::name`].
     pub name: String,
-    /// The organisation, spelled out.
+    /// The organization, spelled out.
     pub org: String,
     /// Function that computes any row from its number.
     pub rows: RowFunction,

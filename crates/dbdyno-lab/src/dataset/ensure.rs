@@ -115,7 +115,7 @@ pub fn tables(recipe: &Recipe<'_>, request: &Request) -> Vec<Table> {
         .collect()
 }
 
-/// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256
+/// Identifies the rows of these tables, the same on every engine and in every organization: SHA-256
 /// (hex, 16 digits) over revision, seed, row counts and the checksum of each kind's first rows
 /// (which changes if the row function does).
 pub fn data_set_id(revision: u32, tables: &[Table]) -> String {

@@ -34,7 +34,7 @@ pub use recipe::{Recipe, STANDARD};
 /// Required data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Tables, each in its organisation.
+    /// Tables, each in its organization.
     pub tables: Vec<TableRef>,
     /// Nominal size of the data set, in GB.
     pub size_gb: f64,
@@ -58,7 +58,7 @@ pub struct LoadedDataset {
 }
 
 impl LoadedDataset {
-    /// Facts for a workload that uses these tables: of each kind those of the organisation that it
+    /// Facts for a workload that uses these tables: of each kind those of the organization that it
     /// uses, of other kinds those of the first that was loaded.
     pub fn facts_for(&self, used: &[TableRef]) -> Facts {
         let mut facts = Facts::new();

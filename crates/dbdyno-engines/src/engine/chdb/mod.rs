@@ -25,7 +25,7 @@ mod statement;
 use connect::Instance;
 use library::LIBRARY;
 
-/// Organisations that ClickHouse's MergeTree has not
+/// Organizations that ClickHouse's MergeTree has not
 /// (https://clickhouse.com/docs/engines/table-engines/mergetree-family/mergetree).
 const SORTED_PARTS: &str =
     "ClickHouse keeps a table in parts, column by column, in the order of its key";

@@ -24,7 +24,7 @@ mod statement;
 use connect::{Instance, Mode};
 use library::LIBRARY;
 
-/// Organisations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
+/// Organizations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
 /// https://duckdb.org/docs/current/sql/statements/create_table,
 /// https://duckdb.org/docs/current/data/partitioning/partitioned_writes).
 const ROW_GROUPS: &str =

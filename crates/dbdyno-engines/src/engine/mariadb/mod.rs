@@ -45,7 +45,7 @@ use product::{MARIADB, MYSQL, Product};
 use session::MariaSession;
 use url::Config;
 
-/// Organisations of other engines.
+/// Organizations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
     (
         "hash",
@@ -54,7 +54,7 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
-/// The organisation of MyRocks, a storage engine that a server may or may not have loaded.
+/// The organization of MyRocks, a storage engine that a server may or may not have loaded.
 const LSM: &str = "lsm";
 const NO_ROCKSDB: &str = "the server has no storage engine ROCKSDB; install its library (Debian, \
                           Ubuntu: apt install mariadb-plugin-rocksdb; Fedora, RHEL: dnf install \
@@ -99,7 +99,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// Organisations of other engines that MySQL lacks.
+/// Organizations of other engines that MySQL lacks.
 const LACKING_IN_MYSQL: &[(&str, &str)] = &[
     ("heap", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
     (
@@ -144,7 +144,7 @@ impl Engine for MySql {
     }
 }
 
-/// Organisations that a cluster lacks: Galera hands over what InnoDB changes.
+/// Organizations that a cluster lacks: Galera hands over what InnoDB changes.
 const LACKING_IN_GALERA: &[(&str, &str)] = &[
     ("heap", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
     ("heap-list", "Galera replicates InnoDB's tables only, and heaps are Aria's"),

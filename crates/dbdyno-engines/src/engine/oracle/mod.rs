@@ -32,7 +32,7 @@ use url::Config;
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 19;
 
-/// Organisations of other engines.
+/// Organizations of other engines.
 const LACKING_ORGS: &[(&str, &str)] =
     &[("lsm", "Oracle keeps rows in blocks, not in files of sorted entries")];
 
@@ -120,7 +120,7 @@ struct OraDatabase {
     version: Version,
     /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
-    /// Organisations that this server or user cannot have, with the reasons.
+    /// Organizations that this server or user cannot have, with the reasons.
     missing_orgs: &'static [(&'static str, &'static str)],
     /// Our sessions.
     running: Arc<RunningHandles<Handle>>,

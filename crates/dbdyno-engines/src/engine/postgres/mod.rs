@@ -70,7 +70,7 @@ const FORCES_FROM: u32 = 15;
 const NEWEST_SETTINGS: [(&str, &str); 3] =
     [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
 
-/// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
+/// Organizations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
 const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
     ("iot-list", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
