@@ -627,7 +627,7 @@ fn big() -> Request {
 }
 
 /// Rows that were in when a load went on; none if it began from nothing.
-fn resumed(site: &Site<'_>) -> Option<u64> {
+fn rows_at_resume(site: &Site<'_>) -> Option<u64> {
     let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let events = |event: LoadEvent| seen.lock().unwrap().push(event);
     let loaded =
@@ -673,8 +673,8 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
             let resumed = events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. }));
             assert!(resumed, "{}, {phase}", fixture.engine);
         }
-        assert_eq!(resumed(&site), Some(120_000), "{}", fixture.engine);
-        assert_eq!(resumed(&site), None, "now it is complete");
+        assert_eq!(rows_at_resume(&site), Some(120_000), "{}", fixture.engine);
+        assert_eq!(rows_at_resume(&site), None, "now it is complete");
     });
 }
 
@@ -684,7 +684,7 @@ fn what_is_not_as_it_was_noted_is_loaded_anew() {
         let site = fixture.site();
         interrupted_load(&site, &at_three_quarters);
         fixture.execute(&format!("delete from {} where id = 5", fixture.own("big")));
-        assert_eq!(resumed(&site), None, "{}", fixture.engine);
+        assert_eq!(rows_at_resume(&site), None, "{}", fixture.engine);
         fixture.execute(&format!("delete from {} where 1 = 1", fixture.own("state")));
         interrupted_load(&site, &at_three_quarters);
         fixture.execute(&format!("drop table {}", fixture.own("big")));

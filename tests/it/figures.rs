@@ -444,7 +444,7 @@ fn html_rows(page: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 /// The value of a figure as it is printed, and the verdict by its mark.
-fn marked(shown: &str) -> (f64, &'static str) {
+fn read_mark(shown: &str) -> (f64, &'static str) {
     let verdict = match shown.chars().last() {
         Some('?') => "conditional",
         Some('!') => "invalid",
@@ -470,7 +470,7 @@ fn tables_of_a_page_have_the_figure_and_the_verdict_that_the_run_tells() {
             continue;
         };
         // The verdict of a row is the worst of its figures; the mark is the figure's own.
-        let (shown, verdict) = marked(shown);
+        let (shown, verdict) = read_mark(shown);
         let is_told = |figure: &&Value| {
             figure["workload"] == workload(label)
                 && figure["jobs"].as_f64() == jobs.parse::<f64>().ok()
@@ -534,7 +534,7 @@ fn an_ab_test_has_the_figures_and_the_verdicts_that_its_runs_tell() {
             continue;
         };
         for (side, figures) in ["A", "B"].iter().zip(&figures) {
-            let (shown, verdict) = marked(&row[*side]);
+            let (shown, verdict) = read_mark(&row[*side]);
             let is_told = |figure: &&Value| {
                 figure["kind"] == "at-jobs"
                     && figure["workload"] == workload(label)

@@ -257,7 +257,7 @@ fn a_server_without_vectors_leaves_them_out_with_the_reason() {
 
 /// The beginnings of the reasons that leave a workload out with this version of pgvector in the
 /// database, as SQL has it; 0.8.6 could be made.
-fn refused(session: &mut dyn Session, workload: &str, installed: &str) -> Vec<String> {
+fn refused_reasons(session: &mut dyn Session, workload: &str, installed: &str) -> Vec<String> {
     let stated = format!(
         "(values ('vector', '0.8.6', {installed})) as e (name, default_version, installed_version)"
     );
@@ -288,7 +288,7 @@ fn a_version_of_pgvector_that_lacks_what_a_test_needs_leaves_it_out() {
         ("VEC-FILTER", "'0.10.1'", None),
         ("VEC-FILTER", "null", None),
     ] {
-        let found = refused(session.as_mut(), workload, installed);
+        let found = refused_reasons(session.as_mut(), workload, installed);
         assert_eq!(found, Vec::from_iter(expected), "{workload} with {installed}");
     }
 }

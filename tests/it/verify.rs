@@ -14,7 +14,7 @@ const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Cli
 
 /// Output of `verify` for every workload that this engine has, in this drive or in any, by
 /// workload.
-fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
+fn verify_all(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     let catalog = Catalog::embedded().unwrap();
     let runs = |id: &str| {
         let drives = drive.map_or(vec![Drive::Database, Drive::Client], |drive| vec![drive]);
@@ -53,7 +53,7 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     let all = embedded.chain(servers);
     let catalog = Catalog::embedded().unwrap();
     for (target, drive) in all {
-        let verified = verified(target, drive);
+        let verified = verify_all(target, drive);
         // ClickHouse has cached queries and analytics only.
         let least = if target == "chdb" { 6 } else { 35 };
         assert!(verified.len() > least, "{target} {drive:?}: {verified:?}");

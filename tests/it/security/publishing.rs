@@ -173,7 +173,7 @@ fn full_run() -> RunRecord {
 }
 
 /// The value with the mark in each text that may be another one, and as a further name in each map.
-fn planted<T: Serialize + DeserializeOwned>(value: &T, mark: &str, place: Place) -> T {
+fn plant<T: Serialize + DeserializeOwned>(value: &T, mark: &str, place: Place) -> T {
     let mut json = serde_json::to_value(value).unwrap();
     let can_be = |json: &Value| serde_json::from_value::<T>(json.clone()).is_ok();
     for pointer in pointers(&json, &Value::is_string) {
@@ -222,8 +222,8 @@ fn pointers(json: &Value, is_wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
 }
 
 fn planted_run(mark: &str, place: Place) -> RunTests {
-    let run = planted(&full_run(), mark, place);
-    let test = planted(&full_test(), mark, place);
+    let run = plant(&full_run(), mark, place);
+    let test = plant(&full_test(), mark, place);
     RunTests { run, tests: vec![test.into()] }
 }
 
