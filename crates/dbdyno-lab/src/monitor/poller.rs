@@ -271,7 +271,7 @@ impl Poller {
     /// Takes a sample of the sessions.
     pub fn sample_sessions(&mut self) {
         let Some(sessions) = &mut self.sessions else { return };
-        match sessions.look(None) {
+        match sessions.states(None) {
             Ok(seen) => {
                 self.session_samples.count += 1;
                 let at_work = seen.into_iter().filter_map(|seen| match seen {

@@ -27,7 +27,7 @@ impl Sampler {
         database: &dyn Database,
         blocks: &[&Block],
     ) -> Result<Option<Sampler>, EngineError> {
-        if !Sessions::are_known(blocks) {
+        if !Sessions::can_be_sampled(blocks) {
             return Ok(None);
         }
         let device = DeviceTimes::open(database.storage_path().as_deref());
@@ -64,11 +64,11 @@ impl SessionSource for Sampler {
     fn period_s(&self) -> f64 {
         self.nodes.first().map_or(0.0, |(_, sessions)| sessions.period_s())
     }
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
+    fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
         let (mut seen, lost) = (Vec::new(), &mut self.lost);
         self.nodes.retain_mut(|(name, sessions)| {
             let of_node = jobs.get(name).or_else(|| jobs.get("")).map_or(&[][..], Vec::as_slice);
-            match sessions.look(Some(of_node)) {
+            match sessions.states(Some(of_node)) {
                 Ok(more) => seen.extend(more),
                 Err(why) => {
                     lost.push(if name.is_empty() { why } else { format!("node {name}: {why}") });

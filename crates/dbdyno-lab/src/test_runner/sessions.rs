@@ -36,7 +36,7 @@ pub trait SessionSource: Send {
     ///
     /// # Errors
     /// The reason for which nothing can be seen any more, as one line.
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
+    fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
     /// Kernel's account so far of the sessions of the last sample; empty where it is unknown.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
@@ -178,7 +178,7 @@ pub fn sample(
     let mut looking_s = 0.0;
     while await_tick(opened_at, log.period_s, ended) {
         let began = Instant::now();
-        match source.look(&jobs) {
+        match source.states(&jobs) {
             Ok(seen) => {
                 let sample = note(opened_at, began, seen, &mut log.events, &mut known);
                 let io =
@@ -400,7 +400,7 @@ mod tests {
         fn period_s(&self) -> f64 {
             0.001
         }
-        fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
+        fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
             assert_eq!(jobs[""], [7]);
             self.0.next().ok_or_else(|| "gone".to_string())
         }
