@@ -9,6 +9,7 @@ use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
 pub mod ab_test;
 pub mod answers;
+mod data_set;
 pub(crate) mod deferred_work;
 mod duet;
 mod evict;
@@ -37,10 +38,10 @@ mod server_evidence;
 mod sync;
 mod test_execution;
 
-pub use answers::{AnswerCheckOutcome, check as check_answers};
+pub use answers::AnswerCheckOutcome;
+pub use data_set::{CheckReceiver, drop_data, load_data, verify_data};
 pub use measured_run::{
-    MissingParts, RunContext, RunEnd, adapt_plan, data_request, ended_by, execute, interruptible,
-    lacking, load_with, make_site, spare, standard_definition,
+    MissingParts, RunContext, RunEnd, ended_by, execute, lacking, standard_definition,
 };
 pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request, Via};
