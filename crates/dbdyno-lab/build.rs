@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The sources of what a load generator does. Those of another package lie elsewhere where packages
 /// are built one by one: then they are not looked at.
 const SOURCES: [&str; 3] = ["src", "../dbdyno-core/src", "../dbdyno-engines/src"];
-/// Of the hash (FNV-1a, 64 bits), which needs no package to build this one.
+/// Offset basis of the hash (FNV-1a, 64 bits), which needs no package to build this one.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 

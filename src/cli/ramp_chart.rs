@@ -69,7 +69,7 @@ impl RampChart {
     }
 }
 
-/// As in the reports.
+/// Mark of a verdict, the same as in the reports.
 fn mark(status: Status) -> &'static str {
     match status {
         Status::Valid => "",

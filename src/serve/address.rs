@@ -23,7 +23,7 @@ pub(super) enum Address<'a> {
 /// The links of a page.
 #[derive(Clone, Copy)]
 pub(super) enum Links<'a> {
-    /// As a server knows them.
+    /// Paths of a server.
     Served,
     /// From a file to others: `up` leads to the directory of the first page, `there` are the files
     /// that are written.

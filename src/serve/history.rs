@@ -67,7 +67,7 @@ pub fn platform(run: &RunRecord) -> Option<&str> {
 }
 
 impl<'a> History<'a> {
-    /// Of the same work on the same platform as the newest entry.
+    /// History of the same work on the same platform as the newest entry.
     pub fn for_entry(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
         let is_same = |entry: &&Entry| {
             ramp::same(&entry.test, &newest.test)

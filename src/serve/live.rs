@@ -65,7 +65,7 @@ pub(super) fn events(
     Ok(response(StatusCode::OK, EVENTS, stream(site.language(), &run, &tests, stored)))
 }
 
-/// As the standard of server-sent events has it: an event per test, the progress, and the end.
+/// Stream of server-sent events: one per test, the progress, and the end.
 fn stream(language: Language, run: &RunRecord, tests: &[Test], stored: usize) -> String {
     let test = |test: &Test| {
         let shown = json!({

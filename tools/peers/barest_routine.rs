@@ -10,7 +10,7 @@ use crate::pairs::Done;
 
 const CREATE: &str = include_str!("barest.sql");
 const CALL: &str = "select dbdyno.peers_barest($1, $2)";
-/// As our job sessions have it.
+/// Settings of our job sessions.
 const SESSION: &str = "set plan_cache_mode = force_generic_plan; set jit = off";
 const DROP: &str = "drop function if exists dbdyno.peers_barest(bigint, bigint)";
 /// Ops that show how many fill the time.

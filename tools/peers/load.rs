@@ -62,7 +62,7 @@ fn load_postgres(lab: &Lab, size_gb: f64) -> Result<Done> {
 struct TimedLoad {
     table_bytes: u64,
     index_bytes: u64,
-    /// Of the rows, the indexes and the statistics, not of the verification.
+    /// Time of the rows, the indexes and the statistics, without the verification.
     elapsed_s: f64,
 }
 

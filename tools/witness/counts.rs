@@ -35,7 +35,7 @@ pub trait CountWitness {
     fn count(&self, test: &mut CountedTest<'_>, report: &mut Report<'_>) -> Result<()>;
 }
 
-/// Those of all engines.
+/// Witnesses of counts of all engines.
 const COUNT_WITNESSES: &[&dyn CountWitness] = &[&Postgres, &MariaDb, &Sqlite];
 
 /// Fewer reads say nothing: the table was in the cache.
@@ -91,7 +91,7 @@ pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Resul
 pub struct CountedTest<'a> {
     pub lab: &'a Lab,
     pub case: &'a Case,
-    /// Of all jobs.
+    /// Number of ops that all jobs were to do.
     pub asked_ops: u64,
     selection: Selection,
     probes: ProbeSet,

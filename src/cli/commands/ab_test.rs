@@ -68,7 +68,7 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
 struct AskedTrials<'a> {
     args: &'a AbTestArgs,
     catalog: &'a Catalog,
-    /// Of both sides.
+    /// Requests of both sides.
     requests: &'a [Request; 2],
 }
 

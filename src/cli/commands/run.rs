@@ -185,7 +185,7 @@ fn report_before(console: &Console, request: &Request, plan: &Plan) {
 /// The facts of a run's beginning that its end needs.
 struct Begun<'a> {
     target: &'a Target,
-    /// Of the output: `text` or `json`.
+    /// Format of the output: `text` or `json`.
     format: &'a str,
     catalog: &'a Catalog,
 }

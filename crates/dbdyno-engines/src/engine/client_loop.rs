@@ -320,16 +320,16 @@ struct Job<'a, S> {
     work: Work<'a>,
     latency: LatencyHistogram,
     ops: u64,
-    /// As many were done when the last one failed.
+    /// Value of `ops` at the last failure.
     ops_at_error: u64,
     rows: u64,
     commits: u64,
     hits: u64,
     stalls: Stalls,
-    /// Of an open loop, or of a user who thinks; then all ops are timed.
+    /// Due times of an open loop, or of a user who thinks; all ops are timed then.
     timetable: Option<Timetable>,
     response: LatencyHistogram,
-    /// Of a load over time: the same by the phase in which ops were due.
+    /// Response times by the phase of a load over time in which the ops were due.
     by_phase: Vec<LatencyHistogram>,
     /// Time within ops, in ns.
     busy_ns: u64,

@@ -219,7 +219,8 @@ fn open_for_use(
     Ok(())
 }
 
-/// As the nodes call themselves; by their addresses where they do not, or not apart.
+/// Names of the nodes: those that they give themselves, or their addresses if a name is missing or
+/// used twice.
 fn names(nodes: &[Node]) -> Vec<String> {
     let told: Vec<String> = nodes.iter().map(|node| node.identity.name.clone()).collect();
     let is_twice = |name: &String| told.iter().filter(|other| *other == name).count() > 1;

@@ -122,7 +122,7 @@ impl EngineError {
     pub fn is_of_session(&self) -> bool {
         matches!(self.class, ErrorClass::Lost | ErrorClass::Cancelled)
     }
-    /// As an error for the user, at `place`.
+    /// Turns it into an error for the user, at `place`.
     pub fn at(self, place: impl Into<String>) -> Error {
         let kind = match self.class {
             ErrorClass::Usage => Kind::Usage,

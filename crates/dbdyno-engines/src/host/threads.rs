@@ -21,7 +21,7 @@ const ARENAS_PER_PROCESSOR: u64 = 8;
 /// Threads that may still be started, and what limits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadsLeft {
-    /// Of this process and of those that it starts.
+    /// Number of threads that this process and its children may still start.
     pub free: u64,
     /// `threads of this user = 60, 20 in use, ulimit -u`.
     pub limit: String,
@@ -49,7 +49,7 @@ fn by_user() -> Option<ThreadsLeft> {
     Some(remaining("threads of this user", most, used, "ulimit -u"))
 }
 
-/// Of our control group and all around it.
+/// Limit of our control group and all groups around it.
 fn by_groups() -> Option<ThreadsLeft> {
     let groups = file("/proc/self/cgroup")?;
     let of = |path: &String| {

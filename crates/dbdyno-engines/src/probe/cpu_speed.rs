@@ -19,7 +19,7 @@ use host::Host;
 /// One look at the platform.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuSpeedSample {
-    /// Of the processors that were at work; absent if none was, or the look was interrupted.
+    /// Speed of the CPUs that were at work; absent if none was, or the sample was interrupted.
     pub pace: Option<CpuSpeed>,
     /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was
     /// interrupted.

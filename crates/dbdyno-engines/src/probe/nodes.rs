@@ -77,12 +77,12 @@ const SUMMED: [&str; 5] = ["sockets", "cores", "threads", "processors", "memory_
 /// The machines of the nodes.
 pub struct NodeHosts {
     hosts: Vec<(String, RemoteHost)>,
-    /// Of the cluster: without the figures of each there is no sum.
+    /// Number of nodes of the cluster: without the counters of each there is no sum.
     nodes: usize,
 }
 
 impl NodeHosts {
-    /// Those that are known, by the names of their nodes, of a cluster of so many.
+    /// The known hosts by the names of their nodes, for a cluster of `nodes` nodes.
     pub fn new(hosts: Vec<(String, RemoteHost)>, nodes: usize) -> Self {
         NodeHosts { hosts, nodes }
     }

@@ -233,7 +233,7 @@ fn ticks_per_s() -> f64 {
 struct Times {
     user: f64,
     sys: f64,
-    /// Of children that ended and were waited for.
+    /// CPU time of children that ended and were waited for.
     children_user: f64,
     children_sys: f64,
     /// Start of the process, in ticks since the system start.

@@ -102,7 +102,7 @@ fn directory(session: &mut dyn Session, blocks: &[&Block]) -> Option<String> {
 
 type Files = BTreeMap<String, String>;
 
-/// Those files that are there.
+/// The files that exist.
 fn files(session: &mut dyn Session, sql: &str) -> Result<Files, EngineError> {
     let rows = session.query(sql, &[])?.rows;
     let pair = |row: Vec<Option<String>>| <[Option<String>; 2]>::try_from(row).ok();

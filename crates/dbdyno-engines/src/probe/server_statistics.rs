@@ -32,7 +32,7 @@ struct ProfileBlock {
 pub type Reading = BTreeMap<String, Result<BTreeMap<String, Counters>, String>>;
 
 impl Profiles {
-    /// Those among the blocks of an engine.
+    /// The profiles among the blocks of an engine.
     pub fn from_blocks(blocks: &[&Block]) -> Profiles {
         let text = |name: &str| {
             blocks

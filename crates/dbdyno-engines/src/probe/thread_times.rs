@@ -30,7 +30,7 @@ impl ThreadTimes {
         ThreadTimes { server: server.to_vec(), turn: 0 }
     }
 
-    /// Of the server's, as far as they live and may be read.
+    /// Times of the server's threads, as far as they live and may be read.
     pub fn read(&mut self, serving: &[Serving]) -> Vec<ThreadTime> {
         let count = serving.len().min(AT_ONCE);
         let chosen = serving.iter().cycle().skip(self.turn % serving.len().max(1)).take(count);

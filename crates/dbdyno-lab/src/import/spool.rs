@@ -42,7 +42,7 @@ pub struct SpooledTest {
     pub place: String,
     pub workload: String,
     pub params: BTreeMap<String, String>,
-    /// Of the SQL that ran.
+    /// Hash of the SQL that ran.
     pub hash: String,
     pub started: String,
     pub jobs: u32,

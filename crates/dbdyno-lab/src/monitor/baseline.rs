@@ -47,7 +47,7 @@ pub struct Limit {
     pub component: &'static str,
     /// Share of it that is used.
     pub used: f64,
-    /// So many times today's load reach it.
+    /// Multiple of today's load at which the component saturates.
     pub at_times: f64,
 }
 

@@ -161,7 +161,7 @@ impl Page {
 /// Times of many ops, in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
-    /// Those that are known: 0.99 and the time that 99 % of the ops took at most.
+    /// Known quantiles: 0.99 with the maximum time of 99 % of the ops.
     pub quantiles: Vec<(f64, f64)>,
     /// Number of ops.
     pub count: f64,

@@ -9,7 +9,7 @@ use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
 
-/// Of a run with more tests only the last are told.
+/// Maximum number of tests on the page: the last ones of a longer run.
 const MAX_TESTS: usize = 1000;
 
 const BUILD: Family = Family { name: "dbdyno_build", kind: Kind::Info, help: "This program." };
@@ -107,7 +107,7 @@ struct TestFigures {
 }
 
 impl RunMetrics {
-    /// Of a run on this target.
+    /// Metrics of a run on this target.
     pub fn new(target: String) -> RunMetrics {
         RunMetrics(Mutex::new(State { target, ..State::default() }))
     }
@@ -270,7 +270,7 @@ fn bucket_ends_s() -> impl Iterator<Item = f64> {
     ends.chain([10.0]).map(|end_s| (end_s * 1e9).round() / 1e9)
 }
 
-/// Of sampled ops each stands for its part of all.
+/// Histogram of the service times. A sampled op counts for its share of all ops.
 fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogram> {
     let sampled: u64 = latency.buckets.iter().map(|(_, count)| count).sum();
     let up_to = |end_s: f64| -> u64 {

@@ -23,7 +23,7 @@ pub struct Trials<'a> {
 /// Way in which an A/B test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbTestEnd {
-    /// Of A and B.
+    /// Numbers of the runs of A and B.
     pub runs: [i64; 2],
     /// Finished, interrupted or failed, of both runs.
     pub status: RunStatus,

@@ -55,7 +55,7 @@ struct FeasibleExperiment {
     bottleneck: Bottleneck,
     experiment: Experiment,
     sides: [Side; 2],
-    /// As shown.
+    /// Changed settings as reports show them.
     changed: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Explanation<'a> {
     context: RunContext<'a>,
     run_id: i64,
     most_blocks: u32,
-    /// Those that are not explained yet.
+    /// Tests that are not explained yet.
     tests: VecDeque<UnexplainedTest>,
     attempt: Option<Attempt>,
     /// The first error that ended an experiment early.
@@ -74,7 +74,7 @@ pub(super) struct Explanation<'a> {
 /// A test that is explained by experiments.
 struct UnexplainedTest {
     seq: u32,
-    /// As messages call it.
+    /// Name in messages.
     label: String,
     left: VecDeque<PlannedExperiment>,
     results: Vec<ExperimentResult>,

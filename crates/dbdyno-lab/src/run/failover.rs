@@ -30,9 +30,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailoverOptions {
-    /// Of a private cluster.
+    /// Fault of a node of a private cluster.
     pub how: How,
-    /// Of an existing one: the user's commands.
+    /// Commands of the user for an existing cluster.
     pub commands: Option<Commands>,
     /// Makes another node take writes, where the cluster does not do that itself; none on a private
     /// cluster = we do.

@@ -49,7 +49,7 @@ pub struct RunEnd {
     pub run_id: i64,
     /// Finished, interrupted or failed.
     pub status: RunStatus,
-    /// Of a failed run: how the private server ended, if it did.
+    /// Last messages of a private server whose end made the run fail.
     pub last_words: Option<String>,
 }
 

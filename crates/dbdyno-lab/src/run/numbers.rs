@@ -17,7 +17,7 @@ use dbdyno_core::stats::keys;
 /// Numbering of a run's tests.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// Of the last test; 0 before the first.
+    /// Number of the last test; 0 before the first.
     seq: u32,
     /// Block of repetitions, and round within it.
     turn: (u32, u32),

@@ -54,13 +54,13 @@ pub(super) struct PairedBlocks<'a> {
     /// Each block is on a new start of the servers: two starts of equal servers differ.
     is_fresh: bool,
     figures: Vec<Figure>,
-    /// Of the tests of A and B.
+    /// Numbers of the tests of A and B.
     numbers: [Numbers; 2],
     /// Server starts so far.
     server_starts: u32,
     /// Number of the last block.
     block: u32,
-    /// Of the first block.
+    /// Start of the first block.
     begin: Instant,
 }
 
@@ -69,7 +69,7 @@ struct Figure {
     /// Index into the selections of the plans of A and B.
     selections: [usize; 2],
     jobs: u32,
-    /// As messages call it.
+    /// Name in messages.
     label: String,
     better: Better,
     blocks: ab_test::Blocks,

@@ -41,12 +41,12 @@ pub struct Platform {
     keep: Keep,
     /// Addresses of node_exporters on the database's hosts.
     pub(super) host_metrics: HostUrls,
-    /// Of a server that works for us at the same time.
+    /// Processes of a server that works for us at the same time.
     concurrent_pids: Vec<u32>,
-    /// Of the pooler before the server: where it is, and what it does.
+    /// Place of the pooler before the server.
     via: Option<Via>,
     pooler: Option<Pooler>,
-    /// Set by whoever wants the end; see [`Database::heed`].
+    /// Flag of an interrupt; see [`Database::heed`].
     interrupt: Option<Interrupt>,
 }
 
@@ -235,7 +235,7 @@ impl Platform {
         self.concurrent_pids = other.database.server_pids();
     }
 
-    /// As shown to the user.
+    /// Target as shown to the user.
     pub fn label(&self) -> String {
         self.to.target.label()
     }

@@ -173,13 +173,13 @@ pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<Str
     blocks.filter_map(ask).flat_map(facts).collect()
 }
 
-/// Whose figures are those of the database's host.
+/// Source of the figures of the database's host.
 pub enum HostFigures {
     /// It is ours.
     Here,
     /// It is another host, read through its node_exporter or through the database.
     Elsewhere(Box<RemoteHost>),
-    /// Those of the nodes of a cluster, each told of by itself.
+    /// Hosts of the nodes of a cluster, each with its own figures.
     Nodes(Box<NodeHosts>),
     /// Nothing can be read of the host.
     Unknown,

@@ -60,14 +60,14 @@ pub struct Request {
     /// After the tests the experiments of what limits them are carried out, in so many blocks at
     /// most.
     pub explain: Option<u32>,
-    /// Of a side of an A/B test: differences within it count as none.
+    /// Margin of a side of an A/B test: smaller differences count as none.
     pub margin: Option<f64>,
     /// Addresses of node_exporters on the hosts of an existing server.
     pub host_metrics: HostUrls,
     /// Stated facts about the platform, by the names of the catalog's facts.
     pub facts: BTreeMap<String, String>,
-    /// Of a side of an A/B test: both are measured at the same time, each on half of the
-    /// processors.
+    /// True for a side of an A/B test that is measured at the same time as the other, each on half
+    /// of the CPUs.
     pub duet: bool,
     /// Pooler before the server, through which tests by `transport=pooler` go.
     pub via: Option<Via>,

@@ -14,7 +14,7 @@ pub struct Sampler {
     nodes: Vec<(String, Sessions)>,
     /// Nodes that no longer answer, and why.
     lost: Vec<String>,
-    /// Of the database, or why it is not known.
+    /// I/O times of the database's device, or the reason why they are unknown.
     device: Result<DeviceTimes, String>,
 }
 

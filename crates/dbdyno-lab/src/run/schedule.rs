@@ -22,7 +22,7 @@ const FIXED_WORK_S: f64 = 10.0;
 /// State of the check of a workload's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
-    /// They have to be checked before the test.
+    /// The answers have to be checked before the test.
     Check,
     /// An earlier test of the run has had them checked.
     Known,
@@ -43,7 +43,7 @@ pub enum Fresh {
 }
 
 impl Fresh {
-    /// As stored.
+    /// Name in stored plans.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Fresh::Nothing => None,

@@ -143,7 +143,7 @@ fn gone(label: String) -> Error {
 /// The checks of a self-test, which must find nothing of ours and leaves nothing.
 #[derive(Default)]
 struct Checks {
-    /// Said of a drive that cannot be had.
+    /// Finding about a drive that the server or user cannot have.
     lacking: Option<Finding>,
     found: Option<SelfTest>,
     /// The finding on what was removed at the end.

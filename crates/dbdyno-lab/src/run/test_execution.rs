@@ -19,7 +19,7 @@ use dbdyno_engines::engine::Database;
 /// Context for executing a test.
 pub(super) struct TestExecution<'a> {
     pub database: &'a dyn Database,
-    /// Of the loaded data set as the test's selection sees them.
+    /// Facts of the loaded data set as the test's selection sees them.
     pub facts: Facts,
     pub rows: RowFunction,
     pub seed: u64,
@@ -38,7 +38,7 @@ pub(super) struct TestExecution<'a> {
 pub(super) struct UnjudgedTest {
     pub outcome: Outcome,
     pub started_at: String,
-    /// As [`ClockCheck::step_s`].
+    /// Step of the clock, see [`ClockCheck::step_s`].
     pub clock_step_s: f64,
 }
 

@@ -120,7 +120,7 @@ pub struct StartOptions {
     pub port: Option<u16>,
     /// Settings of the size profile.
     pub settings: BTreeMap<String, String>,
-    /// Of a cluster: its kind and number of nodes.
+    /// Kind and number of nodes of a cluster; none for a single server.
     pub cluster: Option<ClusterSpec>,
 }
 
@@ -140,8 +140,9 @@ pub struct PrivateServer {
     place: Place,
     home: ServerDir,
     daemon: Option<Daemon>,
-    /// Of a cluster: what it is, and the other nodes of its first one.
+    /// Kind of the cluster; none for a single server.
     cluster: Option<&'static ClusterKind>,
+    /// Other nodes of a cluster, which its first one holds.
     peers: Vec<PrivateServer>,
     /// The network of the nodes' own that it lives in, and its number there.
     network: Option<(Arc<Network>, usize)>,

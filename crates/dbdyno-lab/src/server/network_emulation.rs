@@ -272,7 +272,7 @@ fn call(program: &str, arguments: &[&str]) -> io::Result<()> {
 struct Switch {
     devices: Vec<File>,
     hold_ns: AtomicU64,
-    /// Of each node.
+    /// True for each node that is cut off.
     cut: Vec<AtomicBool>,
 }
 

@@ -30,7 +30,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 /// Programs that run scripts.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
-/// Of the environment, only this reaches a server: no PGDATA or PGPASSWORD of the user's.
+/// Variables of the environment that reach a server: no PGDATA or PGPASSWORD of the user's.
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
 /// Signals that stop a server.
@@ -43,7 +43,7 @@ pub(super) struct StopSignals {
 }
 
 impl StopSignals {
-    /// Those of a server whose files nobody needs: at once from the beginning.
+    /// Signals that use the hard one from the start, for a server whose files nobody needs.
     pub(super) fn at_once(self) -> StopSignals {
         StopSignals { orderly: self.hard, ..self }
     }

@@ -223,7 +223,7 @@ fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> Lat
     }
 }
 
-/// Of all ops, each of which was timed.
+/// Summary of ops that were all timed.
 fn of_all(times: &LatencyHistogram) -> LatencySummary {
     LatencySummary {
         samples: times.len(),

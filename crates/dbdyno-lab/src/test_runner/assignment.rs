@@ -106,7 +106,7 @@ impl WorkerAssignment {
 }
 
 impl AssignedJobs {
-    /// Those of a worker (from 1) of so many.
+    /// Jobs of a worker (from 1) out of this many workers.
     pub(super) fn new(
         group: &JobGroup<'_>,
         worker: u32,
@@ -175,7 +175,7 @@ pub struct WorkerLog {
     pub jobs: Vec<(u32, JobLog)>,
     /// Number of each job of the background workload and what it did.
     pub beside: Vec<(u32, JobLog)>,
-    /// Of each second since its gate opened.
+    /// Times of each second since its gate opened.
     pub seconds: Periods,
     /// Timeline of its jobs since then.
     pub timeline: Timeline,
@@ -283,7 +283,7 @@ struct AssignmentSupervisor<'a> {
     coordinator: &'a dyn CoordinatorLink,
     gate: &'a Gate,
     schedule: &'a Schedule,
-    /// Of the jobs of the test.
+    /// Log of the jobs of the test.
     log: &'a SecondsLog,
 }
 

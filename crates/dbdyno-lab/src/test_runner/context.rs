@@ -23,7 +23,7 @@ pub struct TestContext<'a> {
     pub facts: &'a Facts,
     /// Row function for bulk loads.
     pub rows: RowFunction,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
     /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
     /// tests of ours.

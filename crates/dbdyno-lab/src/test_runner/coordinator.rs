@@ -85,7 +85,7 @@ pub struct Coordinator<'a, 'p> {
     samples: Samples,
     /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
-    /// Of our own process.
+    /// Cost of our own process.
     driver_cost: DriverCost,
 }
 

@@ -46,7 +46,7 @@ pub struct SliceLog {
     pub stride: u32,
     /// True if the slice belongs to the window.
     pub counts: bool,
-    /// Of an open loop: ops that were due at its end and not started.
+    /// Ops of an open loop that were due at its end and not started.
     pub behind: Option<f64>,
 }
 
@@ -56,13 +56,13 @@ pub struct SliceLog {
 pub struct JobLog {
     /// Number of slices.
     pub slices: usize,
-    /// Of all slices.
+    /// Counts of all slices.
     pub total: Tally,
     /// Start of the first slice and end of the last one.
     pub span_s: Option<(f64, f64)>,
     /// The slices that count; none if there are none.
     pub counted: Option<CountedOps>,
-    /// Of the slices that count.
+    /// Times of the slices that count.
     pub times: Times,
     /// The slices that count, of a load over time: response times by the phase in which ops were
     /// due.
@@ -96,7 +96,7 @@ pub struct CountedOps {
     pub end_s: f64,
     /// Longest stride of these slices: number of ops for each timed one.
     pub longest_stride: u32,
-    /// Of an open loop: ops that were due at the end of the last one and not started.
+    /// Ops of an open loop that were due at the end of the last slice and not started.
     pub behind: Option<f64>,
 }
 
@@ -206,7 +206,7 @@ pub struct Times {
     pub service: WeightedTimes,
     /// The longest op in ns, if nobody timed it.
     pub longest_ns: u64,
-    /// Of an open loop.
+    /// Response times of an open loop.
     pub response: LatencyHistogram,
 }
 
@@ -244,7 +244,7 @@ pub struct Second {
     pub p99_us: Option<f64>,
     /// Longest service time, in us.
     pub max_us: Option<f64>,
-    /// Of an open loop.
+    /// 99th percentile of the response times of an open loop.
     pub response_p99_us: Option<f64>,
     /// Longest response time of an open loop, in us.
     pub response_max_us: Option<f64>,
@@ -290,7 +290,7 @@ pub struct SecondsLog(Mutex<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Those that are over, from the first on.
+    /// Seconds that are over, from the first on.
     over: Vec<Second>,
     /// All that those are made of, if somebody merges them.
     kept: Option<Periods>,
@@ -298,7 +298,7 @@ struct Shared {
     seconds: VecDeque<Times>,
     /// Ops per point, see [`POINTS_PER_S`], as they are told while the test runs.
     points: Vec<f64>,
-    /// Of slices of ours.
+    /// Timeline of the slices of this process.
     timeline: Timeline,
     /// End of each job's last slice.
     ends_s: Vec<f64>,

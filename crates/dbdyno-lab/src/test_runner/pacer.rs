@@ -21,7 +21,7 @@ pub struct JobPacer<'a> {
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
     drive: Drive,
-    /// Of an open loop, and of users who think.
+    /// Due times of an open loop, and of users who think.
     due: Option<DueTimes>,
     /// Its ops start when they are due: each is timed, and between them the job is idle.
     is_timed: bool,

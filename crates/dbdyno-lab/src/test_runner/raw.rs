@@ -35,7 +35,7 @@ pub struct Raw {
     pub total_s: f64,
     /// Facts of the data set and `jobs`.
     pub facts: Facts,
-    /// Of a cluster: who got the jobs.
+    /// Placement of the jobs on the nodes of a cluster.
     pub deal: JobPlacement,
     /// Resources that our process used.
     pub driver: Option<DriverFigures>,

@@ -105,7 +105,7 @@ struct WorkerProxy<'a> {
     schedule: &'a Schedule,
     log: &'a SecondsLog,
     seen: Vec<Stage>,
-    /// As the workers know them.
+    /// Edges of the window that the workers know.
     edges: Edges,
     is_stopped: bool,
 }

@@ -17,7 +17,8 @@ use dbdyno_core::model::{
 use dbdyno_engines::engine::JobSessions;
 use dbdyno_engines::host::thread_cpu_s;
 
-/// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
+/// Number of jobs above which samples are taken less often, in proportion: each holds more
+/// sessions.
 const MANY_JOBS: f64 = 128.0;
 /// Readings of threads that are kept, of 56 bytes: a period of them is doubled beyond that.
 const MAX_READINGS: usize = 1 << 18;
@@ -73,7 +74,7 @@ struct Sample {
     idle: u32,
     /// Index of an event and how many sessions were at it.
     at: Vec<(usize, u32)>,
-    /// Of the device; empty where they are not known.
+    /// I/O counts of the device; empty where they are unknown.
     io: IoCounts,
     /// Time at which the times of threads were read.
     times_s: f64,
@@ -144,7 +145,7 @@ impl Readings {
         (reading.t_s / self.period_s) as u64
     }
 
-    /// Those of samples after `from_s`, up to `to_s`.
+    /// Readings of samples after `from_s`, up to `to_s`.
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &ThreadReading> {
         let first = (from_s.max(0.0) / self.period_s) as u64;
         let start = self.kept.partition_point(|reading| self.period(reading) < first);

@@ -15,7 +15,7 @@ pub struct Timeline {
     pub ops: Vec<Vec<f64>>,
     /// Failed ops per point.
     pub errors: Vec<u64>,
-    /// Of an open loop: ops that were due and not started at the end of each point.
+    /// Ops of an open loop that were due and not started at the end of each point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<f64>,
     /// End of the last slice: the last point ends then.

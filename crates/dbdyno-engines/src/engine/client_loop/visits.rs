@@ -13,7 +13,7 @@ pub(super) struct Visits<S, F> {
     visit: Option<(S, Instant)>,
     /// Time to open it.
     opened: Connects,
-    /// Of those that were closed.
+    /// Times of the sessions that were closed.
     closed: Connects,
 }
 

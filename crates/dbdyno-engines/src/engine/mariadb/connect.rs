@@ -291,7 +291,7 @@ struct Login<'a> {
     may_tell: bool,
     flags: CapabilityFlags,
     nonce: Vec<u8>,
-    /// Of the server: encrypts the password where the connection does not.
+    /// Public key of the server, which encrypts the password if the connection is not encrypted.
     server_key: Option<Vec<u8>>,
     /// The server may be asked for it.
     may_ask: bool,

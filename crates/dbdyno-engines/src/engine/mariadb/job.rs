@@ -31,7 +31,7 @@ struct Statement {
     sql: String,
     packet: Vec<u8>,
     binds: usize,
-    /// Of the text protocol, whose packet is written anew.
+    /// Query of the text protocol, whose packet is written anew for every execution.
     text: Option<TextQuery>,
     /// The packet holds the types of the values; the server remembers them from the first execution
     /// on.

@@ -65,7 +65,8 @@ pub(super) fn load(
     }
 }
 
-/// As [`insert`], between the two statements that the table's storage engine wants around a load.
+/// Inserts like [`insert`], between the two statements that the storage engine of the table
+/// requires.
 fn insert_within(
     product: &Product,
     wire: &mut Wire,
@@ -82,9 +83,9 @@ fn insert_within(
 
 /// Form in which rows are sent.
 enum Form {
-    /// As values of this prepared statement.
+    /// Values of the prepared statement of this number.
     Values(u32),
-    /// In the text of an insert, of which this is the head.
+    /// Text of an insert, which begins with this head.
     Text(String),
 }
 

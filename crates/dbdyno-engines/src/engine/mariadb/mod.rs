@@ -264,7 +264,7 @@ struct MariaDatabase {
     storage_path: Option<PathBuf>,
     /// Numbers of our sessions.
     running: Arc<RunningHandles<u32>>,
-    /// Those of jobs.
+    /// Handles of the sessions of jobs.
     jobs: Arc<RunningHandles<u32>>,
     /// Reads what a job's session has done itself.
     counts: OnceLock<String>,

@@ -22,9 +22,9 @@ macro_rules! session_settings {
 /// A product.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Product {
-    /// As it calls itself.
+    /// Name that the product gives itself.
     pub brand: &'static str,
-    /// Of the URLs of its servers.
+    /// Scheme of the URLs of its servers.
     pub scheme: &'static str,
     /// Oldest supported version.
     oldest: [u32; 2],

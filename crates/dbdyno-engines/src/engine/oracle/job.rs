@@ -155,7 +155,7 @@ struct RoutineSession<'a> {
     call: &'a BoundStatement,
     /// Position of the value that is the length of a slice.
     slice_at: Option<usize>,
-    /// As long as the longest text that comes back.
+    /// Blanks as long as the longest text that is returned.
     blank: String,
 }
 

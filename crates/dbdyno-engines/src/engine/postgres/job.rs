@@ -233,7 +233,7 @@ fn execute(
     execute_each(session, statement, binds, |_| ())
 }
 
-/// As [`execute`]; `each` sees every row.
+/// Executes like [`execute`]; `each` is called with every row.
 #[inline]
 fn execute_each(
     session: &mut PgSession,

@@ -33,7 +33,7 @@ pub(super) fn run(
 struct RoutineSession<'a> {
     wire: &'a mut Wire,
     call: &'a BoundStatement,
-    /// Of the row that it returns.
+    /// Names of the columns of the row that the routine returns.
     columns: Vec<String>,
     /// The counts that the call under way has told so far.
     progress: SliceResult,

@@ -33,11 +33,12 @@ pub(super) struct Config {
     pub is_cluster: bool,
     pub user: String,
     pub database: String,
-    /// Of hosts that are reached over a network. With a protocol within, encryption begins at once.
+    /// TLS settings of hosts that are reached over a network. With a protocol within, encryption
+    /// begins at once.
     pub tls: Tls,
     pub binding: Binding,
     pub methods: Methods,
-    /// Of all its connections.
+    /// Timeouts of all its connections.
     pub timeouts: ConnectTimeouts,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,

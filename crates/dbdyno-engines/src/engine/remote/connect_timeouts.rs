@@ -21,7 +21,7 @@ const HURRIED_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait after an interrupt for what is under way, which is being cancelled meanwhile.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Said of a server that was given up after an interrupt.
+/// Message about a server that was given up after an interrupt.
 pub(in crate::engine) const SILENT_AT_THE_END: &str = "it was silent when the end was wanted";
 
 /// Timeouts of connections, and the request to stop, which shortens them. Shared by all connections

@@ -27,7 +27,7 @@ impl Passwords {
         Passwords { sources, typed, known: Mutex::default(), common: Mutex::default() }
     }
 
-    /// Of an account that has no other password than this.
+    /// The password of an account that has no other one.
     pub(in crate::engine) fn of_own(sources: PasswordSources, password: SecretString) -> Self {
         Passwords { common: Mutex::new(Some(password)), ..Passwords::new(sources, None) }
     }

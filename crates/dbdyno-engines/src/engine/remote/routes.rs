@@ -188,7 +188,7 @@ impl<C: Routable> Route<C> {
     }
 }
 
-/// Those of the hosts that are reached over this transport.
+/// The hosts that are reached over this transport.
 fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
     let is_socket =
         |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);

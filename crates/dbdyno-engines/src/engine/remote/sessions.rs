@@ -9,7 +9,7 @@ struct Limit {
     name: String,
     /// Sessions that it allows.
     most: i64,
-    /// Of these, not for us, and for whom.
+    /// Number of sessions that are reserved for others, and for whom.
     kept: (i64, String),
     /// Open now, without the one that asks.
     used: i64,

@@ -9,7 +9,7 @@ use dbdyno_core::model::{
 };
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 
-/// As the test is called.
+/// Name of the test.
 const NAME: &str = "FAILOVER";
 /// Length of the points of the series, in s.
 const POINT_S: f64 = 0.5;
