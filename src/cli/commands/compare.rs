@@ -110,8 +110,8 @@ fn runs(context: &Context, args: &CompareArgs, catalog: &Catalog) -> Result<Inpu
         return Err(Error::usage("--baseline", "is compared with one run")
             .advise("name one run: compare --baseline last:10 RUN"));
     };
-    let (label, most) = parse_base(baseline)?;
-    let history = stored::base_of(&store, &run.run, label, most)?;
+    let Baseline { label, max_runs } = parse_base(baseline)?;
+    let history = stored::base_of(&store, &run.run, label, max_runs)?;
     if history.len() < MIN_OF_BASE {
         let what = format!(
             "{} finds {} finished runs of this platform before {}, of the {MIN_OF_BASE} that it \
@@ -156,17 +156,26 @@ const MIN_OF_BASE: usize = 2;
 /// Runs of a base: more gain nothing, and hold what has changed since.
 const RUNS_OF_BASE: usize = 10;
 
-/// `last:10` or `KEY=VALUE`: the label, if it is one, and how many runs at most.
+/// Runs that a base of many consists of.
+struct Baseline<'t> {
+    /// Key and value of the label of these runs; none for the last runs, whatever their labels.
+    label: Option<(&'t str, &'t str)>,
+    max_runs: usize,
+}
+
+/// Parses `last:10` or `KEY=VALUE`.
 ///
 /// # Errors
-/// Anything else.
-fn parse_base(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
+/// Any other text.
+fn parse_base(text: &str) -> Result<Baseline<'_>> {
     if let Some(count) = text.strip_prefix("last:") {
         let count = count.parse().ok().filter(|count| *count >= MIN_OF_BASE);
-        return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
+        let max_runs = count.ok_or_else(|| wrong_base(text))?;
+        return Ok(Baseline { label: None, max_runs });
     }
     let label = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    label.map(|label| (Some(label), RUNS_OF_BASE)).ok_or_else(|| wrong_base(text))
+    let label = label.ok_or_else(|| wrong_base(text))?;
+    Ok(Baseline { label: Some(label), max_runs: RUNS_OF_BASE })
 }
 
 fn wrong_base(text: &str) -> Error {

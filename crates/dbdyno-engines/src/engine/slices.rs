@@ -141,7 +141,7 @@ fn slices(
         let call_s = called_at.elapsed().as_secs_f64();
         match returned {
             Ok(result) => {
-                let (result, clock_step_s) = plausible_result(result, call_s);
+                let CheckedResult { result, clock_step_s } = check_times(result, call_s);
                 if clock_step_s > 0.0 {
                     pacer.clock_stepped(clock_step_s);
                 }
@@ -156,7 +156,7 @@ fn slices(
             }
             Err(error) => {
                 // What was told before is done; of what followed nobody knows how much was.
-                let told = plausible_result(session.last_progress(), call_s).0;
+                let told = check_times(session.last_progress(), call_s).result;
                 let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
                 if told.ops > 0 {
                     pacer.went_on();
@@ -214,14 +214,21 @@ impl ErrorsSeen {
     }
 }
 
-/// Result of a slice with plausible times, and the number of seconds by which the server's clock
-/// was set meanwhile at least: no slice takes longer than the call that it is in, or less than no
-/// time. One whose clock was set took as long as its call, and its times are nobody's.
-fn plausible_result(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
+/// Result of a slice with plausible times.
+struct CheckedResult {
+    result: SliceResult,
+    /// Seconds by which the server's clock was set during the slice, at least; 0 if it was not.
+    clock_step_s: f64,
+}
+
+/// Checks the times of a slice: it takes no longer than the call that it is in, and no less than no
+/// time. If the server's clock was set, the slice took as long as its call, and it has no times of
+/// single ops.
+fn check_times(result: SliceResult, call_s: f64) -> CheckedResult {
     let elapsed_s = result.elapsed_us / 1e6;
     let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };
     if elapsed_s >= 0.0 && step_s <= CLOCKS_DIFFER_S {
-        return (result, 0.0);
+        return CheckedResult { result, clock_step_s: 0.0 };
     }
     let times = SliceResult {
         elapsed_us: call_s * 1e6,
@@ -229,7 +236,7 @@ fn plausible_result(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
         samples_us: Vec::new(),
         ..result
     };
-    (times, step_s)
+    CheckedResult { result: times, clock_step_s: step_s }
 }
 
 /// The work of a slice, of whose call `uncounted_s` tell of no op.

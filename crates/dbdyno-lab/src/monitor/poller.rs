@@ -139,7 +139,9 @@ pub struct Poller {
     disclosure: Disclosure,
     measured: Option<MeasuredPlatform>,
     began: Instant,
-    last: (Instant, Counters),
+    /// Time of the last reading of the counters.
+    last_read_at: Instant,
+    last_counters: Counters,
     peaks: Peaks,
     /// Samples of the interval in progress.
     session_samples: SessionSamples,
@@ -147,6 +149,12 @@ pub struct Poller {
     past: VecDeque<EventCounts>,
     statements: Statements,
     missing: BTreeSet<String>,
+}
+
+/// Counters of all probes, and the time that reading them took.
+struct CountersReading {
+    counters: Counters,
+    reading_ms: f64,
 }
 
 /// The statements that took the most time.
@@ -184,7 +192,8 @@ impl Poller {
             missing,
             measured: None,
             began: Instant::now(),
-            last: (Instant::now(), Counters::default()),
+            last_read_at: Instant::now(),
+            last_counters: Counters::default(),
             peaks: Peaks::default(),
             session_samples: SessionSamples::default(),
             past: VecDeque::new(),
@@ -192,9 +201,9 @@ impl Poller {
             platform,
             probes,
         };
-        let counters = poller.counters()?.0;
+        poller.last_counters = poller.counters()?.counters;
         poller.began = Instant::now();
-        poller.last = (poller.began, counters);
+        poller.last_read_at = poller.began;
         poller.read_statements(poller.began);
         Ok(poller)
     }
@@ -255,7 +264,7 @@ impl Poller {
 
     /// Seconds from the first reading to the last one.
     pub fn elapsed_s(&self) -> f64 {
-        (self.last.0 - self.began).as_secs_f64()
+        (self.last_read_at - self.began).as_secs_f64()
     }
 
     /// Target as shown to the user.
@@ -290,11 +299,11 @@ impl Poller {
     /// # Errors
     /// The server no longer answers.
     pub fn read(&mut self) -> Result<IntervalSample> {
-        let (counters, reading_ms) = self.counters()?;
+        let CountersReading { counters, reading_ms } = self.counters()?;
         let now = Instant::now();
-        let interval_s = (now - self.last.0).as_secs_f64();
-        let grown = counters.since(&self.last.1);
-        self.last = (now, counters);
+        let interval_s = (now - self.last_read_at).as_secs_f64();
+        let grown = counters.since(&self.last_counters);
+        (self.last_read_at, self.last_counters) = (now, counters);
         let statements_read = self.read_statements(now);
         let session_samples = self.end_session_samples();
         let mut rates = self.peaks.rates(&grown, interval_s);
@@ -325,7 +334,7 @@ impl Poller {
         ended
     }
 
-    fn counters(&mut self) -> Result<(Counters, f64)> {
+    fn counters(&mut self) -> Result<CountersReading> {
         let reading = self.probes.read();
         if !reading.failed.is_empty() {
             // A server that has gone is the reason, not what it cannot be asked for.
@@ -333,7 +342,7 @@ impl Poller {
         }
         self.missing
             .extend(reading.failed.into_iter().map(|(probe, why)| format!("{probe}: {why}")));
-        Ok((reading.counters, reading.cost_ms))
+        Ok(CountersReading { counters: reading.counters, reading_ms: reading.cost_ms })
     }
 
     fn waits(&self) -> Vec<Wait> {

@@ -1,7 +1,7 @@
 //! An A/B test: an experiment of two arms, whose figures are compared pair by pair.
 
 use super::RunContext;
-use super::duet;
+use super::duet::{self, DuetSetup};
 use super::experiment::{self, Experiment, ExperimentEnd};
 use super::paired_blocks::Pairs;
 use crate::store::Store;
@@ -43,7 +43,7 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<AbTestEnd> {
     if !trials.duet {
         return execute([a, b], pairs, store);
     }
-    let ([plan_a, plan_b], halves) = duet::check_sides(&trials.sides)?;
+    let DuetSetup { plans: [plan_a, plan_b], halves } = duet::check_sides(&trials.sides)?;
     let sides = [RunContext { plan: &plan_a, ..a }, RunContext { plan: &plan_b, ..b }];
     execute(sides, Pairs { halves: Some(halves), ..pairs }, store)
 }

@@ -62,12 +62,17 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
     }
 }
 
-/// The plans of two sides that can be measured at the same time, and where; notes say what is left
-/// out.
+/// Plans of two sides that can be measured at the same time, and the halves of the CPUs for them.
+pub(super) struct DuetSetup {
+    pub plans: [Plan; 2],
+    pub halves: Halves,
+}
+
+/// Checks that two sides can be measured at the same time; notes say which tests are left out.
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
-pub(super) fn check_sides(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
+pub(super) fn check_sides(sides: &[RunContext<'_>; 2]) -> Result<DuetSetup> {
     for side in sides {
         let target = &side.request.target;
         let what = match target {
@@ -96,10 +101,9 @@ pub(super) fn check_sides(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Hal
             (sides[1].events)(event)
         }
     };
-    Ok((
-        [without_devices(sides[0].plan, sides[0].events)?, without_devices(sides[1].plan, &other)?],
-        halves,
-    ))
+    let plan_a = without_devices(sides[0].plan, sides[0].events)?;
+    let plan_b = without_devices(sides[1].plan, &other)?;
+    Ok(DuetSetup { plans: [plan_a, plan_b], halves })
 }
 
 /// Barrier for the two sides of a duet before their gates open. A side that fails leaves, so that

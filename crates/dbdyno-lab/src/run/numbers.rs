@@ -19,8 +19,10 @@ use dbdyno_core::stats::keys;
 pub(super) struct Numbers {
     /// Number of the last test; 0 before the first.
     seq: u32,
-    /// Block of repetitions, and round within it.
-    turn: (u32, u32),
+    /// Block of repetitions.
+    block: u32,
+    /// Round within the block.
+    round: u32,
     /// Tests of the current turn so far, by what they do and how they are driven.
     drawn: BTreeMap<(String, String), u32>,
 }
@@ -28,17 +30,17 @@ pub(super) struct Numbers {
 /// The number of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Within the run, from 1; 0 of a test that is not stored.
+    /// Number within the run, from 1; 0 for a test that is not stored.
     pub seq: u32,
-    /// Tells apart what tests draw, see [`dbdyno_core::model::TestSpec::draw`].
+    /// Number that selects the keys of the test, see [`dbdyno_core::model::TestSpec::draw`].
     pub draw: u64,
 }
 
 impl Numbers {
     /// A turn of this block of repetitions begins.
     pub fn begin(&mut self, block: u32, round: u32) {
-        if self.turn != (block, round) {
-            self.turn = (block, round);
+        if (self.block, self.round) != (block, round) {
+            (self.block, self.round) = (block, round);
             self.drawn.clear();
         }
     }
@@ -55,8 +57,7 @@ impl Numbers {
         let drawn = self.drawn.entry((work.clone(), way.clone())).or_default();
         *drawn += 1;
         let of_way = if is_cached(selection) { String::new() } else { way };
-        let (block, round) = self.turn;
-        let what = format!("{work} by {of_way} in {block}.{round}.{drawn}");
+        let what = format!("{work} by {of_way} in {}.{}.{drawn}", self.block, self.round);
         Number { seq: 0, draw: keys::draw_of(&what) }
     }
 }

@@ -224,9 +224,9 @@ impl CoordinatorClient<'_> {
         ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
     }
 
-    /// Start and what else is told; nothing if the test is off, or nobody can be asked. The
-    /// database hears what our jobs have done.
-    fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, CoordinatorUpdate)> {
+    /// Reads the state of the test, and writes the progress of the own jobs; none if the test was
+    /// called off, or the results database does not answer.
+    fn exchange(&self, log: Option<&SecondsLog>) -> Option<TestState> {
         let mut guard = self.lock();
         let (backend, heard_at) = &mut *guard;
         if heard_at.elapsed() >= self.heard {
@@ -244,31 +244,40 @@ impl CoordinatorClient<'_> {
                 .zip(close_s.real())
                 .map(|(open_s, close_s)| Edges { open_s, close_s }),
         };
-        Some((start_s.real(), update))
+        Some(TestState { start_s: start_s.real(), update })
     }
+}
+
+/// State of a test as the coordinator has written it.
+struct TestState {
+    /// Common start by the clock of the results database; none before all jobs are ready.
+    start_s: Option<f64>,
+    update: CoordinatorUpdate,
 }
 
 impl CoordinatorLink for CoordinatorClient<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
         self.send_stage("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {
-            match self.look(None)? {
-                _ if self.interrupt.is_set() => return None,
-                (_, CoordinatorUpdate { is_stopped: true, .. }) => return None,
-                (Some(start_s), _) => return Some(self.clock.moment(start_s)),
-                (None, _) => std::thread::sleep(LISTENING),
+            let TestState { start_s, update } = self.exchange(None)?;
+            if self.interrupt.is_set() || update.is_stopped {
+                return None;
+            }
+            match start_s {
+                Some(start_s) => return Some(self.clock.moment(start_s)),
+                None => std::thread::sleep(LISTENING),
             }
         }
     }
 
     fn report_satisfied(&self) {
-        // If it cannot be told, the next look shows that.
+        // If this fails, the next exchange shows it.
         let _ = self.send_stage("satisfied", None, None);
     }
 
     fn update(&self, log: &SecondsLog) -> CoordinatorUpdate {
         let off = CoordinatorUpdate { is_stopped: true, ..CoordinatorUpdate::default() };
-        let update = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
-        update.map_or(off, |(_, update)| update)
+        let state = self.exchange(Some(log)).filter(|_| !self.interrupt.is_set());
+        state.map_or(off, |state| state.update)
     }
 }

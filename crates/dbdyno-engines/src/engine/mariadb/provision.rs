@@ -56,7 +56,7 @@ pub(super) fn around_load(
     table: &str,
 ) -> Result<Option<[String; 2]>, EngineError> {
     let sql = product.sql("bulk-load", &[("database", DATABASE), ("table", table)])?;
-    let rows = reply::run(wire, &sql)?.0;
+    let rows = reply::run(wire, &sql)?.rows;
     let text = |column| rows.get(0, column).map(str::to_string);
     Ok(text("first").zip(text("last")).map(|(first, last)| [first, last]))
 }

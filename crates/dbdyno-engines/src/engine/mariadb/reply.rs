@@ -136,11 +136,20 @@ pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Runs a statement of text; the rows affected by it, and the rows it returned if it did.
+/// Answer to a statement of text.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Rows that it returned; empty if it returned none.
+    pub rows: Rows,
+    /// Number of rows that it affected.
+    pub affected: u64,
+}
+
+/// Runs a statement of text.
 ///
 /// # Errors
 /// The server's.
-pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError> {
+pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<Answer, EngineError> {
     wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
     wire.flush()?;
     let (mut all, mut affected) = (Rows::default(), 0_u64);
@@ -159,7 +168,7 @@ pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError
             }
         };
         if !more {
-            return Ok((all, affected));
+            return Ok(Answer { rows: all, affected });
         }
     }
 }
@@ -254,7 +263,7 @@ mod tests {
     }
 
     /// Result of `run` for these packets, the last before the server ends the connection.
-    fn answer(packets: &[&[u8]]) -> Result<(Rows, u64), EngineError> {
+    fn answer(packets: &[&[u8]]) -> Result<Answer, EngineError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         for (number, packet) in (1..).zip(packets) {
             theirs.write_all(&header(packet.len(), number)).unwrap();
@@ -267,7 +276,7 @@ mod tests {
     #[test]
     fn an_answer_that_makes_no_sense_loses_the_connection_and_nothing_else() {
         let end = b"\xfe\x00\x00\x02\x00\x00\x00";
-        assert_eq!(answer(&[b"\x01\x00", b"\x01a", end]).unwrap().0.scalar(), Some("a"));
+        assert_eq!(answer(&[b"\x01\x00", b"\x01a", end]).unwrap().rows.scalar(), Some("a"));
         let endless_row: &[&[u8]] = &[b"\x01\x00", b"\x01a\xff", end];
         let columns_without_end: &[&[u8]] = &[b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"];
         let changes_without_end: &[&[u8]] =

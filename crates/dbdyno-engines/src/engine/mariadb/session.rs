@@ -102,7 +102,7 @@ fn text_of(sql: &str) -> String {
 
 impl Session for MariaSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        reply::run(&mut self.wire, sql).map(|(_, affected)| affected)
+        reply::run(&mut self.wire, sql).map(|answer| answer.affected)
     }
 
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
@@ -114,7 +114,7 @@ impl Session for MariaSession {
                 &bound
             }
         };
-        reply::run(&mut self.wire, text).map(|(rows, _)| rows)
+        reply::run(&mut self.wire, text).map(|answer| answer.rows)
     }
 
     fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {

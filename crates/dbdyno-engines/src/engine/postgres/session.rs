@@ -95,17 +95,13 @@ impl PgSession {
         })
     }
 
-    /// Reads the whole answer: rows as text, and rows affected.
-    fn receive(&mut self, sql: &str) -> Result<(Rows, u64), EngineError> {
+    /// Reads the whole answer.
+    fn receive(&mut self, sql: &str) -> Result<Answer, EngineError> {
         self.receive_rows(sql, Vec::new())
     }
 
-    /// As `receive`; of these columns, unless the server describes others.
-    fn receive_rows(
-        &mut self,
-        sql: &str,
-        columns: Vec<String>,
-    ) -> Result<(Rows, u64), EngineError> {
+    /// Reads the whole answer, whose rows have these columns unless the server describes others.
+    fn receive_rows(&mut self, sql: &str, columns: Vec<String>) -> Result<Answer, EngineError> {
         let (mut rows, mut affected) = (Rows { columns, rows: Vec::new() }, 0_u64);
         self.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected_message(tag, "a statement");
@@ -122,7 +118,7 @@ impl PgSession {
             }
             Ok(())
         })?;
-        Ok((rows, affected))
+        Ok(Answer { rows, affected })
     }
 
     /// Prepares `sql` and asks it for the first time. What the server does not accept so is asked
@@ -133,7 +129,7 @@ impl PgSession {
         self.finish_encoding(encoded, sql)?;
         self.wire.flush()?;
         match self.receive(sql) {
-            Ok((rows, _)) => {
+            Ok(Answer { rows, .. }) => {
                 let kept = self.repeated.keep(sql, name, rows.columns.clone());
                 self.finish_encoding(kept, sql).map(|()| rows)
             }
@@ -146,10 +142,18 @@ impl PgSession {
     }
 }
 
+/// Answer to a statement.
+struct Answer {
+    /// Rows that it returned, as text.
+    rows: Rows,
+    /// Number of rows that it affected.
+    affected: u64,
+}
+
 impl Session for PgSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
         self.send_simple(sql)?;
-        self.receive(sql).map(|(_, affected)| affected)
+        self.receive(sql).map(|answer| answer.affected)
     }
 
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
@@ -158,7 +162,7 @@ impl Session for PgSession {
         } else {
             self.send_extended(sql, binds)?;
         }
-        self.receive(sql).map(|(rows, _)| rows)
+        self.receive(sql).map(|answer| answer.rows)
     }
 
     fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
@@ -171,7 +175,7 @@ impl Session for PgSession {
             }
         };
         match self.receive_rows(sql, columns) {
-            Ok((rows, _)) => Ok(rows),
+            Ok(answer) => Ok(answer.rows),
             Err(error) if error.is_of_session() => Err(error),
             // What it was prepared for may be no longer so, as the columns of a table.
             Err(_) => {
