@@ -100,8 +100,16 @@ struct WorkloadEntry<'a> {
 }
 
 fn workloads(catalog: &Catalog) -> List {
-    let entry = |workload: &Workload| {
-        json::value(&WorkloadEntry {
+    List::new(
+        "workloads",
+        &["id", "title", "unit", "aliases", "engines"],
+        catalog.workloads().map(|workload| json::value(&WorkloadEntry::new(workload))),
+    )
+}
+
+impl<'a> WorkloadEntry<'a> {
+    fn new(workload: &'a Workload) -> WorkloadEntry<'a> {
+        WorkloadEntry {
             id: &workload.id,
             group: &workload.group,
             title: &workload.title,
@@ -112,13 +120,8 @@ fn workloads(catalog: &Catalog) -> List {
             engines: targets()
                 .map(|engine| (engine.name(), availability(workload, engine)))
                 .collect(),
-        })
-    };
-    List::new(
-        "workloads",
-        &["id", "title", "unit", "aliases", "engines"],
-        catalog.workloads().map(entry),
-    )
+        }
+    }
 }
 
 /// The engines that have a database behind them.
@@ -273,7 +276,12 @@ struct EngineEntry<'a> {
 }
 
 fn engines(catalog: &Catalog) -> List {
-    let entry = |engine: &'static dyn Engine| {
+    let entries = targets().map(|engine| EngineEntry::new(engine, catalog));
+    List::new("engines", &["id", "title", "drives", "confirmed"], entries)
+}
+
+impl<'a> EngineEntry<'a> {
+    fn new(engine: &'static dyn Engine, catalog: &'a Catalog) -> EngineEntry<'a> {
         let can = engine.capabilities();
         let confirmations = catalog.confirmed(engine.name());
         EngineEntry {
@@ -288,8 +296,7 @@ fn engines(catalog: &Catalog) -> List {
             private_server: can.private_server,
             url_schemes: can.url_schemes,
         }
-    };
-    List::new("engines", &["id", "title", "drives", "confirmed"], targets().map(entry))
+    }
 }
 
 /// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.

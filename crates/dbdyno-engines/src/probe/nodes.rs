@@ -160,17 +160,18 @@ fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
 /// The counters that every node has, of all nodes.
 fn together(nodes: &[&Counters]) -> Counters {
     let Some((first, others)) = nodes.split_first() else { return Counters::default() };
-    let of_all = |(name, value): (&String, &f64)| {
-        let others =
-            others.iter().map(|counters| counters.get(name)).collect::<Option<Vec<f64>>>()?;
+    let mut all = Counters::default();
+    for (name, value) in &first.0 {
+        let others: Option<Vec<f64>> = others.iter().map(|counters| counters.get(name)).collect();
+        let Some(others) = others else { continue };
         let combine = match name.as_str() {
             name if LEAST.contains(&name) => f64::min,
             name if MOST.contains(&name) => f64::max,
             _ => |a: f64, b: f64| a + b,
         };
-        Some((name.clone(), others.into_iter().fold(*value, combine)))
-    };
-    Counters(first.0.iter().filter_map(of_all).collect())
+        all.set(name, others.into_iter().fold(*value, combine));
+    }
+    all
 }
 
 #[cfg(test)]

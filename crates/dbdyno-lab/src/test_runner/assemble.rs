@@ -322,11 +322,12 @@ fn part_figures(
     jobs: &[(usize, JobLog)],
     figures: &[JobResult],
 ) -> Vec<PartResult> {
-    let one = |(index, part): (usize, &PartPlan)| {
+    let mut results = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
         let own: Vec<JobResult> = figures.iter().filter(|job| job.part == index).cloned().collect();
         let tally = merge(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
-        PartResult {
+        results.push(PartResult {
             workload: part.workload.clone(),
             params: part.params.clone(),
             chosen: part.chosen.clone(),
@@ -335,9 +336,9 @@ fn part_figures(
             units_per_s: total_rate(&own, &|job| job.units),
             latency: latency_of(logs, &tally),
             tally,
-        }
-    };
-    parts.iter().enumerate().map(one).collect()
+        });
+    }
+    results
 }
 
 fn difference(snapshots: &[Snapshot], from: SnapshotPoint, to: SnapshotPoint) -> Counters {
