@@ -144,8 +144,8 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
         );
     }
     match (&args.fault_command, &args.repair_command) {
-        (Some(breaks), Some(mends)) => {
-            Ok(Commands { breaks: breaks.clone(), mends: mends.clone() })
+        (Some(fault), Some(repair)) => {
+            Ok(Commands { fault: fault.clone(), repair: repair.clone() })
         }
         (None, _) => Err(Error::usage(
             "--fault-command",

@@ -498,8 +498,8 @@ mod tests {
 
     #[test]
     fn jobs_are_dealt_in_turn() {
-        let deal = JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
-        assert_eq!([1, 2, 3].map(|job| deal.node(job)), [Some("n1"), Some("n2"), Some("n1")]);
+        let placement = JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
+        assert_eq!([1, 2, 3].map(|job| placement.node(job)), [Some("n1"), Some("n2"), Some("n1")]);
         assert_eq!(JobPlacement::default().node(1), None);
     }
 }

@@ -22,7 +22,7 @@ mod writers;
 
 use trial::{Trial, interrupt_error};
 
-/// Longest wait until an existing cluster that was mended is whole.
+/// Longest wait until an existing cluster that was repaired is whole.
 const WHOLE: Duration = Duration::from_secs(300);
 /// Between two looks at that.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -57,9 +57,9 @@ pub struct FailoverOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
     /// Command that makes the node fail.
-    pub breaks: String,
+    pub fault: String,
     /// Command that repairs the node.
-    pub mends: String,
+    pub repair: String,
 }
 
 impl FailoverOptions {
@@ -232,11 +232,11 @@ fn renew_cluster(context: &RunContext<'_>, platform: &mut Platform) -> Result<()
     let (nodes, deadline) = (platform.database.nodes().len(), Instant::now() + WHOLE);
     loop {
         let whole = platform.reopen().and_then(|()| {
-            let deal = platform
+            let placement = platform
                 .database
                 .place_jobs(None, true)
                 .map_err(|error| error.at(platform.label()))?;
-            let is_whole = deal.missing.is_empty() && platform.database.nodes().len() == nodes;
+            let is_whole = placement.missing.is_empty() && platform.database.nodes().len() == nodes;
             if is_whole {
                 Ok(())
             } else {

@@ -173,7 +173,7 @@ impl Platform {
         self.reopen()
     }
 
-    /// Makes a node of a private cluster fail; returns when. [`Platform::mend`] must follow.
+    /// Makes a node of a private cluster fail; returns when. [`Platform::repair`] must follow.
     ///
     /// # Errors
     /// The target is none; see [`PrivateServer::fail`].
@@ -187,9 +187,9 @@ impl Platform {
     /// Ends what [`Platform::fail`] did, so that the cluster can be removed.
     ///
     /// # Errors
-    /// See [`PrivateServer::mend`].
-    pub fn mend(&mut self) -> Result<()> {
-        self.server.as_mut().map_or(Ok(()), PrivateServer::mend)
+    /// See [`PrivateServer::repair`].
+    pub fn repair(&mut self) -> Result<()> {
+        self.server.as_mut().map_or(Ok(()), PrivateServer::repair)
     }
 
     /// Starts the private server anew in this setup, whose settings replace those of the same name

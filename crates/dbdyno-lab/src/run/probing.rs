@@ -126,8 +126,8 @@ impl<'a> Probing<'a> {
     /// could not be done.
     pub fn read(&mut self, reading: Reading, catch_up: Option<&CatchUp<'_>>) -> (Counters, f64) {
         let pay_back_s = match (reading, catch_up) {
-            (Reading::PaidBack, None) => return Default::default(),
-            (Reading::PaidBack, Some(catch_up)) => {
+            (Reading::CaughtUp, None) => return Default::default(),
+            (Reading::CaughtUp, Some(catch_up)) => {
                 match catch_up.finish(&self.settled[0], &self.settled[1]) {
                     Ok(pay_back_s) => Some(pay_back_s),
                     Err(error) => {
@@ -143,7 +143,7 @@ impl<'a> Probing<'a> {
         }
         let mut read = match reading {
             Reading::AtOnce => self.probes.read_beside_jobs(),
-            Reading::Settled | Reading::PaidBack => self.probes.read(),
+            Reading::Settled | Reading::CaughtUp => self.probes.read(),
         };
         self.failures.report_all(&read);
         pay_back_s.into_iter().for_each(|pay_back_s| read.counters.set("pay_back_s", pay_back_s));

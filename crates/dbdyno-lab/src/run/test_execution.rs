@@ -93,7 +93,7 @@ impl TestExecution<'_> {
             || sampler.as_deref().map_or_else(Counters::default, |sampler| sampler.lock().counts());
         let mut begin = Some(own());
         let mut read = |reading| {
-            if reading == test_runner::Reading::PaidBack {
+            if reading == test_runner::Reading::CaughtUp {
                 after = Some(self.evidence.mark(sampler.as_deref()));
             }
             let is_first = begin.is_some();

@@ -259,7 +259,7 @@ impl PrivateServer {
 
     fn stop_by(&mut self, signals: StopSignals) -> Result<()> {
         // A node that is cut off would wait for the others.
-        self.network.iter().for_each(|(network, _)| network.mend());
+        self.network.iter().for_each(|(network, _)| network.repair());
         if self.failed == Some(How::Freeze) {
             self.pid().into_iter().for_each(faults::wake);
         }

@@ -74,7 +74,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         waits: raw.sessions.waits(open_s, close_s),
         window,
         // Fewer jobs than nodes are on as many of them.
-        nodes: (raw.deal.nodes.len() as u32).min(spec.jobs).max(1),
+        nodes: (raw.placement.nodes.len() as u32).min(spec.jobs).max(1),
         node_figures,
         driver: raw.driver,
         job_figures: jobs,

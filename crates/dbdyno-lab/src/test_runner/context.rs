@@ -56,7 +56,7 @@ impl TestContext<'_> {
     pub(super) fn assignments(
         &self,
         spec: &TestSpec<'_>,
-        deal: &JobPlacement,
+        placement: &JobPlacement,
         workers: u32,
     ) -> Result<Vec<WorkerAssignment>, EngineError> {
         if spec.jobs < workers {
@@ -76,7 +76,7 @@ impl TestContext<'_> {
                 window: spec.selection.window,
                 facts: test_facts(self.facts, spec.jobs),
                 rows: self.rows,
-                nodes: deal.nodes.clone(),
+                nodes: placement.nodes.clone(),
                 connect_s: self.connect_timeout.as_secs_f64(),
             })
         };

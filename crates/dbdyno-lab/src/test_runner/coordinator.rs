@@ -37,7 +37,7 @@ pub enum Reading {
     Settled,
     /// After the database has done what the jobs left it to do; empty where nobody can make it do
     /// that.
-    PaidBack,
+    CaughtUp,
 }
 
 /// Told once a second.
@@ -316,10 +316,10 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let reading = match moment {
             SnapshotPoint::Begin | SnapshotPoint::End => Reading::Settled,
             SnapshotPoint::WindowOpen | SnapshotPoint::WindowClose => Reading::AtOnce,
-            SnapshotPoint::CaughtUp => Reading::PaidBack,
+            SnapshotPoint::CaughtUp => Reading::CaughtUp,
         };
         let (counters, cost_ms) = (self.probes)(reading);
-        if reading != Reading::PaidBack || !counters.0.is_empty() {
+        if reading != Reading::CaughtUp || !counters.0.is_empty() {
             self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
         }
     }

@@ -36,7 +36,7 @@ pub struct Raw {
     /// Facts of the data set and `jobs`.
     pub facts: Facts,
     /// Placement of the jobs on the nodes of a cluster.
-    pub deal: JobPlacement,
+    pub placement: JobPlacement,
     /// Resources that our process used.
     pub driver: Option<DriverFigures>,
 }

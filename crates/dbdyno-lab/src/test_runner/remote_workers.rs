@@ -167,9 +167,9 @@ pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) ->
         beside.extend(shift(log.beside, log.late_s));
     }
     let groups = JobGroup::all(spec);
-    let of_crew =
+    let of_group =
         |at: usize, jobs| groups.get(at).map(|group| in_order(jobs, group)).unwrap_or_default();
-    (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
+    (raw.jobs, raw.background) = (of_group(0, jobs), of_group(1, beside));
     raw.seconds = periods.seconds();
     raw.points = raw.timeline.points(raw.edges.open_s, raw.edges.close_s);
     figures

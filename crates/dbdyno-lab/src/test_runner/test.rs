@@ -136,15 +136,16 @@ struct HeldSessions {
 /// Arrangements for the jobs of a test, made before they start.
 struct Arrangement {
     /// The node of each.
-    deal: JobPlacement,
+    placement: JobPlacement,
     held: HeldSessions,
 }
 
 impl Arrangement {
     fn make(context: &TestContext<'_>, spec: &TestSpec<'_>) -> Result<Arrangement, EngineError> {
         let held = hold(context.database, spec, context.interrupt)?;
-        let deal = context.database.place_jobs(spec.selection.nodes, spec.selection.writes())?;
-        Ok(Arrangement { deal, held })
+        let placement =
+            context.database.place_jobs(spec.selection.nodes, spec.selection.writes())?;
+        Ok(Arrangement { placement, held })
     }
 }
 
@@ -241,7 +242,7 @@ struct SharedByJobs<'t> {
     gate: &'t Gate,
     schedule: &'t Schedule,
     facts: &'t Facts,
-    deal: &'t JobPlacement,
+    placement: &'t JobPlacement,
 }
 
 impl SharedByJobs<'_> {
@@ -252,7 +253,7 @@ impl SharedByJobs<'_> {
         let who = Who { job: number, part: group.part(number) };
         let pacer = JobPacer::new(who, self.gate, log, self.schedule, group.selection.drive)
             .with_due_times(due);
-        let node = self.deal.node(number);
+        let node = self.placement.node(number);
         let job = GroupJob { group, number, node, seed, facts: self.facts };
         run_job(self.context, &job, pacer, self.gate)
     }
@@ -262,7 +263,7 @@ impl SharedByJobs<'_> {
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    Arrangement { deal, held }: Arrangement,
+    Arrangement { placement, held }: Arrangement,
     watchers: Watchers<'_, '_>,
 ) -> Outcome {
     let schedule = schedule_of(spec);
@@ -272,7 +273,8 @@ fn measure(
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
     let (gate, schedule) = (&gate, &schedule);
-    let shared = SharedByJobs { context, spec, gate, schedule, facts: &facts, deal: &deal };
+    let shared =
+        SharedByJobs { context, spec, gate, schedule, facts: &facts, placement: &placement };
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator =
         Coordinator::new(gate, schedule, seconds, context.connect_timeout, watchers);
@@ -313,7 +315,7 @@ fn measure(
         sessions,
         started_at,
         facts: facts.into_iter().chain(raw.facts).collect(),
-        deal,
+        placement,
         ..raw
     };
     unless_lost(kept, conclude(context, spec, raw, &ended))
@@ -353,10 +355,10 @@ fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     workers: &Mutex<dyn Workers>,
-    Arrangement { deal, held }: Arrangement,
+    Arrangement { placement, held }: Arrangement,
     watchers: Watchers<'_, '_>,
 ) -> Outcome {
-    let shares = match context.assignments(spec, &deal, workers.lock().count()) {
+    let shares = match context.assignments(spec, &placement, workers.lock().count()) {
         Ok(shares) => shares,
         Err(error) => return Outcome::Failed(error),
     };
@@ -396,7 +398,7 @@ fn measure_elsewhere(
         sessions,
         started_at,
         facts: test_facts(context.facts, spec.jobs).into_iter().chain(raw.facts).collect(),
-        deal,
+        placement,
         ..raw
     };
     let figures = remote_workers::merge(logs, &mut raw, spec);

@@ -45,17 +45,17 @@ pub struct WorkerOptions<'a> {
 ///
 /// # Errors
 /// The results are in a file, or the database cannot be reached at first; later it is tried again.
-pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
-    let mut backend = Some(open_held(orders)?);
+pub fn serve(options: &WorkerOptions<'_>) -> Result<()> {
+    let mut backend = Some(open_held(options)?);
     let mut target = Opened::default();
     let mut busy_at = Instant::now();
-    while !orders.interrupt.is_set() && orders.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
+    while !options.interrupt.is_set() && options.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
         let Some(open) = backend.take() else {
             std::thread::sleep(HEARD);
-            backend = open_held(orders).ok();
+            backend = open_held(options).ok();
             continue;
         };
-        match one(orders, open, &mut target) {
+        match one(options, open, &mut target) {
             Ok((open, was_busy)) => {
                 backend = Some(open);
                 if was_busy {
@@ -65,7 +65,7 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
                 }
             }
             Err(error) => {
-                (orders.tell)(&error.at(orders.place.path.display().to_string()).to_string())
+                (options.tell)(&error.at(options.place.path.display().to_string()).to_string())
             }
         }
     }
@@ -73,20 +73,20 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
 }
 
 /// A session whose end shows that we are gone.
-fn open_held(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
-    let mut backend = super::open_backend(orders.place)?;
+fn open_held(options: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
+    let mut backend = super::open_backend(options.place)?;
     let held = ask(backend.as_mut(), "worker-hold", Vec::new());
-    held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
+    held.map_err(|error| error.at(options.place.path.display().to_string()))?;
     Ok(backend)
 }
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
 fn one(
-    orders: &WorkerOptions<'_>,
+    options: &WorkerOptions<'_>,
     mut backend: Box<dyn ResultsBackend>,
     target: &mut Opened,
 ) -> Step<(Box<dyn ResultsBackend>, bool)> {
-    let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
+    let me = vec![options.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
     let claimed = ask(backend.as_mut(), "worker-claim", me)?;
     let Some(row) = claimed.into_iter().next() else { return Ok((backend, false)) };
     let task = row
@@ -102,29 +102,29 @@ fn one(
         key,
         clock,
         heard,
-        interrupt: orders.interrupt,
+        interrupt: options.interrupt,
     };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
         check_build(&task)?;
-        let named = find_target(orders.targets, &task)?;
+        let named = find_target(options.targets, &task)?;
         task.share.check()?;
         let (own, all) = task.share.jobs();
-        (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
+        (options.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
         client.run(target.database(named)?, &task.share)
     });
     match done {
         Ok(log) => {
-            let log = WorkerLog { name: orders.name.clone(), ..log };
+            let log = WorkerLog { name: options.name.clone(), ..log };
             let text = serde_json::to_string(&log)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
             client.send_stage("done", None, Some(text))?;
         }
         // Whoever is interrupted is lost to the test, as if it had been killed.
-        Err(error) if orders.interrupt.is_set() => {
+        Err(error) if options.interrupt.is_set() => {
             client.send_stage("gone", Some(format!("interrupted ({error})")), None)?
         }
         Err(error) => {
-            (orders.tell)(&error.message);
+            (options.tell)(&error.message);
             client.send_stage("failed", Some(error.message), None)?;
         }
     }

@@ -40,7 +40,7 @@ impl ClientRoutes {
 
 /// An open session on a node. After an error of class `Lost` it is of no more use.
 pub(super) struct TimedSession {
-    ways: Arc<ClientRoutes>,
+    routes: Arc<ClientRoutes>,
     node: String,
     tasks: Sender<Task>,
     answers: Receiver<Answer>,
@@ -53,15 +53,20 @@ impl TimedSession {
     /// # Errors
     /// The engine's; of class `Lost` if there is no answer in time; the system refuses a thread.
     pub(super) fn open(
-        ways: &Arc<ClientRoutes>,
+        routes: &Arc<ClientRoutes>,
         node: &str,
         timeout: Duration,
     ) -> Result<TimedSession, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
-        let (database, to) = (Arc::clone(&ways.database), node.to_owned());
+        let (database, to) = (Arc::clone(&routes.database), node.to_owned());
         start_apart(move || serve(database, &to, &waiting, &tell))?;
-        let line =
-            TimedSession { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
+        let line = TimedSession {
+            routes: Arc::clone(routes),
+            node: node.to_owned(),
+            tasks,
+            answers,
+            timeout,
+        };
         line.answer().map(|_| line)
     }
 
@@ -83,7 +88,7 @@ impl TimedSession {
     }
 
     fn ask(&self, task: Task) -> Answer {
-        if !self.ways.is_cut(&self.node) {
+        if !self.routes.is_cut(&self.node) {
             // If its thread has ended, so have the answers.
             let _ = self.tasks.send(task);
         }
@@ -93,7 +98,7 @@ impl TimedSession {
     fn answer(&self) -> Answer {
         let asked = Instant::now();
         let answer = self.receive();
-        if !self.ways.is_cut(&self.node) {
+        if !self.routes.is_cut(&self.node) {
             return answer;
         }
         // as long as a client waits in vain

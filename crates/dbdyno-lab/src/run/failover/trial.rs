@@ -45,8 +45,8 @@ pub(super) struct TrialRecord {
 
 /// A node that is to fail, the sessions of its cluster, and who takes writes before.
 struct Victim<'a> {
-    ways: &'a Arc<ClientRoutes>,
-    deal: &'a JobPlacement,
+    routes: &'a Arc<ClientRoutes>,
+    placement: &'a JobPlacement,
     node: &'a str,
 }
 
@@ -58,24 +58,24 @@ struct FailureTimeline {
 }
 
 impl Trial<'_> {
-    /// Measures on a cluster that is whole; the node that failed is mended whatever happens.
+    /// Measures on a cluster that is whole; the node that failed is repaired whatever happens.
     ///
     /// # Errors
     /// Of the target, of commands; interrupted.
     pub(super) fn measure(&self, platform: &mut Platform) -> Result<TrialRecord> {
-        let ways = ClientRoutes::open(Arc::clone(&platform.database));
-        let deal = self.prepare_ledger(platform)?;
+        let routes = ClientRoutes::open(Arc::clone(&platform.database));
+        let placement = self.prepare_ledger(platform)?;
         let durability = self.durability(platform)?;
-        let node = self.victim(&deal, ways.database.nodes())?;
+        let node = self.victim(&placement, routes.database.nodes())?;
         let mut is_failed = false;
-        let victim = Victim { ways: &ways, deal: &deal, node: &node };
+        let victim = Victim { routes: &routes, placement: &placement, node: &node };
         let measured = self.timeline(platform, &victim, &mut is_failed);
         let measured =
             measured.map(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
-            let mended = faults::mend(platform, self.options, &node);
-            return measured.and_then(|measured| mended.map(|()| measured));
+            let repaired = faults::repair(platform, self.options, &node);
+            return measured.and_then(|measured| repaired.map(|()| measured));
         }
         measured
     }
@@ -86,9 +86,9 @@ impl Trial<'_> {
         let mut session = platform.database.session().map_err(failed)?;
         session.execute(self.statements.drop).map_err(failed)?;
         session.execute(self.statements.create).map_err(failed)?;
-        let deal = platform.database.place_jobs(None, true).map_err(failed)?;
-        match deal.missing.as_slice() {
-            [] => Ok(deal),
+        let placement = platform.database.place_jobs(None, true).map_err(failed)?;
+        match placement.missing.as_slice() {
+            [] => Ok(placement),
             missing => Err(Error::target(
                 platform.label(),
                 format!("nodes do not answer: {}", missing.join(", ")),
@@ -111,9 +111,9 @@ impl Trial<'_> {
     }
 
     /// The node that is to fail.
-    fn victim(&self, deal: &JobPlacement, nodes: &[String]) -> Result<String> {
+    fn victim(&self, placement: &JobPlacement, nodes: &[String]) -> Result<String> {
         let Some(named) = &self.options.node else {
-            return deal
+            return placement
                 .node(1)
                 .map(String::from)
                 .ok_or_else(|| Error::target("nodes", "no node is writable"));
@@ -132,29 +132,29 @@ impl Trial<'_> {
         victim: &Victim<'_>,
         is_failed: &mut bool,
     ) -> Result<(FailureTimeline, Noted)> {
-        let Victim { ways, deal, node } = *victim;
-        let nodes: Arc<[String]> = ways.database.nodes().into();
+        let Victim { routes, placement, node } = *victim;
+        let nodes: Arc<[String]> = routes.database.nodes().into();
         let place = |job: u32| {
-            nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
+            nodes.iter().position(|node| Some(node.as_str()) == placement.node(job)).unwrap_or(0)
         };
         let places: Vec<usize> = (1..=self.options.jobs).map(place).collect();
-        let orders = WriterConfig {
-            ways: Arc::clone(ways),
+        let config = WriterConfig {
+            routes: Arc::clone(routes),
             nodes: Arc::clone(&nodes),
             insert: self.statements.insert.into(),
             timeout: self.options.timeout(),
             resends: self.options.resends,
         };
         let writers =
-            Writers::start(&orders, &places).map_err(|error| error.at(platform.label()))?;
+            Writers::start(&config, &places).map_err(|error| error.at(platform.label()))?;
         self.await_begin(&writers)?;
         (self.events)(Event::Step(&format!(
             "{} jobs commit; then node {node} fails",
             self.options.jobs
         )));
         let per_s = self.before_per_s(&writers)?;
-        *is_failed = true; // also one that failed halfway is mended
-        let failed_at_s = writers.since(faults::fail(platform, ways, self.options, node)?);
+        *is_failed = true; // also one that failed halfway is repaired
+        let failed_at_s = writers.since(faults::fail(platform, routes, self.options, node)?);
         (self.events)(Event::Step(&format!(
             "node {node} fails: {:.0} commits per second before",
             per_s
@@ -236,9 +236,9 @@ impl Trial<'_> {
         victim: &Victim<'_>,
         failed_at_s: f64,
     ) -> Result<Option<Promotion>> {
-        let Victim { ways, deal, node } = *victim;
+        let Victim { routes, placement, node } = *victim;
         let promoter = self.promoter();
-        let is_only_writer = deal.nodes.iter().all(|writable| writable == node);
+        let is_only_writer = placement.nodes.iter().all(|writable| writable == node);
         if matches!(promoter, Promoter::Itself) || !is_only_writer {
             return Ok(None);
         }
@@ -250,7 +250,7 @@ impl Trial<'_> {
             return Ok(None);
         }
         let began = Instant::now();
-        let promoted = promoter.promote(ways, node, self.options.timeout())?;
+        let promoted = promoter.promote(routes, node, self.options.timeout())?;
         Ok(Some(Promotion {
             by_command: matches!(promoter, Promoter::Command(_)),
             node: promoted,
@@ -301,25 +301,26 @@ impl Trial<'_> {
         timeline: FailureTimeline,
         noted: Noted,
     ) -> TrialRecord {
-        let Victim { ways, deal, node } = *victim;
+        let Victim { routes, placement, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let FailureTimeline { failed_at_s, end_s, promotion } = timeline;
         let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());
         let survey = Survey {
-            ways,
+            routes,
             promoted,
             member: self.statements.member,
             read: self.statements.read,
             timeout: self.options.timeout(),
         };
         let stayed_down = !survey.is_member(node).unwrap_or(false);
-        let writable = deal.nodes.iter().map(String::as_str).find(|writable| *writable != node);
+        let writable =
+            placement.nodes.iter().map(String::as_str).find(|writable| *writable != node);
         let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
-        let at = ways.database.nodes().iter().position(|known| known == node).unwrap_or(0);
+        let at = routes.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
             how: faults::how(self.options),
             node: node.to_owned(),
-            nodes: ways.database.nodes().to_vec(),
+            nodes: routes.database.nodes().to_vec(),
             timeout_s: self.options.timeout_s,
             resends: self.options.resends,
             promotion,

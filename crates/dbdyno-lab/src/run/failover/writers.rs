@@ -27,7 +27,7 @@ pub(super) enum WriterEvent {
 /// Configuration that all writers share.
 #[derive(Clone)]
 pub(super) struct WriterConfig {
-    pub ways: Arc<ClientRoutes>,
+    pub routes: Arc<ClientRoutes>,
     /// Names of the nodes, which are tried in turn.
     pub nodes: Arc<[String]>,
     /// Statement with {{writer}} and {{seq}}.
@@ -51,12 +51,12 @@ impl Writers {
     ///
     /// # Errors
     /// The system refuses a thread; those that it started end.
-    pub(super) fn start(orders: &WriterConfig, places: &[usize]) -> Result<Writers, EngineError> {
+    pub(super) fn start(config: &WriterConfig, places: &[usize]) -> Result<Writers, EngineError> {
         let (began, stop, acknowledged) =
             (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (sender, events) = channel();
         let writer = |(writer, at): (u32, usize)| Writer {
-            orders: orders.clone(),
+            config: config.clone(),
             writer,
             at,
             began,
@@ -106,7 +106,7 @@ impl Drop for Writers {
 
 /// One client.
 struct Writer {
-    orders: WriterConfig,
+    config: WriterConfig,
     writer: u32,
     /// Index of the node that it is on.
     at: usize,
@@ -146,7 +146,7 @@ impl Writer {
             }
             if !is_refusal(&error) {
                 self.trouble(&error);
-                seq += u64::from(!self.orders.resends);
+                seq += u64::from(!self.config.resends);
             }
             self.next_node(&mut in_vain);
         }
@@ -154,7 +154,7 @@ impl Writer {
     }
 
     fn open(&self) -> Result<TimedSession, EngineError> {
-        TimedSession::open(&self.orders.ways, &self.orders.nodes[self.at], self.orders.timeout)
+        TimedSession::open(&self.config.routes, &self.config.nodes[self.at], self.config.timeout)
     }
 
     fn now_s(&self) -> f64 {
@@ -163,7 +163,7 @@ impl Writer {
 
     /// Sends one commit and notes its answer.
     fn commit(&mut self, line: &TimedSession, seq: u64) -> Result<(), EngineError> {
-        let sql = self.orders.insert.replace("{{writer}}", &self.writer.to_string());
+        let sql = self.config.insert.replace("{{writer}}", &self.writer.to_string());
         let sql = sql.replace("{{seq}}", &seq.to_string());
         let sent_s = self.now_s();
         let done = line.execute(sql);
@@ -181,7 +181,7 @@ impl Writer {
     fn trouble(&mut self, error: &EngineError) {
         let now_s = self.now_s();
         self.noted.troubles.push(now_s);
-        let node = &self.orders.nodes[self.at];
+        let node = &self.config.nodes[self.at];
         let _ = self
             .sender
             .send(WriterEvent::Trouble(now_s, format!("node {node}: {}", error.message)));
@@ -189,9 +189,9 @@ impl Writer {
 
     /// Goes to the next node; after each has been tried in vain it waits a moment.
     fn next_node(&mut self, in_vain: &mut usize) {
-        self.at = (self.at + 1) % self.orders.nodes.len();
+        self.at = (self.at + 1) % self.config.nodes.len();
         *in_vain += 1;
-        if in_vain.is_multiple_of(self.orders.nodes.len()) {
+        if in_vain.is_multiple_of(self.config.nodes.len()) {
             thread::sleep(PAUSE);
         }
     }
