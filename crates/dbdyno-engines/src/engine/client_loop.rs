@@ -394,7 +394,8 @@ impl<'a, S: ClientSession> Job<'a, S> {
             by_phase: &self.by_phase,
             behind: timetable.due.behind(timetable.now_ns()),
         });
-        let (latency, longest_ns) = (&self.latency, self.stalls.take(self.ops, elapsed_s));
+        let (latency, longest_ns) =
+            (&self.latency, self.stalls.take_longest_ns(self.ops, elapsed_s));
         pacer.slice_done(&SliceReport { tally, elapsed_s, latency, longest_ns, open });
     }
 
@@ -456,7 +457,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
                 let left = (slice.max_ops - before).min(ops_until(limit_ns, before, end_ns));
                 self.run_untimed(untimed.min(left), pacer)?;
                 start_ns = clock.ns();
-                self.stalls.look(self.ops - before, start_ns - end_ns);
+                self.stalls.record_untimed(self.ops - before, start_ns - end_ns);
             }
         }
         Ok(start_ns)

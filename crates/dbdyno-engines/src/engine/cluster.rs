@@ -273,7 +273,7 @@ impl Cluster {
     }
 
     /// Numbers of the nodes that answer.
-    fn there(&self) -> Result<Vec<usize>, EngineError> {
+    fn answering_nodes(&self) -> Result<Vec<usize>, EngineError> {
         let question = (self.sql)("node", &[])?;
         let there: Vec<usize> =
             (0..self.nodes.len()).filter(|at| self.nodes[*at].is_there(&question)).collect();
@@ -338,7 +338,7 @@ impl Database for Cluster {
         Ok(session)
     }
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
-        let there = self.there()?.into_iter();
+        let there = self.answering_nodes()?.into_iter();
         there.map(|at| Ok((self.names[at].clone(), self.nodes[at].database.session()?))).collect()
     }
     fn job_sessions(&self) -> Vec<u32> {
@@ -359,7 +359,7 @@ impl Database for Cluster {
         self.find_node(node).ok_or_else(unknown)?.database.session()
     }
     fn place_jobs(&self, wanted: Option<u32>, writes: bool) -> Result<JobPlacement, EngineError> {
-        let there = self.there()?;
+        let there = self.answering_nodes()?;
         self.session()?; // finds another head if the first is gone
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
             catch_up(self.head().database.as_ref(), &self.nodes[*at], self.sql)?;

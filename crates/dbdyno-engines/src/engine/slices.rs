@@ -145,9 +145,9 @@ fn slices(
                 if clock_step_s > 0.0 {
                     pacer.clock_stepped(clock_step_s);
                 }
-                stalls.look_around(call_s - result.elapsed_us / 1e6);
+                stalls.record_around_call(call_s - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);
-                stalls.look(
+                stalls.record_untimed(
                     slice.stride.saturating_sub(1).into(),
                     (result.longest_burst_us * 1000.0) as u64,
                 );
@@ -264,7 +264,7 @@ fn report(
         latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
     }
     let elapsed_s = result.elapsed_us / 1e6;
-    let longest_ns = stalls.take(result.ops, elapsed_s);
+    let longest_ns = stalls.take_longest_ns(result.ops, elapsed_s);
     pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }
 

@@ -49,7 +49,7 @@ pub fn ensure(
 ) -> Result<LoadedDataset> {
     lock.renew(site)?;
     let tables = tables(&site.recipe, request);
-    let found = look(site, &tables)?;
+    let found = find_states(site, &tables)?;
     let missing =
         || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, TableState::Complete(_)));
     if missing().next().is_some() {
@@ -84,7 +84,7 @@ pub fn ensure(
 }
 
 /// State of each table, after leftovers of a killed run are removed.
-fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<TableState>> {
+fn find_states(site: &Site<'_>, tables: &[Table]) -> Result<Vec<TableState>> {
     let prefix = site.recipe.capabilities.prefix;
     let state = ["state", "state_chunks"].map(|name| format!("{prefix}{name}"));
     let names = tables.iter().map(|table| table.full_name(&site.recipe)).chain(state);
@@ -94,10 +94,10 @@ fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<TableState>> {
     for block in ["state.create", "chunks.create"] {
         site.execute(session.as_mut(), block, &site.recipe.values())?;
     }
-    tables.iter().map(|table| look_for(site, session.as_mut(), table)).collect()
+    tables.iter().map(|table| find_state(site, session.as_mut(), table)).collect()
 }
 
-fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<TableState> {
+fn find_state(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<TableState> {
     let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
     if let Some(known) = state::find(site, session, table, &id)? {
         return Ok(TableState::Complete(known));

@@ -190,13 +190,13 @@ fn waits(session_samples: SessionSamples, window_s: f64) -> Waits {
 pub fn interval_samples(tests: &[Test]) -> Vec<IntervalSample> {
     let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
     for test in tests.iter().filter_map(Test::measured) {
-        looks.extend(test.series.iter().map(|point| look(point, began_s, &mut peaks)));
+        looks.extend(test.series.iter().map(|point| interval_sample(point, began_s, &mut peaks)));
         began_s += test.window_s;
     }
     looks
 }
 
-fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample {
+fn interval_sample(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample {
     let sessions: f64 = point.sessions.iter().map(|(_, mean)| mean).sum();
     let wait = |(class, mean): (&str, f64)| Wait {
         class: class.to_owned(),

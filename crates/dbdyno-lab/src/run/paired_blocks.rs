@@ -283,14 +283,14 @@ impl Duet<'_> {
         for [a_on, b_on] in [[first, second], [second, first]] {
             let [a, b] = &mut *sides;
             let [numbers_a, numbers_b] = &mut *numbers;
-            let players = [
-                a.player(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
-                b.player(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
+            let duet_sides = [
+                a.duet_side(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
+                b.duet_side(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
             ];
-            if players[0].measuring.interrupt.is_set() {
+            if duet_sides[0].measuring.interrupt.is_set() {
                 return Ok(Some(RunStatus::Interrupted));
             }
-            let ends = duet::together(players, store)?;
+            let ends = duet::measure_both(duet_sides, store)?;
             if let Some(status) = ends.iter().rev().find_map(TestEnd::stop_status) {
                 return Ok(Some(status));
             }
@@ -380,8 +380,8 @@ impl<'a, 'm, 'p> Side<'a, 'm, 'p> {
         (self.measuring.prepare)(self.selection(figure), answers)
     }
 
-    /// Ready for a round of a duet.
-    fn player<'s>(
+    /// The side as it takes part in a round of a duet.
+    fn duet_side<'s>(
         &'s mut self,
         figure: &Figure,
         numbers: &mut Numbers,

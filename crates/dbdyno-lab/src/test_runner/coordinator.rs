@@ -249,7 +249,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// Moves the edges of a window that ends when its figure is known.
-    fn look(&mut self, now_s: f64) {
+    fn move_edges(&mut self, now_s: f64) {
         let Some(precision) = self.schedule.window().precision() else { return };
         match self.stage {
             Stage::Warming if self.is_warm(now_s) => {
@@ -293,7 +293,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn wait(&mut self, opened_at: Instant, next_tick_s: f64, interrupt: &Interrupt) -> Wake {
         loop {
             let now_s = opened_at.elapsed().as_secs_f64();
-            self.look(now_s);
+            self.move_edges(now_s);
             let left_s = self.next_due_s(next_tick_s) - now_s;
             if left_s <= 0.0 {
                 return Wake::Due;

@@ -82,7 +82,7 @@ impl WorkerPool {
     }
 
     /// Progress of a part, and the data that its worker sent.
-    fn come(&self, row: &[SqlValue]) -> Step<WorkerProgress> {
+    fn progress_of(&self, row: &[SqlValue]) -> Step<WorkerProgress> {
         let points =
             row.get(5).and_then(SqlValue::text).and_then(|text| serde_json::from_str(text).ok());
         Ok(WorkerProgress { stage: self.stage(row)?, points: points.unwrap_or_default() })
@@ -164,7 +164,7 @@ impl Workers for WorkerPool {
     fn poll(&mut self) -> Step<Vec<WorkerProgress>> {
         let rows = self.ask("crew-look")?;
         self.check_all_came(&rows)?;
-        let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
+        let come = rows.iter().map(|row| self.progress_of(row)).collect::<Step<Vec<_>>>()?;
         if self.sessions.is_empty() && come.iter().all(|come| come.stage == Stage::Ready) {
             let answer = rows
                 .iter()

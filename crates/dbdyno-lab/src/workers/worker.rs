@@ -55,7 +55,7 @@ pub fn serve(options: &WorkerOptions<'_>) -> Result<()> {
             backend = open_held(options).ok();
             continue;
         };
-        match one(options, open, &mut target) {
+        match run_next(options, open, &mut target) {
             Ok((open, was_busy)) => {
                 backend = Some(open);
                 if was_busy {
@@ -81,7 +81,7 @@ fn open_held(options: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
 }
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
-fn one(
+fn run_next(
     options: &WorkerOptions<'_>,
     mut backend: Box<dyn ResultsBackend>,
     target: &mut Opened,

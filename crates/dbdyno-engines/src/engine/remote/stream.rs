@@ -278,15 +278,15 @@ impl Plain {
     fn wait(&self) -> io::Result<()> {
         let mut wait = Wait::new(&self.timeouts, self.read_timeout);
         while !is_ready(self.descriptor(), PollFlags::IN, wait.step())? {
-            self.look(&mut wait)?;
+            self.check_wait(&mut wait)?;
         }
         Ok(())
     }
 
     /// Ends the connection if nobody waits for it any longer.
-    fn look(&self, wait: &mut Wait<'_>) -> io::Result<()> {
+    fn check_wait(&self, wait: &mut Wait<'_>) -> io::Result<()> {
         let ask = || self.watches.iter().try_for_each(|watch| watch());
-        wait.look(&ask).inspect_err(|_| {
+        wait.check(&ask).inspect_err(|_| {
             // Nobody waits for another answer.
             let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
         })
@@ -321,7 +321,7 @@ fn connect_socket(
             Ok(()) | Err(Errno::ISCONN) => return Ok(socket),
             Err(Errno::INTR) => {}
             // Nobody has accepted it yet, or there is no room among those that wait for that.
-            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.look(&|| Ok(()))?,
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.check(&|| Ok(()))?,
             Err(error) => return Err(error.into()),
         }
     }
@@ -353,7 +353,9 @@ impl Write for Plain {
             };
             match written {
                 // Nothing was taken for the time of a look.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.look(&mut wait)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.check_wait(&mut wait)?
+                }
                 done => return done,
             }
         }
