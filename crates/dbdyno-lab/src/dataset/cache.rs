@@ -40,7 +40,7 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
 }
 
 /// The files of a table and its indexes, as the block `files` names them relative to the database's
-/// storage path; none if the database is not on this host, or does not tell.
+/// storage path; none if the database is not on this host, or does not report it.
 ///
 /// # Errors
 /// The engine's; a name that leads out of the storage path.

@@ -23,7 +23,7 @@ pub struct DroppedObjects {
     pub left: Vec<String>,
 }
 
-/// Drops everything of ours, then our schema if we made it and nothing else stands in it.
+/// Drops all own objects, then our schema if dbdyno created it and it holds nothing else.
 ///
 /// # Errors
 /// The engine's; the lock was lost, and another dbdyno has it.
@@ -40,7 +40,7 @@ pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<DroppedObjects> {
     Ok(DroppedObjects { dropped, foreign, left })
 }
 
-/// Names of everything of ours that is there.
+/// Names of all own objects.
 ///
 /// # Errors
 /// The engine's.
@@ -83,7 +83,7 @@ fn is_named(text: &str, prefix: &str, name: &str) -> bool {
     })
 }
 
-/// Drops what the tests of a killed run left: everything of ours but the data set.
+/// Drops the objects that the tests of a killed run left: all own ones except the data set.
 ///
 /// # Errors
 /// The engine's.

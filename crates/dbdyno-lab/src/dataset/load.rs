@@ -14,7 +14,7 @@ use dbdyno_engines::engine::{EngineError, ErrorClass, RowLoad, threads};
 use super::forecast::Forecast;
 use super::{LoadEvent, Site, Table, Watch, chunks};
 
-/// A progress event at most every so many rows.
+/// Minimum number of rows between two progress events.
 const PROGRESS_ROWS: u64 = 20_000;
 
 /// Sessions that really load: one where the engine has a single writer.
@@ -175,7 +175,7 @@ fn in_parallel(
     first_error.into_inner().map_or(Ok(()), Err)
 }
 
-/// Counts rows over all sessions and tells about them.
+/// Counter of the rows of all sessions, which reports them as events.
 pub(super) struct Meter<'a> {
     table: &'a Table,
     watch: Watch<'a>,

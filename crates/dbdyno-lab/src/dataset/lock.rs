@@ -64,7 +64,7 @@ fn statement(site: &Site<'_>) -> Result<Option<String>> {
     site.recipe.sql("lock.take", &site.recipe.values())
 }
 
-/// True if the lock is ours now.
+/// True if this session holds the lock now.
 fn try_take(session: &mut dyn Session, sql: &str) -> std::result::Result<bool, EngineError> {
     session.query(sql, &[]).map(|rows| rows.scalar() == Some("1"))
 }

@@ -86,7 +86,7 @@ pub enum LoadEvent {
         /// Number of its rows.
         rows: u64,
     },
-    /// A load that broke off goes on: so many rows are in.
+    /// An interrupted load continues; this many rows are loaded.
     Resumed {
         /// Name of the table, without prefix.
         table: String,

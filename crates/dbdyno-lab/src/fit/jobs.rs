@@ -19,9 +19,9 @@ const OWN_SESSIONS: u32 = 5;
 /// Sessions that the server must still take while we load: one to note what is done, one to cancel
 /// after an interrupt.
 const SESSIONS_BESIDE_LOAD: u32 = 2;
-/// Sessions of a private server kept free beside those of a run, for whoever looks on meanwhile.
+/// Sessions of a private server that stay free beside those of a run, for users who look at it.
 const ONLOOKERS: u32 = 7;
-/// Sessions of a server whose profile does not say: what servers have by themselves.
+/// Sessions of a server whose profile does not state them: the default of servers.
 const USUAL_SESSIONS: u32 = 100;
 
 /// Files that one session of a job has open: its socket, or the database, its log and a file to
@@ -59,7 +59,8 @@ pub fn sessions_of_plan(plan: Option<&Plan>) -> u32 {
     host::processors().max(plan.map_or(0, most_jobs)) + OWN_SESSIONS
 }
 
-/// Sessions to load with: so many, or what the server still takes; one at least.
+/// Number of sessions to load with: the given number, or what the server still accepts, at least
+/// one.
 pub fn load_sessions(wanted: u32, left: Option<&SessionsLeft>) -> u32 {
     left.map_or(wanted, |left| wanted.min(left.free.saturating_sub(SESSIONS_BESIDE_LOAD))).max(1)
 }
@@ -96,9 +97,9 @@ pub struct Limits {
     pub sessions: Option<SessionsLeft>,
     /// Statements that may still be prepared, in all sessions together; as sessions.
     pub statements: Option<SessionsLeft>,
-    /// The database runs in our process, so that its files are ours.
+    /// True if the database runs in our process, which then opens its files.
     pub in_process: bool,
-    /// Threads that may still be started; none = as many as anybody likes, or nobody knows.
+    /// Number of threads that may still be started; none if it is not limited, or unknown.
     pub threads: Option<ThreadsLeft>,
     /// The server is a private one: what its sessions take of threads is ours, too.
     pub has_private_server: bool,

@@ -38,7 +38,7 @@ const SESSIONS: Family = Family {
     help: "Sessions at work or waiting, by class of event.",
 };
 
-/// Everything that is told of a database at work, beside the build.
+/// All metric families of a live database, except that of the build.
 pub const FAMILIES: [&Family; 7] = [&TARGET, &NOW, &PEAK, &USED, &TIMES, &BUSY, &SESSIONS];
 
 /// A look in the text format.

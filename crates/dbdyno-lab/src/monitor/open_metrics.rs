@@ -173,7 +173,7 @@ pub struct Summary {
 /// as quantiles cannot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
-    /// Seconds, ascending, and the ops that took at most so many.
+    /// Limits in seconds, ascending, each with the number of ops that took no longer.
     pub buckets: Vec<(f64, f64)>,
     /// Number of ops.
     pub count: f64,

@@ -124,7 +124,8 @@ pub struct Rate {
     pub against: Option<Coverage>,
 }
 
-/// Intervals that a rate is the mean of: sessions of some servers tell their counts once a second.
+/// Number of intervals that a rate is the mean of: sessions of some servers report their counts
+/// once a second.
 const OVER: usize = 5;
 
 /// The last intervals, and the highest rates so far, by id.

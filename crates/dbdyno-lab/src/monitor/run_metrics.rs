@@ -61,7 +61,7 @@ const VERDICT: Family = Family {
     help: "Whether a test's figures can be trusted.",
 };
 
-/// Everything that is told of a run.
+/// All metric families of a run.
 pub const FAMILIES: [&Family; 13] = [
     &BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &SPREAD, &BUSY,
     &VERDICT,
@@ -343,7 +343,7 @@ mod tests {
         let text = metrics.text();
         assert_eq!(value(&text, "dbdyno_running{"), None);
         assert_eq!(value(&text, "dbdyno_tests_total{verdict=\"valid\"}"), Some(2.0));
-        // Repetitions are one test: a page may not tell a figure twice.
+        // Repetitions are one test: a page may not show a value twice.
         assert_eq!(text.matches("dbdyno_test_ops_rate{workload=\"Q1\"").count(), 1, "{text}");
         let up_to = |end: &str| {
             text.lines().find(|line| line.contains(&format!("le=\"{end}\"}}"))).unwrap().to_string()

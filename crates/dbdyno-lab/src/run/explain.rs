@@ -84,7 +84,7 @@ struct UnexplainedTest {
 type PlannedExperiment = std::result::Result<FeasibleExperiment, Box<ExperimentResult>>;
 
 impl<'a> Explanation<'a> {
-    /// The experiments of a run whose tests are stored, of at most so many blocks each.
+    /// The experiments of a run with stored tests, of at most `most_blocks` blocks each.
     ///
     /// # Errors
     /// If the results file cannot be read.

@@ -24,7 +24,7 @@ use trial::{Trial, interrupt_error};
 
 /// Longest wait until an existing cluster that was repaired is whole.
 const WHOLE: Duration = Duration::from_secs(300);
-/// Between two looks at that.
+/// Interval between two checks of that.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Request of a failover test in addition to the target.
@@ -45,7 +45,7 @@ pub struct FailoverOptions {
     pub before_s: f64,
     /// Longest load after the failure, in s.
     pub after_s: f64,
-    /// Clients give up on an answer after so long, in s.
+    /// Client timeout: time in s after which a client gives up waiting for an answer.
     pub timeout_s: f64,
     /// Clients send an unanswered commit again.
     pub resends: bool,

@@ -355,7 +355,7 @@ pub fn make_site<'a>(
     })
 }
 
-/// Tells what stands in our schema and is not ours: it is left alone.
+/// Notes the objects of others in our schema, which are left alone.
 ///
 /// # Errors
 /// A test of the plan would use or drop it. The engine's.
@@ -393,7 +393,7 @@ pub fn data_request(plan: &Plan) -> dataset::Request {
     }
 }
 
-/// Loads, or reuses, the data set and tells the sink.
+/// Loads or reuses the data set, and reports that to the receiver of events.
 ///
 /// # Errors
 /// As [`dataset::ensure`]; interrupted.
@@ -443,7 +443,7 @@ fn stored_plan(plan: &Plan, request: &Request) -> StoredPlan {
         ("margin", json!(request.margin)),
         ("duet", json!(request.duet.then_some(true))),
         ("key_seed", json!(plan.key_seed)),
-        // What a database of ours is made with.
+        // Options with which a private database is created.
         ("profile", json!(request.data_dir().map(|_| &request.profile.id))),
         ("settings", json!((!request.settings.is_empty()).then_some(&request.settings))),
         ("nodes", json!(cluster.map(|cluster| cluster.nodes))),

@@ -1,6 +1,6 @@
 //! A whole run: open the platform, load, verify, measure test by test, judge and store each, close.
 //!
-//! Nothing is printed here: whoever watches gets [`Event`]s.
+//! Nothing is printed here: the receiver of events gets [`Event`]s.
 
 use crate::dataset::LoadEvent;
 use crate::test_runner::Now;
@@ -105,7 +105,7 @@ pub mod fixture {
     use super::overhead::selection;
     use dbdyno_core::model::{Plan, Selection};
 
-    /// A plan of workloads on the null engine that are repeated so often.
+    /// A plan of workloads on the null engine, each with its number of repetitions.
     pub fn plan(repeats: &[u32], seed: u64) -> Plan {
         let selection = |&repeat: &u32| Selection { repeat, ..selection(0, 1.0) };
         Plan {

@@ -27,7 +27,7 @@ const SESSION: &str = "SESSION";
 /// One measurement of our own loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
-    /// Length that the op was told to have, in ns.
+    /// Requested length of the op, in ns.
     pub op_ns: u64,
     /// Number of jobs that ran the op.
     pub jobs: u32,

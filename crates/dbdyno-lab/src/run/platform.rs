@@ -133,7 +133,7 @@ impl Platform {
         self.reopen()
     }
 
-    /// Opens the database again, whoever answers now.
+    /// Opens the database again, on the server that answers now.
     ///
     /// # Errors
     /// As [`Platform::open`].

@@ -28,7 +28,7 @@ pub(super) struct ReadyPlatform<'a> {
     data: Option<LockedData<'a>>,
 }
 
-/// Data that nobody else changes meanwhile.
+/// Data that is locked against changes by others.
 struct LockedData<'a> {
     site: &'a Site<'a>,
     lock: &'a Lock,
@@ -204,7 +204,7 @@ fn facts_for(selection: &Selection, loaded: &LoadedDataset, block_bytes: Option<
     facts
 }
 
-/// The reason against the engine's version, if it has one and nobody has confirmed it.
+/// The reason against the engine's version, if no test has confirmed that version.
 fn unconfirmed_reason(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
     let is_known = !engine.is_target() || context.catalog.is_confirmed(engine.name(), &version.0);

@@ -116,7 +116,7 @@ impl<'a> Probing<'a> {
         Some(trip_us / 1e6)
     }
 
-    /// Size of the database's block in bytes, if it tells.
+    /// Block size of the database in bytes, if it reports it.
     pub fn block_bytes(&self) -> Option<f64> {
         self.disclosure.get("settings", self.block_setting?)?.parse().ok()
     }
@@ -175,7 +175,7 @@ pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<Str
 
 /// Source of the figures of the database's host.
 pub enum HostFigures {
-    /// It is ours.
+    /// The host is this one.
     Here,
     /// It is another host, read through its node_exporter or through the database.
     Elsewhere(Box<RemoteHost>),

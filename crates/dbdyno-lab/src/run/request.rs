@@ -40,7 +40,7 @@ impl Via {
 pub struct Request {
     /// Database as the user named it.
     pub target: Target,
-    /// The size profile: the settings of a database of ours.
+    /// Size profile, with the settings of a private database.
     pub profile: Profile,
     /// The data set has the profile's own size: neither the user nor a suite gives another.
     pub size_is_of_profile: bool,
@@ -132,7 +132,7 @@ impl Request {
         }
     }
 
-    /// Refuses figures of another host than ours for a database of ours.
+    /// Refuses host metrics of another host for a private database.
     ///
     /// # Errors
     /// Of usage.

@@ -1,4 +1,4 @@
-//! The sessions that look at the others: one on the server, or on each node of a cluster.
+//! The session sampler of a run: one session on the server, or one on each node of a cluster.
 
 use crate::test_runner::{IoCounts, SessionSource};
 use dbdyno_core::model::{Counters, SessionState, ThreadTime};
@@ -19,7 +19,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens it; none if the engine has no sessions to look at.
+    /// Opens the sampler; none if the engine has no sessions that can be sampled.
     ///
     /// # Errors
     /// If no session can be opened.

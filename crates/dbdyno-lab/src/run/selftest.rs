@@ -140,7 +140,7 @@ fn gone(label: String) -> Error {
     Error::target(label, "no longer answers")
 }
 
-/// The checks of a self-test, which must find nothing of ours and leaves nothing.
+/// Checks of a self-test. It must find no objects of dbdyno on the target, and leaves none.
 #[derive(Default)]
 struct Checks {
     /// Finding about a drive that the server or user cannot have.
@@ -199,14 +199,14 @@ fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
     (plan, lacking.map(note))
 }
 
-/// Names of what is ours on the target.
+/// Names of the objects of dbdyno on the target.
 fn list_own(context: &RunContext<'_>, platform: &Platform) -> Result<Vec<String>> {
     let definition = standard_definition(context.catalog)?;
     let label = platform.label();
     dataset::list_own(&make_site(context.catalog, platform, &definition, &label)?)
 }
 
-/// Removes all that is ours, and looks.
+/// Removes all objects of dbdyno, and checks that none is left.
 fn clean(context: &RunContext<'_>, platform: &Platform) -> Result<Finding> {
     (context.events)(Event::Step("removing what the self-test made"));
     let definition = standard_definition(context.catalog)?;

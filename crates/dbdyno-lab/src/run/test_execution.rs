@@ -43,7 +43,8 @@ pub(super) struct UnjudgedTest {
 }
 
 impl TestExecution<'_> {
-    /// Runs the test and tells what came beside it. `after_s`: how long the run goes on afterwards.
+    /// Executes the test and collects its evidence. `after_s` is the expected time of the run after
+    /// it.
     pub fn execute(
         &self,
         spec: &TestSpec<'_>,

@@ -22,7 +22,7 @@ use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, Jo
 
 /// Interval between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Statements that go on for so long after all is called off are cancelled.
+/// Time after which statements that still run are cancelled, once the test is called off.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1200);
 
 /// Part of a test that one load generator runs.
@@ -167,7 +167,7 @@ pub struct WorkerLog {
     pub clock_offset_s: f64,
     /// Round trip in which the offset was measured, in s.
     pub round_trip_s: f64,
-    /// Its gate opened so long after the common start.
+    /// Time from the common start to the opening of its gate.
     pub late_s: f64,
     /// Resources that it used on its host.
     pub driver: Option<DriverFigures>,
@@ -190,14 +190,14 @@ pub struct CoordinatorUpdate {
     pub edges: Option<Edges>,
 }
 
-/// Whom a share's jobs wait for.
+/// Link of an assignment to the coordinator, which the jobs wait for.
 pub trait CoordinatorLink: Sync {
-    /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
-    /// if the test is off.
+    /// Reports that all jobs wait at their gate, in these sessions of the database, and returns the
+    /// common start; none if the test was called off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
-    /// All jobs have what the window needs.
+    /// Reports that all jobs have everything that the window needs.
     fn report_satisfied(&self);
-    /// Update for jobs that have done so far what the log holds.
+    /// Sends the progress of the jobs, and returns the update of the coordinator.
     fn update(&self, log: &SecondsLog) -> CoordinatorUpdate;
 }
 

@@ -49,7 +49,7 @@ impl TestContext<'_> {
         self.interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
     }
 
-    /// The shares of a test for so many load generators.
+    /// The assignments of a test for this many load generators.
     ///
     /// # Errors
     /// The test has too few jobs.

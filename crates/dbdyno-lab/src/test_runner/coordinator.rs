@@ -30,17 +30,16 @@ pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
 /// Required completeness of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// While jobs run: as the counters stand.
+    /// The counters as they are now, while jobs run.
     AtOnce,
-    /// Before the jobs start and after they ended: all that was done before counts, also where the
-    /// database is slow to tell.
+    /// Before the jobs start and after they ended: everything that was done counts, also if the
+    /// database updates its counters with a delay.
     Settled,
-    /// After the database has done what the jobs left it to do; empty where nobody can make it do
-    /// that.
+    /// After the catch-up; empty if the database cannot be made to catch up.
     CaughtUp,
 }
 
-/// Told once a second.
+/// Progress of a test, once a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Seconds since the gate.
@@ -62,11 +61,11 @@ pub struct JobsEnd {
     pub opened: bool,
 }
 
-/// The watchers of a test: what reads the counters, and who is told of the progress.
+/// Watchers of a test: the reader of the counters, and the receiver of the progress.
 pub struct Watchers<'w, 'p> {
     /// Reads the counters.
     pub probes: &'w mut ReadProbes<'p>,
-    /// Told once a second.
+    /// Receiver of the progress, called once a second.
     pub progress: &'w mut dyn FnMut(Progress),
 }
 
@@ -83,7 +82,8 @@ pub struct Coordinator<'a, 'p> {
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
     samples: Samples,
-    /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
+    /// Starts the jobs of other processes and returns the common start; none if only jobs of this
+    /// process run, which start when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
     /// Cost of our own process.
     driver_cost: DriverCost,
@@ -264,7 +264,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         }
     }
 
-    /// Whoever is elsewhere hears of an edge by then.
+    /// Time in advance in which other processes learn of an edge.
     fn lead_s(&self) -> f64 {
         if self.start.is_some() { LEAD_S } else { 0.0 }
     }

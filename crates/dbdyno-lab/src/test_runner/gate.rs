@@ -21,10 +21,10 @@ struct State {
 pub struct Gate {
     jobs: u32,
     state: Mutex<State>,
-    /// For jobs that wait: it has opened, or the test is off. What one of them does wakes none of
-    /// the others: of a thousand, each would be woken a thousand times.
+    /// Signal for waiting jobs that the gate has opened, or the test was called off. It is apart
+    /// from `changed`, which would wake each of a thousand jobs a thousand times.
     opened: Condvar,
-    /// For whoever watches the jobs.
+    /// Signal for those who wait for the jobs.
     changed: Condvar,
 }
 
@@ -67,17 +67,17 @@ impl Gate {
         self.wait_open().opened_at
     }
 
-    /// A job has everything that the window needs.
+    /// Notes that a job has everything that the window needs.
     pub fn note_satisfied(&self) {
         self.update(|state| state.satisfied += 1);
     }
 
-    /// A job ended.
+    /// Notes the end of a job.
     pub fn note_end(&self) {
         self.update(|state| state.ended += 1);
     }
 
-    /// No more slices; jobs at the gate go home.
+    /// Stops the test: there are no more slices, and jobs at the gate end.
     pub fn stop(&self) {
         self.update(|state| state.stopped = true);
         self.opened.notify_all();

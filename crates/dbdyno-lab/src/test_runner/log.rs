@@ -15,7 +15,7 @@ use dbdyno_engines::engine::{EngineError, SliceReport};
 /// State of the jobs now, as far as they have reported: absent at the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Now {
-    /// Over the last second of which every job has told.
+    /// Throughput over the last second that every job has reported.
     pub ops_per_s: Option<f64>,
     /// Service times of the last second that is over.
     pub p50_us: Option<f64>,
@@ -23,9 +23,10 @@ pub struct Now {
     pub p99_us: Option<f64>,
 }
 
-/// Seconds to which slices may still be added: threads tell of theirs a little after their end.
+/// Number of seconds to which slices may still be added: threads report slices a little after their
+/// end.
 const OPEN_SECONDS: usize = 3;
-/// Jobs tell of their slices, of a second each, at different times.
+/// Jobs report their slices, of a second each, at different times.
 const LOOK_BACK_S: f64 = 4.0;
 /// Number of points in a report to another process, which may know some of them: those of a minute.
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
@@ -74,7 +75,7 @@ pub struct JobLog {
     pub pending_errors: BTreeMap<String, u64>,
     /// Message of the first failed op; none if no op failed.
     pub first_error: Option<String>,
-    /// The database's clock was set by so much at least; 0 = it was not seen to be.
+    /// Seconds by which the database's clock was set, at least; 0 if no step was seen.
     #[serde(default)]
     pub clock_step_s: f64,
     /// Way in which its ops log in, where they open connections.
@@ -126,7 +127,7 @@ impl JobLog {
         }
     }
 
-    /// The same that took place so much later.
+    /// The log with all times moved by this many seconds.
     pub fn later_by(mut self, by_s: f64) -> JobLog {
         self.span_s = self.span_s.map(|(start_s, end_s)| (start_s + by_s, end_s + by_s));
         if let Some(counted) = &mut self.counted {
@@ -204,7 +205,7 @@ impl Periods {
 pub struct Times {
     /// Each with the ops of its slice that it stands for.
     pub service: WeightedTimes,
-    /// The longest op in ns, if nobody timed it.
+    /// Longest untimed op in ns.
     pub longest_ns: u64,
     /// Response times of an open loop.
     pub response: LatencyHistogram,
@@ -360,7 +361,7 @@ impl SecondsLog {
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
     }
 
-    /// The last points of which every job has told.
+    /// The last points that every job has reported.
     pub fn last_points(&self) -> Points {
         let shared = self.lock();
         let told_s = shared.ends_s.iter().copied().fold(f64::INFINITY, f64::min) + EDGE_S;

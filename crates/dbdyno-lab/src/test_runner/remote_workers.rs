@@ -72,7 +72,7 @@ pub enum Stage {
     Ready,
     /// All its jobs have what the window needs.
     Satisfied,
-    /// Its jobs have ended, and it has told what they did.
+    /// Its jobs have ended, and it has sent their logs.
     Done,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) ->
     figures
 }
 
-/// The same with slices that are so much later.
+/// Logs of jobs with their slices moved by this many seconds.
 fn shift(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
     jobs.into_iter().map(move |(job, log)| (job, log.later_by(by_s)))
 }

@@ -367,7 +367,7 @@ fn measure_elsewhere(
     let count = shares.len() as u32;
     let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
     let started_at = jiff::Timestamp::now().to_string();
-    // Workers that cannot be told never begin: whoever looks at them learns why.
+    // Workers that do not get their assignment never begin; the next poll of them reports why.
     let start = || workers.lock().start().unwrap_or_else(|_| Instant::now());
     let timeout = context.connect_timeout * 2;
     let mut coordinator =

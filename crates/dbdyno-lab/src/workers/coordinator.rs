@@ -31,8 +31,8 @@ pub struct WorkerPool {
 pub struct WorkerTimeouts {
     /// To claim their shares.
     pub wait: Duration,
-    /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells
-    /// of itself every second.
+    /// Time without a message after which a worker is lost, whatever the state of its connection. A
+    /// worker sends a message every second.
     pub silence: Duration,
 }
 

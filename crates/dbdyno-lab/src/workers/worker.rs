@@ -33,7 +33,8 @@ pub struct WorkerOptions<'a> {
     pub targets: &'a [Target],
     /// Host and process.
     pub name: String,
-    /// It ends after so long without a share; none = it goes on until it is interrupted.
+    /// Time without an assignment after which the worker ends; none if it only ends by an
+    /// interrupt.
     pub idle: Option<Duration>,
     /// Flag by which the owner of the machine ends the worker.
     pub interrupt: &'a Interrupt,

@@ -11,7 +11,8 @@ use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
 
-/// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
+/// Maximum warm-up and window of a trial, in s: many short trials are more precise than few long
+/// ones.
 const MAX_WARMUP_S: f64 = 1.0;
 const MAX_TRIAL_S: f64 = 3.0;
 /// Bytes of a megabyte of a server's settings.

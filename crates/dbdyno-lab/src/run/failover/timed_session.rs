@@ -119,7 +119,7 @@ impl TimedSession {
     }
 }
 
-/// The session's thread: it ends when nobody asks or listens any more.
+/// Thread of the session. It ends when its questions or answers have no other end any more.
 fn serve(database: Arc<dyn Database>, node: &str, tasks: &Receiver<Task>, tell: &Sender<Answer>) {
     let opened = database.session_at(node);
     drop(database);
@@ -133,7 +133,7 @@ fn serve(database: Arc<dyn Database>, node: &str, tasks: &Receiver<Task>, tell: 
     }
 }
 
-/// True if the server said no: nothing was committed. Without its answer nobody knows.
+/// True if the server rejected the commit. Without an answer the outcome is unknown.
 pub(super) fn is_refusal(error: &EngineError) -> bool {
     error.class.retriable()
         || error.code.is_some() && !matches!(error.class, ErrorClass::Lost | ErrorClass::Cancelled)

@@ -20,7 +20,7 @@ use dbdyno_engines::engine::JobPlacement;
 
 /// Longest wait until each writer has its first commit.
 const BEGIN: Duration = Duration::from_secs(30);
-/// Between two looks at how many commits there are.
+/// Interval between two counts of the commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So long throughput must stay regained.
 const SETTLED_S: f64 = 3.0;
@@ -199,7 +199,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Lets so many seconds pass, or until an event ends it; returns when.
+    /// Waits this many seconds, or until an event ends the wait.
     fn pass(
         &self,
         writers: &Writers,
