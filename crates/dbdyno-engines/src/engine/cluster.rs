@@ -17,7 +17,7 @@ use dbdyno_core::model::{Counters, Drive, Transport};
 
 /// Longest wait until all nodes have what the first one has.
 const CATCH_UP: Duration = Duration::from_secs(120);
-/// Between two looks at how far they are.
+/// Interval between two checks of their positions.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A statement of the engine's own by the name of its block, with the values of its names.

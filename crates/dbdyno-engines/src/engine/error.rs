@@ -117,8 +117,8 @@ impl EngineError {
         self.advice = Some(advice.into());
         self
     }
-    /// True if it tells of the session, not of the statement: asked in another way the statement
-    /// would fail as well.
+    /// True if it is an error of the session, not of the statement: any other statement would fail
+    /// as well.
     pub fn is_of_session(&self) -> bool {
         matches!(self.class, ErrorClass::Lost | ErrorClass::Cancelled)
     }

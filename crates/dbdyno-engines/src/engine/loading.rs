@@ -26,7 +26,7 @@ pub(super) struct Source<A> {
     /// Name of the product, as errors have it.
     pub product: &'static str,
     pub package: Package,
-    /// Name of the function without arguments that tells the version.
+    /// Name of the function without arguments that returns the version.
     pub version_function: &'static str,
     pub supports: fn(&Version) -> bool,
     /// Supported versions in words: `1.5 and newer 1.x`.
@@ -164,7 +164,7 @@ impl<A: Sync> RuntimeLibrary for Loader<A> {
     }
 }
 
-/// The version that the library tells.
+/// The version that the library reports.
 fn version_of(library: &Library, function: &str) -> Option<Version> {
     type TellVersion = unsafe extern "C" fn() -> *const c_char;
     // SAFETY: a function of this name has this type in every version; its text is constant.

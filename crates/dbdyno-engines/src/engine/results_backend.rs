@@ -113,7 +113,7 @@ pub trait ResultsBackend: Send {
     /// in.
     ///
     /// # Errors
-    /// There is none of that name: a mistake of ours.
+    /// There is no statement of that name, which is a bug.
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError>;
     /// Words of a schema and what this database says instead, to be replaced in this order.
     fn schema_words(&self) -> &'static [(&'static str, &'static str)];

@@ -8,7 +8,7 @@ use dbdyno_core::model::{BoundStatement, Counters, JobCode, Routine, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
-/// A slice has at most so many samples of one value; see `catalog/harness/`.
+/// Maximum number of samples of a slice; see `catalog/harness/`.
 const MAX_SAMPLES: usize = 1 << 20;
 
 /// A slice may seem longer than its call by so much, since two clocks differ: they are slewed by
@@ -61,7 +61,7 @@ impl SliceResult {
 /// The bind by which a routine is told how often, in us, it is to tell what it has committed. Where
 /// a harness has none, an error costs the count of all that its call did.
 const TELL_US: &str = "tell_us";
-/// A routine tells at least so often, in s: an error costs no more than that.
+/// Maximum interval in s between two reports of a routine: an error costs no more than that.
 const TELL_S: f64 = 0.05;
 /// A message takes some 10 us of the server's time: it is not to be more than a hundredth.
 const MIN_TELL_S: f64 = 0.001;
@@ -80,8 +80,8 @@ pub(super) trait Routines {
     /// # Errors
     /// The engine's error with its class.
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
-    /// The counts that a failed call had told before: done and committed. Nothing where routines do
-    /// not tell.
+    /// Counts that a failed call had reported before, which are done and committed; empty if
+    /// routines do not report.
     fn last_progress(&mut self) -> SliceResult {
         SliceResult::default()
     }
@@ -97,7 +97,7 @@ impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
     }
 }
 
-/// Calls slices until the pacer gives no more, and tells what the session counted meanwhile.
+/// Calls slices until the pacer gives no more, and reports the counters of the session over them.
 ///
 /// # Errors
 /// The error that ended the job early.
@@ -155,7 +155,7 @@ fn slices(
                 report(&result, tally, &mut latency, &mut stalls, pacer);
             }
             Err(error) => {
-                // What was told before is done; of what followed nobody knows how much was.
+                // Ops that were reported are done; how many followed is unknown.
                 let told = check_times(session.last_progress(), call_s).result;
                 let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
                 if told.ops > 0 {
@@ -203,12 +203,12 @@ impl ErrorsSeen {
         self.between_s.max(self.last_at.elapsed().as_secs_f64()) / OF_THE_TIME_BETWEEN
     }
 
-    /// The interval at which a routine is to tell.
+    /// Interval at which a routine is to report its progress.
     fn report_interval_us(&self) -> i64 {
         (self.stake_s().clamp(MIN_TELL_S, TELL_S) * 1e6) as i64
     }
 
-    /// A slice of a routine that does not tell: short after errors.
+    /// A slice of a routine that does not report its progress: short after errors.
     fn shorten(&self, slice: Slice) -> Slice {
         Slice { seconds: slice.seconds.min(self.stake_s().max(MIN_CALL_S)), ..slice }
     }

@@ -4,7 +4,7 @@
 /// Ops hide a stall if they take this long together, in ns, and so many times as long as usual.
 const MIN_NS: u64 = 1_000_000;
 const TIMES: u64 = 4;
-/// No round trip takes so long, in s.
+/// Time in s that no round trip takes.
 #[cfg(has_client)]
 const MIN_BESIDE_S: f64 = 0.1;
 

@@ -1,4 +1,4 @@
-//! Threads of ours: the system may have none left, which is an error like others and no panic.
+//! Our threads: if the system cannot start another one, that is an error and no panic.
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
@@ -16,7 +16,7 @@ pub fn start<'scope, T: Send + 'scope>(
     Builder::new().spawn_scoped(scope, work).map_err(|error| start_error(&error))
 }
 
-/// Starts a thread that nobody has to wait for.
+/// Starts a detached thread.
 ///
 /// # Errors
 /// The system refuses it; `work` is dropped then.

@@ -73,7 +73,7 @@ fn by_address_space() -> Option<ThreadsLeft> {
     Some(ThreadsLeft { free, limit })
 }
 
-/// Threads for which so many bytes of address space are enough.
+/// Number of threads for which this many bytes of address space are enough.
 fn in_address_space(bytes: u64, processors: u64) -> u64 {
     let (room, arenas) = (bytes.saturating_sub(OTHER_BYTES), ARENAS_PER_PROCESSOR * processors);
     let first = (room / (ARENA_BYTES + THREAD_BYTES)).min(arenas);

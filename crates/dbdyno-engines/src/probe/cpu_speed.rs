@@ -16,7 +16,7 @@ mod work;
 
 use host::Host;
 
-/// One look at the platform.
+/// One sample of the speed of the CPUs and their memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuSpeedSample {
     /// Speed of the CPUs that were at work; absent if none was, or the sample was interrupted.
@@ -30,7 +30,7 @@ pub struct CpuSpeedSample {
     pub late_s: f64,
     /// Processes that ran or wanted to.
     pub runnable: Option<f64>,
-    /// Mean frequency of the processors looked at, where the system tells it.
+    /// Mean frequency of the sampled CPUs, if the system reports it.
     pub mhz: Option<f64>,
     /// Processor time of the watch since it began, in seconds.
     pub cpu_s: f64,

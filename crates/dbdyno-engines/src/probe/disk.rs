@@ -97,7 +97,7 @@ impl DeviceTimes {
         Some(self.last.clone())
     }
 
-    /// A count of what the kernel tells now, its time carried on from the last one.
+    /// A count of the kernel, with its time continued from the last one.
     fn continue_time(&self, kind: IoKind, told: IoCount) -> IoCount {
         let before = self.last.iter().find(|(of, _)| *of == kind).map(|(_, count)| count.busy_ms);
         IoCount { busy_ms: carried_on(before, told.busy_ms), ..told }

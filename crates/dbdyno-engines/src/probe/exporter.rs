@@ -20,7 +20,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: u64 = 32 << 20;
 /// Environment variable with the token that the exporter wants.
 const TOKEN: &str = "DBDYNO_HOST_TOKEN";
-/// Modes of processor time and the counters of ours that they are.
+/// Modes of CPU time, each with the name of our counter.
 const MODES: [(&str, &str); 8] = [
     ("user", "os_cpu_user_s"),
     ("nice", "os_cpu_nice_s"),
@@ -65,7 +65,7 @@ pub fn exporter_url(text: &str) -> Result<String, String> {
     Ok(format!("http://{host}{path}"))
 }
 
-/// Somebody who tells the figures of a machine over HTTP.
+/// An exporter of host metrics over HTTP.
 pub(super) struct Exporter {
     url: String,
     client: Client,

@@ -55,7 +55,8 @@ pub trait Probe: Send {
     fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
         self.read(counters)
     }
-    /// Waits until a reading has all that was done before; for a source that tells late.
+    /// Waits until a reading includes everything that was done before, for a source that reports
+    /// with a delay.
     fn settle(&mut self) {}
 }
 

@@ -26,7 +26,7 @@ const WHILE_JOBS_RUN: &str = "while-jobs-run";
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
 const MAX_LAG: Duration = Duration::from_secs(5);
-/// Between two looks at them.
+/// Interval between two reads of them.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads all counter blocks through one control session.
@@ -47,7 +47,7 @@ pub(super) struct OwnCounts {
 }
 
 impl OwnCounts {
-    /// All of them, by what the present session tells.
+    /// Counts of all sessions so far, with those of the current one.
     pub(super) fn all(&mut self, now: Counters) -> Counters {
         let fell = |(name, value): (&String, &f64)| {
             self.now.get(name).is_some_and(|before| before > *value)
@@ -144,7 +144,7 @@ pub fn take(rows: &Rows, counters: &mut Counters) {
     counters.0.extend(rows.counters().0);
 }
 
-/// Facts that the database tells: block `version` (section `database`, after the name of the
+/// Facts that the database reports: block `version` (section `database`, after the name of the
 /// `product`) and the rows (name, value) of the blocks `settings.*`. Returns the blocks that
 /// failed, with the reason.
 pub fn disclose(

@@ -62,7 +62,7 @@ impl ThreadTimes {
     }
 }
 
-/// Processor time of a thread or process so far, in s; none where the kernel does not tell.
+/// CPU time of a thread or process so far, in s; none if the kernel does not report it.
 pub fn scheduled_s(thread: u32) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
     parse_schedstat(&text).map(|(on_ns, _)| on_ns as f64 / 1e9)

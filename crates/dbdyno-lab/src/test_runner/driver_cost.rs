@@ -74,8 +74,8 @@ impl DriverCost {
     }
 }
 
-/// Resident bytes before the first jobs of this process, unless there were more jobs since than
-/// now.
+/// Resident bytes before the first jobs of this process; none if there were more jobs in the
+/// meantime than now, whose memory may still be resident.
 fn before(jobs: u32) -> Option<u64> {
     let now = resident_bytes()?;
     let mut before = BEFORE.lock();

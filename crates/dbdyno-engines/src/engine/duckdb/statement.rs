@@ -14,7 +14,7 @@ use crate::engine::{EngineError, ErrorClass};
 /// Way in which the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Values of so many bytes.
+    /// Values of this many bytes.
     Fixed(usize),
     Text,
     /// Nested values: only their vector is touched.
@@ -96,7 +96,7 @@ impl<'c> PreparedStatement<'c> {
         };
         // SAFETY: the result is of this statement, whose columns have these kinds.
         let counted = unsafe { read_all(&result, columns) };
-        // A stream tells of its errors at the end.
+        // A stream reports its errors at the end.
         // SAFETY: the result is one that the library filled.
         let failed = unsafe { !(self.connection.api().result_error)(&mut result.raw).is_null() };
         if failed { Err(result.error(&self.name)) } else { Ok(counted) }

@@ -40,13 +40,13 @@ const SWITCH: u8 = 0xFE;
 /// Byte that follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the
 /// password (MySQL, "Caching SHA-2 Pluggable Authentication").
 const FULL_AUTHENTICATION: u8 = 4;
-/// MariaDB from 10 on tells its version with this in front, for old replicas.
+/// Prefix of the version that MariaDB from 10 on reports, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {
     pub wire: Wire,
-    /// Version as the server tells it: `10.11.6-MariaDB`.
+    /// Version as the server reports it: `10.11.6-MariaDB`.
     pub server_version: String,
     pub product: &'static Product,
     /// Number of the session, to end its statements by.
@@ -282,9 +282,9 @@ fn capabilities(greeting: &HandshakePacket<'_>, product: &Product) -> Capability
 /// A login under way.
 struct Login<'a> {
     password: Option<&'a SecretString>,
-    /// Over a Unix socket, where nobody can listen in.
+    /// True for a Unix socket, where nobody can listen in.
     socket: bool,
-    /// Encrypted, so that nobody can either.
+    /// True for an encrypted connection.
     encrypted: bool,
     /// The server at the end of an encrypted connection may be told the password: it is verified,
     /// or the user wants it so.

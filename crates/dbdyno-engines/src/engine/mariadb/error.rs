@@ -10,7 +10,7 @@ use crate::engine::one_line::one_line;
 use crate::engine::remote::{broken, lost, quote};
 use crate::engine::{EngineError, ErrorClass};
 
-/// First byte of a packet that tells an error.
+/// First byte of a packet with an error.
 pub(super) const ERROR: u8 = 0xFF;
 
 /// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those

@@ -280,7 +280,7 @@ impl MariaDatabase {
         self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A route that the URL does not name: the server tells where it listens.
+    /// Finds a route that the URL does not name: the server reports where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
         let reported = session.query(&self.product.sql("addresses", &[])?, &[])?;
@@ -306,7 +306,7 @@ impl MariaDatabase {
         self.prepare_for(job, session)
     }
 
-    /// The connection of one op, without settings of ours.
+    /// The connection of one op, without our session settings.
     fn visitor(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
         let route = self.route(job.wire.transport)?;
         let connection = connect(&route.config, &self.options, &route.passwords)?;

@@ -30,7 +30,7 @@ pub(super) struct ClientOptions {
     ssl_mode: Option<String>,
     ssl: Option<bool>,
     verify: bool,
-    /// The password may be told to a server that encrypts and is not verified.
+    /// True if the password may be sent to a server that encrypts and is not verified.
     pub clear_text: bool,
     /// TLS option that dbdyno does not support.
     pub unheeded: Option<&'static str>,

@@ -57,7 +57,7 @@ pub(super) struct Config {
     /// TLS settings of hosts that are reached over a network.
     pub tls: Tls,
     pub server_key: ServerKey,
-    /// The password may be told to a server that encrypts and is not verified.
+    /// True if the password may be sent to a server that encrypts and is not verified.
     pub clear_text: bool,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,

@@ -128,7 +128,7 @@ impl Wire {
         self.channel.read_timeout(timeout);
     }
 
-    /// Ends waits without limit when nobody is there any more.
+    /// Ends unlimited waits when the server is gone.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.channel.watch(watch);
     }

@@ -27,7 +27,7 @@ const MISSING: &[(&str, &str)] = &[
 
 const SQL: &str = include_str!("provision.sql");
 
-/// A statement of ours.
+/// A statement of our own file.
 pub(super) fn sql(block: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
     own_sql(SQL, block, values)
 }
@@ -40,7 +40,7 @@ pub(super) struct Ours {
     pub missing_orgs: &'static [(&'static str, &'static str)],
 }
 
-/// Checks that the user may have objects of ours; nothing need be created for them.
+/// Checks that the user may own our objects; nothing need be created for them.
 pub(super) fn check(session: &mut OraSession, access: Access) -> Result<Ours, EngineError> {
     if access == Access::Watch {
         return Ok(Ours { no_routines: None, missing_orgs: &[] });

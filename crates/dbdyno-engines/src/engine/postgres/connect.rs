@@ -30,7 +30,7 @@ use dbdyno_core::model::Connects;
 /// or the role.
 pub(super) const SEARCH_PATH: &str = "pg_catalog, pg_temp";
 
-/// Settings of every session of ours: nothing on the server may cut a long statement short.
+/// Settings of all our sessions: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("search_path", SEARCH_PATH),
     ("client_encoding", "UTF8"),

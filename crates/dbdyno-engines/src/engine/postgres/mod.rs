@@ -65,7 +65,7 @@ const NEWER_SETTINGS: [(&str, &str); 2] =
     [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 /// The same of servers that can limit a whole transaction, e.g. one that loads.
 const NEWEST_FROM: u32 = 17;
-/// Version from which a session can be told to tell its counts.
+/// Version from which a session can be made to report its counts.
 const FORCES_FROM: u32 = 15;
 const NEWEST_SETTINGS: [(&str, &str); 3] =
     [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
@@ -337,7 +337,7 @@ impl PgDatabase {
         self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A route that the URL does not name: the server tells where it listens.
+    /// Finds a route that the URL does not name: the server reports where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let reported = session.query(&provision::sql("addresses")?, &[])?;

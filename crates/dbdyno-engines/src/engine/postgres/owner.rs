@@ -8,11 +8,11 @@ use crate::engine::{EngineError, ErrorClass, Session};
 
 const SQL: &str = include_str!("owner.sql");
 
-/// A schema of ours.
+/// A schema that is to be ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schema {
     pub name: &'static str,
-    /// Its comment, if that is what tells that we made it.
+    /// Its comment, if that is the mark of our schemas.
     pub mark: Option<&'static str>,
     /// Nothing but plain tables of a trusted owner is in it.
     pub only_tables: bool,

@@ -20,7 +20,7 @@ use crate::engine::{Access, EngineError, ErrorClass, Session, Version};
 /// All that is kept lies in this schema, and nothing else is touched.
 const SCHEMA: &str = "dbdyno_results";
 
-/// A table of it, `about`, tells that we made it.
+/// Its table `about` marks it as created by dbdyno.
 const OURS: Schema = Schema { name: SCHEMA, mark: None, only_tables: true };
 
 const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];

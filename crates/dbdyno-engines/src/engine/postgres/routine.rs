@@ -35,7 +35,7 @@ struct RoutineSession<'a> {
     call: &'a BoundStatement,
     /// Names of the columns of the row that the routine returns.
     columns: Vec<String>,
-    /// The counts that the call under way has told so far.
+    /// Counts that the current call has reported so far.
     progress: SliceResult,
 }
 
@@ -58,7 +58,7 @@ impl slices::Routines for RoutineSession<'_> {
 /// `catalog/harness/postgres.sql`.
 const PROGRESS: &[u8] = b"dbdyno: ";
 
-/// Takes what a routine tells; other messages tell nothing.
+/// Takes the counts that a routine reports; other messages are ignored.
 fn take_progress(body: &[u8], progress: &mut SliceResult) -> Result<(), EngineError> {
     let fields = body.split(|byte| *byte == 0).filter_map(|field| field.split_first());
     let mut texts = fields.filter(|(kind, _)| **kind == b'M').map(|(_, text)| text);

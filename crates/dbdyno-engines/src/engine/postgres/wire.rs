@@ -39,7 +39,7 @@ impl Wire {
         self.channel.stream()
     }
 
-    /// True if nobody on the way can read.
+    /// True if the connection is encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         self.channel.stream().is_encrypted()
     }
@@ -149,7 +149,7 @@ impl Wire {
         self.channel.read_timeout(timeout);
     }
 
-    /// Ends waits without limit when nobody is there any more.
+    /// Ends unlimited waits when the server is gone.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.channel.watch(watch);
     }

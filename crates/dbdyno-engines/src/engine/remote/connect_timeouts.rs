@@ -31,11 +31,11 @@ pub(in crate::engine) struct ConnectTimeouts(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Set when somebody wants the end.
+    /// Flag that is set by an interrupt.
     interrupt: OnceLock<Arc<AtomicBool>>,
-    /// True if work that is under way when somebody wants the end is still wanted.
+    /// True if work in progress at an interrupt is still to be finished.
     is_to_finish: AtomicBool,
-    /// After an interrupt a server did not answer any more: nobody waits for anything.
+    /// True once a server no longer answered after an interrupt: all waits end.
     is_over: AtomicBool,
     /// Last answers of servers, by address.
     asked: Mutex<BTreeMap<String, Arc<Mutex<Option<LastAnswer>>>>>,
@@ -71,7 +71,7 @@ impl ConnectTimeouts {
         self.0.is_over.load(Relaxed)
     }
 
-    /// True once somebody wants the end.
+    /// True after an interrupt.
     pub(super) fn is_hurried(&self) -> bool {
         self.0.interrupt.get().is_some_and(|interrupt| interrupt.load(Relaxed))
     }

@@ -48,7 +48,7 @@ pub(in crate::engine) struct ReportedAddresses {
     pub port: Option<String>,
 }
 
-/// The account of ours for TCP on a private server, and the means to make it.
+/// Our account for TCP on a private server, and the means to create it.
 pub(in crate::engine) struct TcpAccount<'a> {
     /// Session of an administrator.
     pub session: &'a mut dyn Session,
@@ -102,7 +102,7 @@ impl<C> Routes<C> {
         Ok(found)
     }
 
-    /// Remembers the route of a transport that nobody finds by himself.
+    /// Remembers the route of a transport that cannot be found otherwise.
     pub(in crate::engine) fn add(&self, transport: Transport, route: Arc<Route<C>>) {
         self.others.lock().insert(transport, route);
     }
@@ -219,7 +219,7 @@ pub(in crate::engine) fn no_route(why: &str) -> EngineError {
     EngineError::new(ErrorClass::Unreachable, why)
 }
 
-/// A password that nobody knows: hexadecimal digits from the system's random numbers.
+/// A random password: hexadecimal digits from the system's random numbers.
 ///
 /// # Errors
 /// If the system gives none.
@@ -230,7 +230,7 @@ fn own_password() -> Result<String, EngineError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The account of ours on a private server with this password.
+/// Our account on a private server, with this password.
 fn own_account(sources: PasswordSources, password: String) -> Arc<Passwords> {
     Arc::new(Passwords::of_own(sources, SecretString::from(password)))
 }

@@ -22,7 +22,7 @@ use rustls::{ClientConfig, ClientConnection};
 use super::connect_timeouts::{ConnectTimeouts, POLL_INTERVAL, Wait};
 use super::tls::end_point;
 
-/// An idle connection tells after so long that it still is.
+/// Idle time after which a connection sends a keep-alive packet.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// A byte stream to the server.
@@ -126,7 +126,7 @@ impl Stream {
         Ok(Stream { tls: Some(Box::new(tls)), ..self })
     }
 
-    /// True if nobody on the way can read.
+    /// True if the connection is encrypted.
     pub(in crate::engine) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -283,7 +283,7 @@ impl Plain {
         Ok(())
     }
 
-    /// Ends the connection if nobody waits for it any longer.
+    /// Checks the wait, and closes the connection if the wait ends.
     fn check_wait(&self, wait: &mut Wait<'_>) -> io::Result<()> {
         let ask = || self.watches.iter().try_for_each(|watch| watch());
         wait.check(&ask).inspect_err(|_| {
@@ -300,7 +300,7 @@ impl Plain {
     }
 }
 
-/// True once one of the events has come; false after so long.
+/// True once one of the events has occurred; false after the timeout.
 fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::Result<bool> {
     let within = Timespec::try_from(within).map_err(|_| io::ErrorKind::InvalidInput)?;
     Ok(poll(&mut [PollFd::from_borrowed_fd(socket, events)], Some(&within))? > 0)

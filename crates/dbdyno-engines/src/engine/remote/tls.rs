@@ -29,9 +29,9 @@ pub(in crate::engine) enum TlsMode {
     /// Encrypted if the server can.
     #[default]
     Prefer,
-    /// Encrypted, whoever the server is.
+    /// Encrypted, without verification of the server.
     Require,
-    /// Its certificate comes from somebody whom we trust.
+    /// Encrypted, with a certificate of a trusted issuer.
     VerifyCa,
     /// And is that of the host that was asked for.
     VerifyFull,
@@ -126,7 +126,7 @@ impl Tls {
         Ok(config)
     }
 
-    /// Whom we trust; nobody where nothing is verified.
+    /// Trusted issuers; none if nothing is verified.
     fn trusted_roots(&self) -> Result<RootCertStore, EngineError> {
         let mut roots = RootCertStore::empty();
         let found = match self.roots.as_deref() {
