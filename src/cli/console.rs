@@ -29,7 +29,7 @@ pub struct Console {
     /// Below the bar, on a terminal: the ramp under way; none if it is not wanted.
     chart: Option<ProgressBar>,
     quiet: bool,
-    /// Progress is drawn on a terminal; else told in lines.
+    /// True if progress is drawn on a terminal; else it is printed in lines.
     terminal: bool,
     /// Rows of the growing table go to standard output.
     rows_to_stdout: bool,

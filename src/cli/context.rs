@@ -128,7 +128,7 @@ impl Context {
         })
     }
 
-    /// Asks the user for the password at `place`; none where nobody can be asked.
+    /// Asks the user for the password at `place`; none without a terminal.
     pub fn ask_password(&self, place: &str) -> Option<SecretString> {
         let may_ask = std::io::stdin().is_terminal() && !self.global.quiet;
         let typed =
@@ -242,7 +242,7 @@ fn listen(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
-/// True if whoever started us has this signal ignored; false where the system does not tell.
+/// True if the parent process made us ignore this signal; false if the system does not report it.
 fn is_ignored(signal: i32) -> bool {
     let status = procfs::process::Process::myself().and_then(|process| process.status());
     status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)

@@ -77,7 +77,7 @@ pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
     (bytes > 0).then(|| stays(bytes as f64, url))
 }
 
-/// The command comes last and without quotation marks of ours: a URL may need those of a shell.
+/// The command comes last and without our quotation marks: a URL may need those of a shell.
 fn stays(bytes: f64, url: &str) -> String {
     format!(
         "the tables ({}) and routines stay on the server for the next run; to remove them: dbdyno \

@@ -22,7 +22,7 @@ impl Write for Out {
     }
 }
 
-/// `gone` if nobody reads.
+/// The result of a write; `gone` if the reader has ended.
 fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(gone),
@@ -130,7 +130,7 @@ fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
     rows.iter().flat_map(|row| row[column].split_whitespace()).map(length).max().unwrap_or(0)
 }
 
-/// Lists that are longer than a line, as of numbers of jobs, may go on behind each comma.
+/// A cell whose long lists, such as numbers of jobs, can be broken after each comma.
 fn break_lists(cell: &str, width: usize) -> String {
     if length(cell) <= width {
         return cell.to_string();

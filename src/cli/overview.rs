@@ -8,7 +8,7 @@ struct Group {
     commands: &'static [&'static str],
 }
 
-/// Every command stands in one of them.
+/// Groups of the commands; every command is in one of them.
 const GROUPS: &[Group] = &[
     Group { title: "Measure", commands: &["run", "ab-test", "monitor", "failover"] },
     Group {

@@ -44,7 +44,8 @@ impl RampChart {
         }
     }
 
-    /// The lines, at most so many columns wide; none before there are two numbers of jobs.
+    /// Lines of the chart, at most this many columns wide; none before there are two numbers of
+    /// jobs.
     pub fn lines(&self, width: usize) -> Vec<String> {
         let mut bars: Vec<(u32, f64, &str)> =
             self.done.iter().map(|(jobs, ops, status)| (*jobs, *ops, mark(*status))).collect();

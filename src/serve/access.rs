@@ -52,7 +52,8 @@ fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The answer to whoever may not come in, or has just shown a token; none: the site answers.
+/// The answer to a client without access, or one that has just shown a token; none if the site
+/// answers.
 pub fn check_access(request: &Request<Body>, token: Option<&Token>) -> Option<Response<Body>> {
     let wrong_host = || (token.is_none() && !is_local(request)).then(wrong_host);
     refused_method(request).or_else(wrong_host).or_else(|| check_token(request, token?))

@@ -163,7 +163,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 /// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
 /// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
-    // A figure is told by all tests of its run together, as on the run's own page.
+    // A figure is that of all tests of its run together, as on the run's own page.
     let mut tests: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
     for (run, test) in store.tests_beside(workload, jobs, MAX_RUNS)? {
         tests.entry(run).or_default().push(test);
@@ -214,7 +214,7 @@ fn all_entries(store: &Store) -> Result<BTreeMap<Work, Vec<Entry>>> {
     Ok(found)
 }
 
-/// A test without what is large in it and tells neither its work nor its figure.
+/// A test without its large parts, which belong neither to its work nor to its figure.
 fn without_details(test: &TestResult) -> Test {
     Test::from(TestResult {
         latency: LatencySummary::default(),

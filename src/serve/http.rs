@@ -12,9 +12,9 @@ use super::slots::{Slot, Slots};
 use super::wire::{self, DeadlineStream, NoRequest};
 use crate::error::{Error, Result};
 
-/// The head of a request is there after so long, however slowly it comes, or it is refused.
+/// Maximum time for the head of a request, however slowly it is sent; then it is refused.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// An answer is taken within so long: a page of some megabytes over a slow line.
+/// Maximum time for sending an answer: a page of some megabytes over a slow line.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// After a connection that cannot be taken, as when there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,9 +25,9 @@ impl<F: Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static> Answer for
 
 pub const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Answers every request at an address, from now on, for so many clients at once; `option` is what
-/// the user gave the address by. If more come, those that have waited longest without a complete
-/// request make place.
+/// Answers every request at an address, from now on, for this many clients at once; `option` is
+/// what the user gave the address by. If more come, those that have waited longest without a
+/// complete request make place.
 ///
 /// # Errors
 /// Nobody can listen at this address.

@@ -134,7 +134,7 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&RunEntry]) -> Markup {
         "Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests",
         "Verdicts",
     ];
-    // Without a server nobody makes the comparison of what is ticked.
+    // Without a server the selected runs cannot be compared.
     let heads = if links.are_served() { &heads[..] } else { &heads[1..] };
     let table = html! {
             div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {

@@ -13,7 +13,7 @@ use crate::error::visible;
 use crate::model::{Ramp, RunRecord, RunStatus, StoredPlan, StoredSelection, Test};
 use crate::report::Language;
 
-/// The browser asks again after so long.
+/// Time after which the browser reconnects.
 const PAUSE_MS: u32 = 1_000;
 /// Without scripts the whole page is asked for again.
 const REFRESH_S: u32 = 5;
@@ -108,7 +108,7 @@ fn planned_tests(plan: &StoredPlan) -> Option<u64> {
     selections.into_iter().map(planned_of).sum()
 }
 
-/// Tests of a selection; none if its ramp ends by itself.
+/// Number of tests of a selection; none for an automatic ramp.
 fn planned_of(selection: StoredSelection<'_>) -> Option<u64> {
     match selection.ramp()? {
         Ramp::Fixed(jobs) => Some(jobs.len() as u64 * selection.repetitions()),

@@ -82,7 +82,8 @@ impl PageContext<'_> {
         self.framed(title, None, content)
     }
 
-    /// As [`PageContext::html`]; it changes, which readers without scripts see so often.
+    /// A page like that of [`PageContext::html`], which readers without scripts see anew after
+    /// `refresh_s` seconds.
     pub fn framed(&self, title: &str, refresh_s: Option<u32>, content: &Markup) -> String {
         let is_served = self.links.are_served();
         let file = |name| self.links.to(&Address::File(name));

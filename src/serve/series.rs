@@ -12,7 +12,7 @@ use crate::report::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Section, Series, Table,
 };
 
-/// With fewer figures no change can be told from chance.
+/// Minimum number of figures for which a change can be told from chance.
 const FEWEST: usize = 4;
 const DIGITS: Digits = Digits::Significant(4);
 

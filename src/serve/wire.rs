@@ -18,7 +18,7 @@ const MAX_HEADERS: usize = 100;
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 * 1024;
 
-/// A connection on which nobody reads or writes after a point in time.
+/// A connection that refuses to read or write after its deadline.
 pub(super) struct DeadlineStream<'a> {
     pub stream: &'a TcpStream,
     pub deadline: Instant,
@@ -52,7 +52,7 @@ impl Write for DeadlineStream<'_> {
 /// Reason why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRequest {
-    /// The client went away: nobody waits for an answer.
+    /// The client has closed the connection and does not wait for an answer.
     Gone,
     /// Status that the client gets.
     Refused(StatusCode),

@@ -395,7 +395,7 @@ impl Directories {
         )
     }
 
-    /// One that is not empty holds what somebody keeps.
+    /// A directory that is not empty holds data that somebody keeps.
     fn remove(&self) {
         for directory in &self.0 {
             let _ = std::fs::remove_dir(directory);

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 500_000_000;
 /// Seals a run, and says the file's name and its digest.
 ///
 /// # Errors
-/// Unknown runs, one that is not of a measurement of ours or has not ended; an unwritable file.
+/// Unknown runs, a run that was not measured or has not ended; an unwritable file.
 pub fn bundle(context: &Context, args: &BundleArgs) -> Result<()> {
     context.text_only()?;
     let store = context.store_to_read()?;

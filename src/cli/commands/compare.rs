@@ -258,7 +258,8 @@ fn levels(comparisons: &[Comparison]) -> Option<String> {
     (!failed.is_empty()).then(|| format!("together worse than allowed: {}", failed.join(", ")))
 }
 
-/// Figures that pass because nothing can be said of them; whoever reads the exit code should know.
+/// Sentence about figures that pass because they are undecided; readers of the exit code should
+/// know of them.
 fn describe_undecided(comparisons: &[Comparison]) -> Option<String> {
     let rows: Vec<_> = comparisons.iter().flat_map(|comparison| &comparison.kpms).collect();
     let open: Vec<_> = rows.iter().filter(|row| row.is_undecided()).collect();
@@ -280,7 +281,7 @@ fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
     let first = failed.first()?;
     let label = |row: &Row| format!("{} {}", row.subject.label(), row.kind.name());
     let how = "worse than allowed or became invalid";
-    // The loss of a figure that became invalid tells nothing.
+    // The loss of a figure that became invalid is no finding.
     let known = failed.iter().filter(|row| row.other_status < Status::Invalid);
     let worst = known.max_by(|a, b| a.loss().total_cmp(&b.loss()));
     Some(match worst {

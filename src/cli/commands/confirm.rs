@@ -93,7 +93,7 @@ fn measure_again(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Resul
         let what = format!("measuring {} again ended with {}", name(run), ended.status);
         return Err(Error::target("--confirm", what));
     }
-    // The last run of the results may be somebody else's.
+    // The last run of the results may be one of another user.
     let document: Option<serde_json::Value> = serde_json::from_slice(&ended.stdout).ok();
     let run_id = document.and_then(|document| document["run_id"].as_i64());
     run_id.ok_or_else(|| {

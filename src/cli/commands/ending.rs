@@ -69,7 +69,7 @@ pub(super) fn figures_are(count: usize) -> String {
     format!("{count} {}", if count == 1 { "figure is" } else { "figures are" })
 }
 
-/// The sentence about so many figures that fail an allowed loss, with the worst of them.
+/// Sentence about the number of figures that fail an allowed loss, with the worst of them.
 pub(super) fn describe_worse(count: usize, how: &str, worst: &str, loss: f64) -> String {
     format!("{} {how}, most {worst} by {:.1} %", figures_are(count), 100.0 * loss)
 }

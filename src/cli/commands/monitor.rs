@@ -31,7 +31,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(250);
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Help at the foot of the screen.
 const KEYS: &str = "q ends; --record FILE keeps what is shown, --baseline RUN compares";
-/// Between two questions whether somebody interrupts.
+/// Interval between two checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Watches a server until it is interrupted, or shows a recording.
@@ -70,7 +70,7 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
             return Ok(());
         }
     }
-    // The last one stays until somebody ends it.
+    // The last one stays until the user ends it.
     while view.is_screen() && !view.wait(POLL_INTERVAL, interrupt) {}
     Ok(())
 }
@@ -148,7 +148,7 @@ fn poll_until_end(
     take: &mut dyn FnMut(&IntervalSample) -> Result<()>,
 ) -> Result<()> {
     let interval = Duration::from_secs_f64(args.interval.0).max(MIN_INTERVAL);
-    // One look is to tell as much as it can.
+    // A single interval is to hold as many samples as it can.
     let between_samples = if args.once { MIN_INTERVAL } else { SAMPLE_INTERVAL };
     let mut due = Instant::now() + interval;
     loop {
@@ -241,7 +241,7 @@ impl View {
         }
     }
 
-    /// Waits; true if somebody wants to end.
+    /// Waits; true if the user wants to end.
     fn wait(&self, time: Duration, interrupt: &Interrupt) -> bool {
         let until = Instant::now() + time;
         loop {
@@ -262,7 +262,7 @@ impl View {
     }
 }
 
-/// A signal ends it early: nobody need wake up to ask.
+/// A signal ends the wait early, without polling.
 fn sleep_until_signal(time: Duration) {
     let time = Timespec::try_from(time).unwrap_or_default();
     // Interrupted or over: the caller looks why.

@@ -365,7 +365,7 @@ pub fn check_file(context: &Context, path: &Path) -> Result<()> {
     Err(Error::usage(path.display().to_string(), "cannot be written").advise("name another file"))
 }
 
-/// A workbook on a terminal helps nobody.
+/// Refuses to print a workbook on a terminal.
 fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
     if format.is_text() || output.is_some() || !std::io::stdout().is_terminal() {
         return Ok(());

@@ -140,7 +140,7 @@ fn worker_pool(
     let Some(count) = args.workers else { return Ok(None) };
     let url = match &request.target {
         Target::Existing { url, .. } => Some(url.as_str()),
-        // There is no database that somebody else could not see.
+        // Other processes can see every database.
         _ if !request.engine()?.is_target() => None,
         here => {
             return Err(Error::usage(

@@ -241,7 +241,7 @@ impl Names {
     }
 }
 
-/// The parts of a target that may name somebody's site: of its URL, its directories.
+/// Parts of a target that may identify a site: those of its URL, and its directories.
 fn names(target: &Target) -> Vec<String> {
     let text = match target {
         Target::Existing { url, .. } => {

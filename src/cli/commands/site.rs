@@ -225,7 +225,8 @@ fn former(path: &Path) -> Result<BTreeSet<String>> {
     }
 }
 
-/// True of the name of a file that lies in the directory or in one of ours in it.
+/// True if the name is that of a file in the directory, or in one of the directories that a site
+/// has in it.
 fn is_within(name: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     !name.is_empty() && Path::new(name).components().all(is_plain)
