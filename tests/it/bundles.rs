@@ -266,6 +266,27 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
 }
 
 #[test]
+fn a_bundle_is_run_again_with_its_size_profile() {
+    let (here, there) = (Desk::new(), Desk::new());
+    here.run(
+        "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1s --warmup 0s --size 0.01 \
+         --profile N",
+    )
+    .ok();
+    let (file, _) = bundle(&here);
+    let profile = |desk: &Desk| {
+        let file = desk.run("show run last --as-file").ok().stdout;
+        file.lines().find(|line| line.starts_with("profile")).map(String::from)
+    };
+    let rerun = format!("rerun {} sqlite", file.display());
+    there.run(&rerun).ok();
+    assert_eq!(profile(&there), profile(&here));
+    assert_eq!(profile(&there).as_deref(), Some("profile = \"N\""));
+    there.run(&format!("{rerun} --profile XS")).ok();
+    assert_eq!(profile(&there).as_deref(), Some("profile = \"XS\""));
+}
+
+#[test]
 fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(

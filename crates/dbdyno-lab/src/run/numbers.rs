@@ -23,6 +23,8 @@ pub(super) struct Numbers {
     block: u32,
     /// Round within the block.
     round: u32,
+    /// Number of turns so far: to comparisons block by block, each turn is a block.
+    turns: u32,
     /// Tests of the current turn so far, by what they do and how they are driven.
     drawn: BTreeMap<(String, String), u32>,
 }
@@ -34,6 +36,8 @@ pub(super) struct Number {
     pub seq: u32,
     /// Number that selects the keys of the test, see [`dbdyno_core::model::TestSpec::draw`].
     pub draw: u64,
+    /// As of [`dbdyno_core::model::TestSpec::block`].
+    pub block: Option<u32>,
 }
 
 impl Numbers {
@@ -41,6 +45,7 @@ impl Numbers {
     pub fn begin(&mut self, block: u32, round: u32) {
         if (self.block, self.round) != (block, round) {
             (self.block, self.round) = (block, round);
+            self.turns += 1;
             self.drawn.clear();
         }
     }
@@ -58,7 +63,8 @@ impl Numbers {
         *drawn += 1;
         let of_way = if is_cached(selection) { String::new() } else { way };
         let what = format!("{work} by {of_way} in {}.{}.{drawn}", self.block, self.round);
-        Number { seq: 0, draw: keys::draw_of(&what) }
+        let of_block = (self.turns > 0).then_some(self.turns);
+        Number { seq: 0, draw: keys::draw_of(&what), block: of_block }
     }
 }
 
@@ -139,6 +145,20 @@ mod tests {
         assert_ne!(uncached[0], uncached[1], "the second would find what the first has read");
         numbers.begin(2, 1);
         assert_ne!(draws(&mut numbers, &ways("small"), &[1])[0], cached[0]);
+    }
+
+    #[test]
+    fn a_test_knows_its_block_and_a_further_attempt_has_the_same() {
+        let selection = selection("A", Drive::Client, "small", "small");
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.next(&selection, 1).block, None, "there are no blocks");
+        let mut attempts = |block, round| {
+            numbers.begin(block, round);
+            [numbers.next(&selection, 1).block, numbers.next(&selection, 1).block]
+        };
+        assert_eq!(attempts(1, 1), [Some(1); 2]);
+        assert_eq!(attempts(1, 2), [Some(2); 2], "a round does every test once more");
+        assert_eq!(attempts(2, 1), [Some(3); 2]);
     }
 
     #[test]
