@@ -28,7 +28,7 @@ pub(super) struct ClusterSpecifics {
     pub sql: OwnSql,
     /// Organizations whose rows only one node would have, with the reasons; none = those of a
     /// single server.
-    pub unsupported_orgs: &'static [(&'static str, &'static str)],
+    pub unavailable_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the server at an address of the list.
@@ -120,7 +120,7 @@ struct Cluster {
     /// Index of the node that control sessions go to.
     head: AtomicUsize,
     sql: OwnSql,
-    unsupported_orgs: &'static [(&'static str, &'static str)],
+    unavailable_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
@@ -131,7 +131,7 @@ struct Cluster {
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
-    ClusterSpecifics { sql, unsupported_orgs }: ClusterSpecifics,
+    ClusterSpecifics { sql, unavailable_orgs }: ClusterSpecifics,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);
@@ -161,7 +161,7 @@ pub(super) fn open(
         missing,
         head: AtomicUsize::new(0),
         sql,
-        unsupported_orgs,
+        unavailable_orgs,
     }))
 }
 
@@ -412,11 +412,11 @@ impl Database for Cluster {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.head().database.lacking_drive()
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        if self.unsupported_orgs.is_empty() {
-            self.head().database.unsupported_orgs()
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
+        if self.unavailable_orgs.is_empty() {
+            self.head().database.unavailable_orgs()
         } else {
-            self.unsupported_orgs
+            self.unavailable_orgs
         }
     }
     fn count_jobs_by(&self, sql: &str) {

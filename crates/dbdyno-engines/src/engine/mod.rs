@@ -265,7 +265,7 @@ pub trait Database: Send + Sync {
         None
     }
     /// Table organizations of the engine that this server or user cannot have, with the reasons.
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
     /// Names of the nodes of a cluster on which jobs are placed in turn, writable ones first; empty

@@ -255,7 +255,7 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<MissingParts> {
             .iter()
             .any(|selection| selection.params.get(ORG).is_some_and(|is| is == org))
     };
-    let all_orgs = platform.database.unsupported_orgs();
+    let all_orgs = platform.database.unavailable_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
     let lacking = MissingParts { drive, orgs, all_orgs };

@@ -182,7 +182,7 @@ fn open(
     };
     let own = ClusterSpecifics {
         sql: |block, values| MARIADB.sql(block, values),
-        unsupported_orgs: LACKING_IN_GALERA,
+        unavailable_orgs: LACKING_IN_GALERA,
     };
     cluster::open(config.hosts.iter().map(member).collect(), access, own)
 }
@@ -408,7 +408,7 @@ impl Database for MariaDatabase {
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
         if self.has_rocksdb || self.product != &MARIADB { &[] } else { &[(LSM, NO_ROCKSDB)] }
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {

@@ -191,7 +191,7 @@ impl Database for OraDatabase {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
         self.missing_orgs
     }
     fn count_jobs_by(&self, sql: &str) {

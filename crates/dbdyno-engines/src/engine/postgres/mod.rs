@@ -136,7 +136,7 @@ impl Engine for Postgres {
                 Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
-        let own = ClusterSpecifics { sql: provision::node_sql, unsupported_orgs: &[] };
+        let own = ClusterSpecifics { sql: provision::node_sql, unavailable_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
