@@ -171,7 +171,7 @@ impl Console {
         let mut state = self.state();
         state.seq = seq;
         state.name = live_table::name(selection);
-        state.now = live_table::running(selection, jobs);
+        state.now = live_table::describe_running(selection, jobs);
     }
 
     /// The bar of the run, by its seconds.
@@ -190,7 +190,7 @@ impl Console {
     }
 
     fn load(&self, event: &LoadEvent) {
-        let text = live_table::loading(event);
+        let text = live_table::describe_loading(event);
         match event {
             LoadEvent::Progress { rows_done, rows_total, .. } => {
                 self.progress(*rows_done as f64, *rows_total as f64, text);

@@ -79,7 +79,7 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
 }
 
 /// Test that is running: `SRV-QUERY1 at 2 jobs`.
-pub fn running(selection: &Selection, jobs: u32) -> String {
+pub fn describe_running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
@@ -107,7 +107,7 @@ pub fn shorten(text: &str, width: usize) -> String {
 }
 
 /// Current step of loading.
-pub fn loading(event: &LoadEvent) -> String {
+pub fn describe_loading(event: &LoadEvent) -> String {
     match event {
         LoadEvent::Reused { table, rows } => {
             format!("table {table}: {} rows are there already", number(*rows as f64))

@@ -269,7 +269,7 @@ pub(super) fn link(links: &Links<'_>, run: &RunRecord, test: &Test) -> Option<St
         place(engine, platform(run).unwrap_or_default().to_string())
     });
     let place = place.into_iter().flatten();
-    let query = asking(test.workload(), test.drive().name(), jobs, test.chosen(), place);
+    let query = query_of(test.workload(), test.drive().name(), jobs, test.chosen(), place);
     links.to(&Address::History(&query))
 }
 
@@ -287,10 +287,10 @@ pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
 /// Query for the history of a point.
 fn query_for(point: &MeasuredPoint) -> Query {
     let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
-    asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)
+    query_of(&point.workload, &point.drive, point.jobs, &point.chosen, place)
 }
 
-fn asking<'a>(
+fn query_of<'a>(
     workload: &str,
     drive: &str,
     jobs: u32,

@@ -48,7 +48,7 @@ impl Pgbench {
 
     /// Runs a script, each transaction in a connection of its own: transactions per second, the
     /// time of connecting included.
-    pub fn connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
+    pub fn run_connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
         self.measure_rate(&CONNECTING, script, jobs, seconds)
     }
 

@@ -19,11 +19,11 @@ const PROGRESS_ROWS: u64 = 20_000;
 
 /// Sessions that really load: one where the engine has a single writer.
 pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
-    if site.recipe.capabilities.parallel_load { fitting(site, wanted) } else { 1 }
+    if site.recipe.capabilities.parallel_load { fitting_sessions(site, wanted) } else { 1 }
 }
 
 /// So many, or what the server still takes.
-fn fitting(site: &Site<'_>, wanted: u32) -> u32 {
+fn fitting_sessions(site: &Site<'_>, wanted: u32) -> u32 {
     fit::load_sessions(wanted, site.db.sessions_left().ok().flatten().as_ref())
 }
 
@@ -126,7 +126,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     // All at once rather than one per core: builds wait for reads and log writes, and their scans
     // of the table go along with one another (a fifth less time on 2 cores).
     let sessions = if site.recipe.capabilities.parallel_index {
-        fitting(site, statements.len() as u32)
+        fitting_sessions(site, statements.len() as u32)
     } else {
         1
     };

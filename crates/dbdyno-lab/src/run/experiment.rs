@@ -8,7 +8,8 @@
 
 use super::evict::EvictionNote;
 use super::measured_run::{
-    RunContext, adapt_plan, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
+    RunContext, adapt_plan, begin_run, ended_by, finish_run, fit_plan, status_of,
+    warn_of_the_target,
 };
 use super::platform::Platform;
 use super::prepare::{OpenRun, ReadyPlatform, UnreadyArm, with_ready_platform};
@@ -52,7 +53,7 @@ pub(super) trait Design {
     /// # Errors
     /// Nothing is left to run.
     fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
-        let plan = fitting(adapt_plan(arm, platform)?, platform, arm.events)?;
+        let plan = fit_plan(adapt_plan(arm, platform)?, platform, arm.events)?;
         Ok(plan.into_owned())
     }
 

@@ -204,7 +204,7 @@ fn reachable<'a>(
 }
 
 /// The plan as far as its jobs fit the platform; one line says what of it is left out.
-pub(super) fn fitting<'a>(
+pub(super) fn fit_plan<'a>(
     plan: Cow<'a, Plan>,
     platform: &Platform,
     events: &Sink<'_>,

@@ -8,7 +8,7 @@ use super::experiment::{
     self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage,
     StageEvents, unsuitable,
 };
-use super::measured_run::{fitting, interruptible, make_site, standard_definition};
+use super::measured_run::{fit_plan, interruptible, make_site, standard_definition};
 use super::numbers::Numbers;
 use super::platform::{Platform, is_there};
 use super::prepare::ReadyPlatform;
@@ -164,7 +164,7 @@ impl Design for Checks {
     fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
         let (plan, lacking) = drivable(arm.plan, platform);
         self.lacking = lacking;
-        fitting(Cow::Owned(plan), platform, arm.events).map(Cow::into_owned)
+        fit_plan(Cow::Owned(plan), platform, arm.events).map(Cow::into_owned)
     }
 
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {

@@ -224,7 +224,7 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         Error::target("binaries fetch", format!("{coordinates} holds no archive (.txz)"))
             .advise("try another --version")
     })?;
-    let mut tar = unpacking("-xJf", &archive);
+    let mut tar = unpack_command("-xJf", &archive);
     tar.arg("-C").arg(&server);
     run(tar, "install the packages tar and xz-utils")
 }
@@ -244,7 +244,7 @@ fn unpack_jar(jar: &Path, directory: &Path) -> io::Result<()> {
 
 /// The command that unpacks an archive by this option. As root tar would else make files of the
 /// archive's owners, with its set-user-id bits.
-pub(super) fn unpacking(option: &str, archive: &Path) -> Command {
+pub(super) fn unpack_command(option: &str, archive: &Path) -> Command {
     let mut tar = Command::new("tar");
     tar.args(["--no-same-owner", "--no-same-permissions", option]).arg(archive);
     tar

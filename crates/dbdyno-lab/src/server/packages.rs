@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::binaries::{FetchedBinaries, checked_version, own_cache, run, unpacking};
+use super::binaries::{FetchedBinaries, checked_version, own_cache, run, unpack_command};
 use super::{pinned, unusable};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::engine::library::{Package, RuntimeLibrary};
@@ -86,7 +86,7 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
             .advise("try another --version")
     })?;
     pinned::check(&archive, if is_default { package.sha256_of(&platform) } else { None })?;
-    let mut tar = unpacking("-xzf", &archive);
+    let mut tar = unpack_command("-xzf", &archive);
     tar.arg("-C").arg(partial);
     run(tar, "install the packages tar and gzip")?;
     Ok(partial.join(UNPACKED).join(package.file()))

@@ -214,7 +214,7 @@ pub fn run_assignment(
     let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
     let groups: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
-        groups.iter().map(|group| SecondsLog::keeping(group.jobs.len() as u32)).collect();
+        groups.iter().map(|group| SecondsLog::with_histograms(group.jobs.len() as u32)).collect();
     let mut driver_cost = DriverCost::start(share.size());
     let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
         let (schedule, gate) = (&schedule, &gate);

@@ -117,7 +117,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// The same of jobs elsewhere, which `start` lets begin.
-    pub fn starting(self, start: &'a dyn Fn() -> Instant) -> Self {
+    pub fn with_start(self, start: &'a dyn Fn() -> Instant) -> Self {
         Coordinator { start: Some(start), driver_cost: self.driver_cost.elsewhere(), ..self }
     }
 
@@ -194,7 +194,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
                     }
                     return wake == Wake::Interrupted;
                 }
-                Wake::Due => next_tick_s = self.reading(now_s, next_tick_s),
+                Wake::Due => next_tick_s = self.read_tick(now_s, next_tick_s),
             }
             if self.has(SnapshotPoint::WindowClose) {
                 return self.await_last_ops(interrupt);
@@ -212,7 +212,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
-    fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
+    fn read_tick(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
         let (counters, cost_ms) = (self.probes)(Reading::AtOnce);
         let edge = if self.has(SnapshotPoint::WindowOpen) {
             (now_s >= self.schedule.close_s()).then_some(SnapshotPoint::WindowClose)

@@ -63,7 +63,7 @@ impl Gate {
     }
 
     /// Moment at which the gate opened, once it is open; `None` if the test is cancelled.
-    pub fn opening(&self) -> Option<Instant> {
+    pub fn opened_at(&self) -> Option<Instant> {
         self.wait_open().opened_at
     }
 

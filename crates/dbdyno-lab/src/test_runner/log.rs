@@ -322,7 +322,7 @@ impl SecondsLog {
     }
 
     /// An empty log that keeps the histogram of every second.
-    pub fn keeping(jobs: u32) -> Self {
+    pub fn with_histograms(jobs: u32) -> Self {
         let log = SecondsLog::new(jobs);
         log.lock().kept = Some(Periods::default());
         log

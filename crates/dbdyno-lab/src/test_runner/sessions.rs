@@ -170,7 +170,7 @@ pub fn sample(
         missing: source.missing(),
         ..SessionLog::default()
     };
-    let Some(opened_at) = gate.opening() else { return log };
+    let Some(opened_at) = gate.opened_at() else { return log };
     let jobs = jobs();
     let sessions: usize = jobs.values().map(Vec::len).sum();
     log.period_s *= (sessions as f64 / MANY_JOBS).max(1.0);

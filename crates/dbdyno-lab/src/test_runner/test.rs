@@ -371,7 +371,7 @@ fn measure_elsewhere(
     let start = || workers.lock().start().unwrap_or_else(|_| Instant::now());
     let timeout = context.connect_timeout * 2;
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).starting(&start);
+        Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).with_start(&start);
     let (running, has_ended) = channel();
     let (followed, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sample_sessions(context, &gate, has_ended));

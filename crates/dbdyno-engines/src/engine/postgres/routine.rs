@@ -154,15 +154,15 @@ fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineErr
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::tests::{SHUT_DOWN, answering};
+    use super::super::wire::tests::{SHUT_DOWN, answering_server};
     use super::*;
 
     #[test]
     fn a_server_that_shuts_down_says_so_instead_of_an_answer() {
         let statement = BoundStatement { name: "W".into(), sql: "select 1".into(), binds: vec![] };
-        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let (mut wire, _server) = answering_server(&[(b'E', SHUT_DOWN)]);
         assert_eq!(prepare(&mut wire, &statement).unwrap_err().message, "terminating connection");
-        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let (mut wire, _server) = answering_server(&[(b'E', SHUT_DOWN)]);
         assert_eq!(
             call(&mut wire, &statement, &[], &[], &mut SliceResult::default()).unwrap_err().message,
             "terminating connection"

@@ -161,10 +161,10 @@ impl Routable for Config {
     fn tls(&self) -> &Tls {
         &self.tls
     }
-    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+    fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self {
         Config { hosts, tls, ..self.clone() }
     }
-    fn logging_in_as(&self, user: &str) -> Self {
+    fn with_user(&self, user: &str) -> Self {
         Config { user: user.into(), ..self.clone() }
     }
 }

@@ -36,9 +36,9 @@ pub(in crate::engine) trait Routable: Clone {
     fn hosts(&self) -> &[Host];
     fn tls(&self) -> &Tls;
     /// The same by these hosts, encrypted so.
-    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
+    fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self;
     /// The same as this user, who has a password.
-    fn logging_in_as(&self, user: &str) -> Self;
+    fn with_user(&self, user: &str) -> Self;
 }
 
 /// The addresses of a server on this host, as the server reports them.
@@ -148,9 +148,10 @@ impl<C: Routable> Routes<C> {
             let hosts = hosts_by(given.config.hosts(), transport);
             let route = match (plain.as_deref(), hosts.is_empty()) {
                 (Some(plain), _) => plain.clone(),
-                (None, false) => {
-                    Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
-                }
+                (None, false) => Route {
+                    config: given.config.with_hosts(hosts, Tls::default()),
+                    ..given.clone()
+                },
                 (None, true) => {
                     if is_ours && transport != Transport::Socket {
                         self.may_have_account.store(true, Ordering::Relaxed);
@@ -161,7 +162,7 @@ impl<C: Routable> Routes<C> {
             // From the URL: the plain route has none.
             let tls = tls_by(given.config.tls(), transport);
             let route = Route {
-                config: route.config.reaching(route.config.hosts().to_vec(), tls),
+                config: route.config.with_hosts(route.config.hosts().to_vec(), tls),
                 ..route
             };
             try_out(&route).map(|()| route)
@@ -172,7 +173,7 @@ impl<C: Routable> Routes<C> {
 impl<C: Routable> Route<C> {
     /// The same route to other hosts.
     fn lead_to(&self, hosts: Vec<Host>) -> Self {
-        let config = self.config.reaching(hosts, self.config.tls().clone());
+        let config = self.config.with_hosts(hosts, self.config.tls().clone());
         Route { config, passwords: Arc::clone(&self.passwords) }
     }
 
@@ -200,7 +201,7 @@ impl<C: Routable> Route<C> {
         let Some(account) = account else { return Ok(route) };
         let password = account.create()?;
         Ok(Route {
-            config: route.config.logging_in_as(TCP_ACCOUNT),
+            config: route.config.with_user(TCP_ACCOUNT),
             passwords: own_account(self.passwords.sources, password),
         })
     }
@@ -286,10 +287,10 @@ mod tests {
         fn tls(&self) -> &Tls {
             &self.tls
         }
-        fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+        fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self {
             UserAtHosts { hosts, tls, user: self.user.clone() }
         }
-        fn logging_in_as(&self, user: &str) -> Self {
+        fn with_user(&self, user: &str) -> Self {
             UserAtHosts { user: user.into(), ..self.clone() }
         }
     }

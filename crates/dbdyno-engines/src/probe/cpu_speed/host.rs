@@ -68,7 +68,7 @@ impl Host {
         let after = KernelStats::current().ok();
         let working = before
             .zip(after.as_ref())
-            .map(|(before, after)| working(&before.cpu_time, &after.cpu_time));
+            .map(|(before, after)| find_working(&before.cpu_time, &after.cpu_time));
         let chosen = self.chosen(&working.unwrap_or_default());
         let look =
             |(at, works): &(usize, bool)| sample_cpu(&self.processors[*at], *works, &mut self.walk);
@@ -125,7 +125,7 @@ fn together(looks: &[CpuSample]) -> CpuSpeedSample {
 }
 
 /// True, by CPU number, for those that worked for most of the time between two readings.
-fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
+fn find_working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
     let busy = |time: &CpuTime| time.user + time.nice + time.system;
     let all = |time: &CpuTime| busy(time) + time.idle + time.iowait.unwrap_or(0);
     let works = |(before, after): (&CpuTime, &CpuTime)| {
