@@ -15,7 +15,7 @@ use crate::servers::Server;
 use crate::support::{Desk, finished};
 
 fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+    crate::support::catalog()
 }
 
 /// Engines as the catalog sees them, whatever features this build has.
@@ -317,7 +317,7 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
 
 #[test]
 fn every_workload_has_its_place_in_the_matrix_of_operations_and_resources() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     for workload in catalog.workloads() {
         let id = &workload.id;
         assert!(!workload.stresses.is_empty(), "{id}: what does it stress?");

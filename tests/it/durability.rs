@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dbdyno::analysis::{contract, fixture};
-use dbdyno::catalog::Catalog;
 use serde_json::Value;
 
 use crate::support::{
@@ -185,7 +184,7 @@ fn a_server_that_was_made_to_hurry_has_its_settings_back() {
 
 #[test]
 fn a_few_blocks_of_a_writer_that_has_hardly_begun_are_a_burst() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let writer = &catalog.find("DBWR-THR").unwrap().entry.workload;
     let bursts = |engine: &str, written: f64| {
         let mut result = fixture::result();

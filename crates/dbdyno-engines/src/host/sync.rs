@@ -44,7 +44,9 @@ pub fn sync_rate(dir: &Path, how: Sync, threads: u32, during: Duration) -> io::R
 /// Durable writes, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SyncTimes {
+    /// Their number.
     pub writes: u64,
+    /// Time that all of them took.
     pub elapsed_s: f64,
 }
 
