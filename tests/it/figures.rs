@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use dbdyno::model::{Reason, ReasonCode, RunRecord, RunStatus, Status, TestResult, Verdict};
-use dbdyno::monitor::baseline::Measured;
+use dbdyno::monitor::baseline::MeasuredPlatform;
 use dbdyno::monitor::rates::Rate;
 use dbdyno::report::RunTests;
 use dbdyno::report::ab_test::{AB_TEST, SIDE};
@@ -564,7 +564,7 @@ fn a_monitor_measures_against_the_figure_that_the_run_tells() {
     let data = RunTests::new(record, tests);
     let (now, peak) = (1.0, 1.0);
     let mut rates = [Rate { id: "commits", title: "", unit: "tps", now, peak, against: None }];
-    Measured::from_tests(&data.tests).cover(&mut rates);
+    MeasuredPlatform::from_tests(&data.tests).cover(&mut rates);
     let covered = rates[0].against.as_ref().unwrap();
     // An op of these tests commits once. The seconds of other points tell nothing of a counter, so
     // that what is far off is judged by its own repetitions alone.
