@@ -4,7 +4,7 @@
 FAST = architecture cli_errors cli_output cli_pages cli_reports cli_run heatmaps probes published_reports reports runner \
        sizes store suites summaries
 # What does need one in these modules, or many seconds.
-SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on a_busy_neighbour repetitions_run \
+SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on a_busy_neighbor repetitions_run \
        a_test_runs_until a_noisy_test an_error_line_stays
 
 # Most of what a test of a server does is waiting for it.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The sources of what a load generator does. Those of another package lie elsewhere where packages
 /// are built one by one: then they are not looked at.
 const SOURCES: [&str; 3] = ["src", "../dbdyno-core/src", "../dbdyno-engines/src"];
-/// Of the hash (FNV-1a, 64 bits), which needs no package to build this one.
+/// Offset basis of the hash (FNV-1a, 64 bits), which needs no package to build this one.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
@@ -18,8 +18,8 @@ fn main() {
         let mut files = files_of(&directory);
         files.sort();
         for file in files {
-            hash = continued(hash, file.to_string_lossy().as_bytes());
-            hash = continued(hash, &fs::read(&file).unwrap_or_default());
+            hash = add_to_hash(hash, file.to_string_lossy().as_bytes());
+            hash = add_to_hash(hash, &fs::read(&file).unwrap_or_default());
         }
     }
     let profile = std::env::var("PROFILE").unwrap_or_default();
@@ -32,6 +32,6 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| found(entry.path())).collect()
 }
 
-fn continued(hash: u64, bytes: &[u8]) -> u64 {
+fn add_to_hash(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
 }

@@ -32,7 +32,7 @@ pub use shared::{
     BrandingArgs, DataArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
     SealedDataArgs, SelectionArgs,
 };
-pub use site::{Compared, Named, SiteArgs};
+pub use site::{ComparedRuns, RunName, SiteArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// The version with the commit and the kind of build, as `--version` prints it.
@@ -79,7 +79,7 @@ pub struct Global {
     pub quiet: bool,
 }
 
-/// When to use colour.
+/// Use of color on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set

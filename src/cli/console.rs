@@ -29,7 +29,7 @@ pub struct Console {
     /// Below the bar, on a terminal: the ramp under way; none if it is not wanted.
     chart: Option<ProgressBar>,
     quiet: bool,
-    /// Progress is drawn on a terminal; else told in lines.
+    /// True if progress is drawn on a terminal; else it is printed in lines.
     terminal: bool,
     /// Rows of the growing table go to standard output.
     rows_to_stdout: bool,
@@ -118,17 +118,17 @@ impl Console {
             Event::TestStarted { seq, selection, jobs, run_left_s } => {
                 self.test_started(*seq, selection, *jobs);
                 self.draw_ramp(|ramp| ramp.begin(selection, *jobs));
-                self.left(*run_left_s);
+                self.show_time_left(*run_left_s);
             }
             Event::TestProgress { run_left_s, now, .. } => {
-                self.left(*run_left_s);
+                self.show_time_left(*run_left_s);
                 self.draw_ramp(|ramp| ramp.now(now.ops_per_s));
             }
             Event::TestDone(result) => {
                 self.test(result);
                 self.draw_ramp(|ramp| ramp.done(result));
             }
-            Event::TestFailed { jobs, error, .. } => self.failed(*jobs, &error.to_string()),
+            Event::TestFailed { jobs, error, .. } => self.show_failure(*jobs, &error.to_string()),
         }
     }
 
@@ -171,11 +171,11 @@ impl Console {
         let mut state = self.state();
         state.seq = seq;
         state.name = live_table::name(selection);
-        state.now = live_table::running(selection, jobs);
+        state.now = live_table::describe_running(selection, jobs);
     }
 
     /// The bar of the run, by its seconds.
-    fn left(&self, left_s: f64) {
+    fn show_time_left(&self, left_s: f64) {
         let mut state = self.state();
         state.total_s = state.total_s.max(left_s);
         let message = format!("{}, {} left", state.now, live_table::time(left_s));
@@ -190,7 +190,7 @@ impl Console {
     }
 
     fn load(&self, event: &LoadEvent) {
-        let text = live_table::loading(event);
+        let text = live_table::describe_loading(event);
         match event {
             LoadEvent::Progress { rows_done, rows_total, .. } => {
                 self.progress(*rows_done as f64, *rows_total as f64, text);
@@ -210,14 +210,14 @@ impl Console {
         self.row(&row);
     }
 
-    fn failed(&self, jobs: u32, error: &str) {
+    fn show_failure(&self, jobs: u32, error: &str) {
         let state = self.state();
         let row = live_table::failed_row(state.seq, &state.name, jobs, self.width);
         drop(state);
         self.row(&row);
         let line = format!("    {error}");
         self.line(&if self.terminal {
-            live_table::shortened(&visible(&line), self.width)
+            live_table::shorten(&visible(&line), self.width)
         } else {
             line
         });
@@ -240,7 +240,7 @@ impl Console {
     /// A line on standard output. A run does not end because its table cannot be written: that is
     /// said when it is over.
     fn print(&self, line: &str) {
-        if let Err(error) = out::rendered(line) {
+        if let Err(error) = out::print_rendered(line) {
             self.state().unwritten.get_or_insert(error);
         }
     }

@@ -39,8 +39,8 @@ impl Context {
     /// With these global options; what is not given is taken from the environment.
     pub fn new(global: Global) -> Self {
         let global = Global {
-            results: global.results.or_else(|| path_asked("DBDYNO_RESULTS")),
-            catalog: global.catalog.or_else(|| path_asked("DBDYNO_CATALOG")),
+            results: global.results.or_else(|| path_from_environment("DBDYNO_RESULTS")),
+            catalog: global.catalog.or_else(|| path_from_environment("DBDYNO_CATALOG")),
             ..global
         };
         Context { global, password: OnceLock::new() }
@@ -68,7 +68,7 @@ impl Context {
             .as_ref()
             .map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
         paths::refuse_made_by_others(&self.place().path, "--results")?;
-        self.opened(Store::open)
+        self.open(Store::open)
     }
 
     /// The results, which must exist, for a command that only reads them.
@@ -78,8 +78,8 @@ impl Context {
     pub fn store_to_read(&self) -> Result<Store> {
         // Nothing is written to a file of somebody else, even by whoever may.
         match paths::is_made_by_others(&self.place().path)? {
-            true => self.opened(Store::open_read_only),
-            false => self.opened(Store::open_to_read),
+            true => self.open(Store::open_read_only),
+            false => self.open(Store::open_to_read),
         }
     }
 
@@ -89,7 +89,7 @@ impl Context {
     /// As [`Context::store`], and if there are none.
     pub fn existing_store(&self) -> Result<Store> {
         paths::refuse_made_by_others(&self.place().path, "--results")?;
-        self.opened(Store::open_existing)
+        self.open(Store::open_existing)
     }
 
     /// True if there are results; nothing is created.
@@ -97,7 +97,7 @@ impl Context {
     /// # Errors
     /// If that cannot be found out, or they are not ours.
     pub fn has_store(&self) -> Result<bool> {
-        self.opened(Store::is_there)
+        self.open(Store::is_there)
     }
 
     /// Place of the results.
@@ -110,13 +110,13 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::store_to_read`].
-    pub fn served(&self) -> Result<Place> {
-        self.opened(Store::open_read_only).map(|_| self.place())
+    pub fn place_to_serve(&self) -> Result<Place> {
+        self.open(Store::open_read_only).map(|_| self.place())
     }
 
     /// Opens the results, asking once for the password of a server that wants one which nothing
     /// else gives.
-    fn opened<T>(&self, open: impl Fn(Place) -> Result<T>) -> Result<T> {
+    fn open<T>(&self, open: impl Fn(Place) -> Result<T>) -> Result<T> {
         let error = match open(self.place()) {
             Err(error) if error.kind == Kind::NoPassword && self.password.get().is_none() => error,
             done => return done,
@@ -128,7 +128,7 @@ impl Context {
         })
     }
 
-    /// Asks the user for the password at `place`; none where nobody can be asked.
+    /// Asks the user for the password at `place`; none without a terminal.
     pub fn ask_password(&self, place: &str) -> Option<SecretString> {
         let may_ask = std::io::stdin().is_terminal() && !self.global.quiet;
         let typed =
@@ -161,7 +161,7 @@ impl Context {
         self.format(&["text"]).map(|_| ())
     }
 
-    /// True if output may be coloured.
+    /// True if output may be colored.
     pub fn color(&self) -> bool {
         let terminal = || std::io::stdout().is_terminal() && !no_color();
         match self.global.color {
@@ -174,7 +174,8 @@ impl Context {
     /// Columns that a listing must fit; none if it goes to a file or another program, which get
     /// everything unless COLUMNS says how wide it is.
     pub fn fit(&self) -> Option<usize> {
-        (std::io::stdout().is_terminal() || columns_asked().is_some()).then(|| self.width())
+        (std::io::stdout().is_terminal() || columns_from_environment().is_some())
+            .then(|| self.width())
     }
 
     /// Columns of the terminal; without one, those that COLUMNS asks for, else 80.
@@ -182,18 +183,18 @@ impl Context {
         let (_, columns) = console::Term::stdout().size();
         match std::io::stdout().is_terminal() {
             true => usize::from(columns).clamp(60, 160),
-            false => columns_asked().unwrap_or(80),
+            false => columns_from_environment().unwrap_or(80),
         }
     }
 }
 
 /// A path that the environment gives; an empty one is none.
-fn path_asked(variable: &str) -> Option<PathBuf> {
+fn path_from_environment(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Width of a pipe's reader by the environment.
-fn columns_asked() -> Option<usize> {
+fn columns_from_environment() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
     (columns > 0).then(|| columns.clamp(60, 1000))
 }
@@ -241,7 +242,7 @@ fn listen(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
-/// True if whoever started us has this signal ignored; false where the system does not tell.
+/// True if the parent process made us ignore this signal; false if the system does not report it.
 fn is_ignored(signal: i32) -> bool {
     let status = procfs::process::Process::myself().and_then(|process| process.status());
     status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)

@@ -33,7 +33,7 @@ pub fn read_small(path: &Path, what: &str) -> Result<String> {
     }
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most this many bytes.
 ///
 /// # Errors
 /// Of usage, with the file.
@@ -154,7 +154,7 @@ fn new_beside(target: &Path) -> io::Result<Option<(PathBuf, File)>> {
 
 /// Puts a complete file in the place of the former one, whose permissions it takes over.
 fn place(file: &File, beside: &Path, target: &Path) -> io::Result<()> {
-    // Those that somebody else gave to a file of theirs are not meant for ours.
+    // The permissions of a file of another user are not meant for ours.
     let is_own = |former: &fs::Metadata| file.metadata().is_ok_and(|new| new.uid() == former.uid());
     if let Some(former) = target.metadata().ok().filter(is_own) {
         file.set_permissions(former.permissions())?;

@@ -27,18 +27,18 @@ pub fn extent(plan: &Plan, times: u32) -> String {
     };
     format!(
         "up to {} of {}, {}{load}",
-        counted(tests as usize, "test", "tests"),
-        counted(workloads.len(), "workload", "workloads"),
-        expected(plan, times),
+        count_of(tests as usize, "test", "tests"),
+        count_of(workloads.len(), "workload", "workloads"),
+        expected_time(plan, times),
     )
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn count_of(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The time as far as it is known: fixed work takes as long as it takes.
-fn expected(plan: &Plan, times: u32) -> String {
+fn expected_time(plan: &Plan, times: u32) -> String {
     let total = duration(f64::from(times) * timed_s(plan));
     let is_timed = |selection| schedule::timed_s(selection).is_some();
     match plan.selections.iter().all(is_timed) {
@@ -80,7 +80,7 @@ pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
     (bytes > 0).then(|| stays(bytes as f64, url))
 }
 
-/// The command comes last and without quotation marks of ours: a URL may need those of a shell.
+/// The command comes last and without our quotation marks: a URL may need those of a shell.
 fn stays(bytes: f64, url: &str) -> String {
     format!(
         "the tables ({}) and routines stay on the server for the next run; to remove them: dbdyno \

@@ -43,7 +43,7 @@ pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
     let (mean, p95) = (latency(test.latency.mean_us), latency(test.latency.p95_us));
     let cpu = cpu::busy_pct(&test.window_counters)
         .map_or_else(|_| "-".into(), |percent| format!("{percent:.0}"));
-    let name = shortened(&visible(name), name_width(width));
+    let name = shorten(&visible(name), name_width(width));
     let figures = figures(
         width,
         [&test.seq.to_string(), &name, &test.jobs.to_string(), &kpm, &mean, &p95, &cpu],
@@ -54,7 +54,7 @@ pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
 
 /// A test that could not be measured as a row of the growing table.
 pub fn failed_row(seq: u32, name: &str, jobs: u32, width: usize) -> String {
-    let name = shortened(&visible(name), name_width(width));
+    let name = shorten(&visible(name), name_width(width));
     figures(width, [&seq.to_string(), &name, &jobs.to_string(), "-", "-", "-", "-"]) + "invalid"
 }
 
@@ -79,7 +79,7 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
 }
 
 /// Test that is running: `SRV-QUERY1 at 2 jobs`.
-pub fn running(selection: &Selection, jobs: u32) -> String {
+pub fn describe_running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
@@ -98,7 +98,7 @@ pub fn name(selection: &Selection) -> String {
 }
 
 /// A text of at most `width` characters; `~` says that there was more.
-pub fn shortened(text: &str, width: usize) -> String {
+pub fn shorten(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
     }
@@ -107,7 +107,7 @@ pub fn shortened(text: &str, width: usize) -> String {
 }
 
 /// Current step of loading.
-pub fn loading(event: &LoadEvent) -> String {
+pub fn describe_loading(event: &LoadEvent) -> String {
     match event {
         LoadEvent::Reused { table, rows } => {
             format!("table {table}: {} rows are there already", number(*rows as f64))

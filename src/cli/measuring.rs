@@ -1,4 +1,4 @@
-//! What is the same in every command that measures one target: the check whether the plan fits,
+//! The common part of all commands that measure one target: the check whether the plan fits,
 //! Ctrl-C, the password if the server wants one, and the console.
 
 use parking_lot::Mutex;

@@ -68,26 +68,30 @@ mod tests {
         request
     }
 
-    fn answered(request: &Request<Body>, token: Option<&Token>) -> Response<Body> {
+    fn answer_to(request: &Request<Body>, token: Option<&Token>) -> Response<Body> {
         answer(request, token, &|| "# EOF\n".to_string())
     }
 
     /// The answer to a request from this machine, without a token.
-    fn asked(method: Method, path: &str) -> Response<Body> {
-        answered(&request(method, &format!("{LOCAL}{path}")), None)
+    fn answer_locally(method: Method, path: &str) -> Response<Body> {
+        answer_to(&request(method, &format!("{LOCAL}{path}")), None)
     }
 
     #[test]
     fn a_page_of_another_host_is_refused() {
         let evil = request(Method::GET, "http://evil.example/metrics");
-        assert_eq!(answered(&evil, None).status(), StatusCode::FORBIDDEN, "by another name for us");
+        assert_eq!(
+            answer_to(&evil, None).status(),
+            StatusCode::FORBIDDEN,
+            "by another name for us"
+        );
     }
 
     #[test]
     fn only_who_knows_the_token_is_answered() {
         let token = Token::new("a token that nobody guesses");
         let unknown = request(Method::GET, REMOTE);
-        assert_eq!(answered(&unknown, token.as_ref()).status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(answer_to(&unknown, token.as_ref()).status(), StatusCode::UNAUTHORIZED);
         for (method, uri, status) in [
             (Method::GET, REMOTE, StatusCode::OK),
             (Method::GET, "http://db1:9101/", StatusCode::NOT_FOUND),
@@ -96,7 +100,7 @@ mod tests {
             let mut known = request(method, uri);
             let bearer = "Bearer a token that nobody guesses".parse().unwrap();
             known.headers_mut().insert(AUTHORIZATION, bearer);
-            assert_eq!(answered(&known, token.as_ref()).status(), status, "{uri}");
+            assert_eq!(answer_to(&known, token.as_ref()).status(), status, "{uri}");
         }
     }
 
@@ -105,11 +109,11 @@ mod tests {
         let header = |response: &Response<Body>, name| {
             response.headers()[name].to_str().map(String::from).ok()
         };
-        let found = asked(Method::GET, "/metrics");
+        let found = answer_locally(Method::GET, "/metrics");
         assert_eq!(found.status(), StatusCode::OK);
         assert_eq!(header(&found, CONTENT_TYPE).as_deref(), Some(open_metrics::CONTENT_TYPE));
-        assert_eq!(asked(Method::GET, "/").status(), StatusCode::NOT_FOUND);
-        let refused = asked(Method::POST, "/metrics");
+        assert_eq!(answer_locally(Method::GET, "/").status(), StatusCode::NOT_FOUND);
+        let refused = answer_locally(Method::POST, "/metrics");
         assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(header(&refused, ALLOW).as_deref(), Some("GET, HEAD"));
     }

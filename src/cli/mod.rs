@@ -36,10 +36,10 @@ use context::Context;
 /// The program: parses the arguments, runs the command, prints an error as one line.
 pub fn main() -> ExitCode {
     context::survive_file_size_limit();
-    let parsed = overview::grouped(Cli::command()).try_get_matches().and_then(|matches| {
+    let parsed = overview::group_commands(Cli::command()).try_get_matches().and_then(|matches| {
         let mut cli = Cli::from_arg_matches(&matches)?;
         if let Some(Command::Run(args)) = &mut cli.command {
-            args.given = given(&matches);
+            args.given = given_options(&matches);
         }
         Ok(cli)
     });
@@ -49,12 +49,12 @@ pub fn main() -> ExitCode {
     };
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(error) => report_error(&error),
     }
 }
 
 /// The long options of `run` that were typed.
-fn given(matches: &ArgMatches) -> Vec<String> {
+fn given_options(matches: &ArgMatches) -> Vec<String> {
     let Some(typed) = matches.subcommand_matches("run") else { return Vec::new() };
     let declared = RunArgs::augment_args(clap::Command::new("run"));
     let options = declared.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg.get_id())));
@@ -64,7 +64,7 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 }
 
 /// Says an error as one line and gives its exit code.
-fn failed(error: &Error) -> ExitCode {
+fn report_error(error: &Error) -> ExitCode {
     out::report(&format!("dbdyno: {error}"));
     ExitCode::from(error.kind.exit_code())
 }
@@ -125,7 +125,7 @@ fn default_command() -> Command {
 fn no_command(error: clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return out::print(&error.render().to_string())
-            .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
+            .map_or_else(|error| report_error(&error), |()| ExitCode::SUCCESS);
     }
     let kind = error.kind();
     let words = std::env::args_os().skip(1);
@@ -134,13 +134,13 @@ fn no_command(error: clap::Error) -> ExitCode {
         Some(ContextValue::String(word)) => word.clone(),
         _ => String::new(),
     };
-    let rendered = shortened(error).render().to_string();
+    let rendered = shorten_words(error).render().to_string();
     let error = match kind {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => incomplete(&rendered),
         ErrorKind::InvalidSubcommand => unknown_command(&command, &unknown),
         _ => usage_error(&rendered, &command),
     };
-    failed(&error)
+    report_error(&error)
 }
 
 /// The command that the words of a command line name: `dbdyno results list`.
@@ -181,7 +181,7 @@ fn unknown_command(command: &str, word: &str) -> Error {
 
 /// The error with at most 80 characters of what was typed, and nothing in them that acts on a
 /// terminal.
-fn shortened(mut error: clap::Error) -> clap::Error {
+fn shorten_words(mut error: clap::Error) -> clap::Error {
     let shown = |text: &str| excerpt(&without_secrets(text));
     let typed = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(text) if shown(text) != *text => Some((kind, shown(text))),

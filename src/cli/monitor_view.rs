@@ -8,11 +8,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
-use super::live_table::{number, shortened, time};
+use super::live_table::{number, shorten, time};
 use crate::analysis::cpu;
 use crate::error::visible;
 use crate::model::Status;
-use crate::monitor::baseline::{Covered, doubtful_limit};
+use crate::monitor::baseline::{Coverage, doubtful_limit};
 use crate::monitor::poller::{IntervalSample, Statement};
 use crate::monitor::rates::{CPU, Rate};
 
@@ -62,7 +62,7 @@ pub fn cells(rate: &Rate, is_compared: bool) -> [String; 6] {
 
 /// A share of what was measured, with `?` if that is conditional. A load beyond all that was
 /// measured has no share.
-fn share(covered: &Covered) -> String {
+fn share(covered: &Coverage) -> String {
     let mark = if covered.status == Status::Valid { "" } else { " ?" };
     if covered.used > 1.0 {
         return format!("above{mark}");
@@ -241,7 +241,7 @@ pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, history
         .title_bottom(format!(" {} ", title.keys));
     let inside = outer.inner(frame.area());
     frame.render_widget(outer, frame.area());
-    let answer = answer(look).map(|answer| shortened(&answer, usize::from(inside.width)));
+    let answer = answer(look).map(|answer| shorten(&answer, usize::from(inside.width)));
     let rows = look.rates.len() as u16 + 2;
     let [first, above, below] = Layout::vertical([
         Constraint::Length(u16::from(answer.is_some())),
@@ -254,7 +254,7 @@ pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &IntervalSample, history
     frame.render_widget(rates(look, title.against.is_some(), history, above.width), above);
     let width = usize::from(below.width);
     let lines: Vec<Line<'_>> =
-        notes(look).iter().map(|line| Line::from(shortened(line, width))).collect();
+        notes(look).iter().map(|line| Line::from(shorten(line, width))).collect();
     frame.render_widget(Paragraph::new(lines), below);
 }
 
@@ -265,7 +265,7 @@ fn head(title: &Title, look: &IntervalSample, width: usize) -> String {
         title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
     let after = format!(" after {}{against} ", time(look.t_s));
     let room = width.saturating_sub(after.chars().count() + 1);
-    format!(" {}{after}", shortened(&visible(&title.target).to_string(), room))
+    format!(" {}{after}", shorten(&visible(&title.target).to_string(), room))
 }
 
 /// The table of the rates; that of the limit stands out. Names and figures are whole; bars and
@@ -324,8 +324,8 @@ mod tests {
     use crate::monitor::baseline::Limit;
     use crate::monitor::poller::{Cost, Wait};
 
-    fn covered(used: f64, status: Status) -> Option<Covered> {
-        Some(Covered {
+    fn share_of(used: f64, status: Status) -> Option<Coverage> {
+        Some(Coverage {
             measured: 3900.0,
             workload: "Q".into(),
             jobs: 4,
@@ -348,10 +348,10 @@ mod tests {
             t_s: 65.0,
             interval_s: 1.0,
             rates: vec![
-                rate("Commits", 1020.0, covered(0.26, Status::Valid)),
+                rate("Commits", 1020.0, share_of(0.26, Status::Valid)),
                 Rate {
                     id: "device_reads",
-                    ..rate("Reads", 5.0, covered(0.5, Status::Conditional))
+                    ..rate("Reads", 5.0, share_of(0.5, Status::Conditional))
                 },
                 rate("Log syncs", 7.0, None),
             ],

@@ -22,7 +22,7 @@ impl Write for Out {
     }
 }
 
-/// `gone` if nobody reads.
+/// The result of a write; `gone` if the reader has ended.
 fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(gone),
@@ -36,15 +36,15 @@ fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
 /// # Errors
 /// If standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    rendered(&text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+    print_rendered(&text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints what was made for the terminal, with its colours, adding a newline if it does not end
+/// Prints what was made for the terminal, with its colors, adding a newline if it does not end
 /// with one.
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn rendered(text: &str) -> Result<()> {
+pub fn print_rendered(text: &str) -> Result<()> {
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     bytes(format!("{text}{newline}").as_bytes())
 }
@@ -66,7 +66,7 @@ pub fn report(line: &str) {
     report_rendered(&visible(line));
 }
 
-/// Prints a line that was made for the terminal, with its colours.
+/// Prints a line that was made for the terminal, with its colors.
 pub fn report_rendered(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -76,7 +76,7 @@ pub fn report_rendered(line: &str) {
 /// # Errors
 /// If standard output cannot be written.
 pub fn json(document: &impl Serialize) -> Result<()> {
-    rendered(&json::text(&json::value(document)))
+    print_rendered(&json::text(&json::value(document)))
 }
 
 /// A column is made no narrower than this.
@@ -118,8 +118,9 @@ impl Table {
             layout.squeeze(width, |_| NARROWEST);
         }
         let lines = layout.rows.iter().flat_map(|cells| {
-            let parted = cells.iter().zip(&layout.widths).map(|(cell, &width)| parted(cell, width));
-            layout.row_lines(&parted.collect::<Vec<_>>())
+            let cells =
+                cells.iter().zip(&layout.widths).map(|(cell, &width)| break_lists(cell, width));
+            layout.row_lines(&cells.collect::<Vec<_>>())
         });
         lines.map(|line| line + "\n").collect()
     }
@@ -129,8 +130,8 @@ fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
     rows.iter().flat_map(|row| row[column].split_whitespace()).map(length).max().unwrap_or(0)
 }
 
-/// Lists that are longer than a line, as of numbers of jobs, may go on behind each comma.
-fn parted(cell: &str, width: usize) -> String {
+/// A cell whose long lists, such as numbers of jobs, can be broken after each comma.
+fn break_lists(cell: &str, width: usize) -> String {
     if length(cell) <= width {
         return cell.to_string();
     }

@@ -8,7 +8,7 @@ struct Group {
     commands: &'static [&'static str],
 }
 
-/// Every command stands in one of them.
+/// Groups of the commands; every command is in one of them.
 const GROUPS: &[Group] = &[
     Group { title: "Measure", commands: &["run", "ab-test", "monitor", "failover"] },
     Group {
@@ -45,7 +45,7 @@ const GROUPS: &[Group] = &[
 const NAME_WIDTH: usize = 14;
 
 /// The command line with its commands in groups.
-pub fn grouped(command: Command) -> Command {
+pub fn group_commands(command: Command) -> Command {
     let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for group in GROUPS {
         template.push_str(&format!("\n{}:\n", group.title));

@@ -67,7 +67,7 @@ pub fn check_parent(path: &Path, option: &str) -> Result<()> {
     }
 }
 
-/// Refuses to write results where somebody else would get them: into a file that he has put under
+/// Refuses to write results where another user would get them: into a file that he has put under
 /// this name into a directory open to everybody, or through a link.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub fn refuse_made_by_others(path: &Path, option: &str) -> Result<()> {
         .advise(format!("name a file in a directory of your own with {option}")))
 }
 
-/// True of a results file that somebody else has put into a directory open to everybody.
+/// True if another user has put the results file into a directory open to everybody.
 ///
 /// # Errors
 /// If that cannot be found out.

@@ -39,13 +39,13 @@ const PLACE: &str = "--format pdf";
 /// If there is none on the PATH.
 pub fn browser() -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    found(&path).ok_or_else(|| {
+    find_program(&path).ok_or_else(|| {
         Error::usage(PLACE, "there is no Chromium or Chrome on the PATH")
             .advise("install chromium, or print the page of --format html yourself")
     })
 }
 
-fn found(path: &OsStr) -> Option<PathBuf> {
+fn find_program(path: &OsStr) -> Option<PathBuf> {
     let directories: Vec<PathBuf> =
         std::env::split_paths(path).filter(|directory| directory.is_absolute()).collect();
     let programs =
@@ -74,8 +74,8 @@ fn print_by(browser: &Path, page: &[u8], timeout: Duration) -> Result<Vec<u8>> {
     let [source, printed] = ["page.html", "page.pdf"].map(|name| directory.path().join(name));
     fs::write(&source, page).map_err(|error| failed(error.to_string()))?;
     let child = command(browser, directory.path(), &source, &printed).spawn();
-    let status =
-        ended(child.map_err(|error| failed(error.to_string()))?, timeout).map_err(failed)?;
+    let status = await_browser(child.map_err(|error| failed(error.to_string()))?, timeout)
+        .map_err(failed)?;
     let content = fs::read(&printed).ok().filter(|content| content.starts_with(b"%PDF"));
     content.ok_or_else(|| failed(format!("it wrote no PDF ({status})")))
 }
@@ -107,7 +107,7 @@ fn command(browser: &Path, home: &Path, source: &Path, printed: &Path) -> Comman
 }
 
 /// Waits for the end of a browser; whatever it started is ended with it.
-fn ended(mut child: Child, timeout: Duration) -> std::result::Result<ExitStatus, String> {
+fn await_browser(mut child: Child, timeout: Duration) -> std::result::Result<ExitStatus, String> {
     let pid = Pid::from_child(&child);
     let in_time = awaits(pid, timeout);
     // Its helpers may still write into the profile.
@@ -178,10 +178,13 @@ mod tests {
     fn only_programs_of_absolute_directories_are_started() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().as_os_str();
-        assert_eq!(found(path), None);
+        assert_eq!(find_program(path), None);
         let browser = fake(directory.path(), "");
-        assert_eq!((found(path), found(OsStr::new("."))), (Some(browser.clone()), None));
+        assert_eq!(
+            (find_program(path), find_program(OsStr::new("."))),
+            (Some(browser.clone()), None)
+        );
         fs::set_permissions(&browser, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(found(path).is_none_or(|found| found == browser));
+        assert!(find_program(path).is_none_or(|found| found == browser));
     }
 }

@@ -1,6 +1,6 @@
 //! The ramp under way as a chart of a few lines: a bar for each number of jobs. Pure.
 
-use super::live_table::{name, number, shortened};
+use super::live_table::{name, number, shorten};
 use crate::error::visible;
 use crate::model::{Selection, Status, TestResult};
 
@@ -44,7 +44,8 @@ impl RampChart {
         }
     }
 
-    /// The lines, at most so many columns wide; none before there are two numbers of jobs.
+    /// Lines of the chart, at most this many columns wide; none before there are two numbers of
+    /// jobs.
     pub fn lines(&self, width: usize) -> Vec<String> {
         let mut bars: Vec<(u32, f64, &str)> =
             self.done.iter().map(|(jobs, ops, status)| (*jobs, *ops, mark(*status))).collect();
@@ -63,13 +64,13 @@ impl RampChart {
                 .repeat((ops / most * longest as f64).round() as usize);
             format!("{jobs:>6} |{bar} {}{mark}", number(ops))
         };
-        let head = shortened(&format!("{}, ops/s by jobs", visible(&self.name)), width);
+        let head = shorten(&format!("{}, ops/s by jobs", visible(&self.name)), width);
         let left_out = bars.len().saturating_sub(MAX_BARS);
         std::iter::once(head).chain(bars[left_out..].iter().map(line)).collect()
     }
 }
 
-/// As in the reports.
+/// Mark of a verdict, the same as in the reports.
 fn mark(status: Status) -> &'static str {
     match status {
         Status::Valid => "",

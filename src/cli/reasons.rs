@@ -14,7 +14,7 @@ use crate::report::Language;
 const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
 const REMEDIES: &str = include_str!("reference/reasons.toml");
 
-/// A reason of a verdict, as somebody who meets it needs it.
+/// Explanation of a reason of a verdict for its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// Its code in JSON and in stored results.

@@ -382,7 +382,7 @@ pub fn check_duration(duration_s: f64) -> Result<()> {
         .advise("give 100ms or more"))
 }
 
-/// Refuses think times that are not told from none, or that nobody has.
+/// Refuses think times that cannot be told from none, or that no user has.
 fn check_think(think_s: f64) -> Result<()> {
     if (1e-4..=3_600.0).contains(&think_s) {
         return Ok(());

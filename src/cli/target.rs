@@ -185,7 +185,7 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn
         }
         let schemes: Vec<_> =
             ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
-        Error::usage("TARGET", format!("no engine takes URLs of the scheme {}", quoted(scheme)))
+        Error::usage("TARGET", format!("no engine takes URLs of the scheme {}", quote_word(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))
     })?;
     match password(rest) {
@@ -193,8 +193,8 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn
             Target::Existing { engine: engine.name().to_string(), url: url.to_string() },
             engine,
         )),
-        Password::Likely => Err(seen(engine, "the URL holds a password")),
-        Password::Possible => Err(seen(
+        Password::Likely => Err(visible_password_error(engine, "the URL holds a password")),
+        Password::Possible => Err(visible_password_error(
             engine,
             "the URL has a ':' followed by something that is not a port and may be a password",
         )),
@@ -218,7 +218,7 @@ pub fn check_pooler(url: &str, schemes: &[&str]) -> Result<()> {
 }
 
 /// The URL itself must not be echoed: it holds the password.
-fn seen(engine: &dyn Engine, what: &str) -> Error {
+fn visible_password_error(engine: &dyn Engine, what: &str) -> Error {
     let sources = engine
         .capabilities()
         .passwords
@@ -272,7 +272,7 @@ fn has_user(tail: &str) -> bool {
 }
 
 /// A word as it was typed, but not if it may be a URL with a password.
-fn quoted(text: &str) -> String {
+fn quote_word(text: &str) -> String {
     if text.contains([':', '@']) { "what was given".into() } else { quote(text) }
 }
 
@@ -280,7 +280,7 @@ fn unknown(text: &str) -> Error {
     let names: Vec<_> = targets().map(|(name, _)| name).collect();
     let near = nearest(text, names.iter().copied());
     let question = near.first().map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    Error::usage("TARGET", format!("{} is neither an engine nor a URL", quoted(text)))
+    Error::usage("TARGET", format!("{} is neither an engine nor a URL", quote_word(text)))
         .advise(format!("{question}known: {}, or a URL ({})", names.join(", "), urls().join(", ")))
 }
 

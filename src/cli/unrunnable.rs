@@ -5,7 +5,7 @@ use crate::catalog::{Catalog, Entry};
 use crate::error::{Error, Kind};
 use crate::model::{ReasonCode, Test};
 
-/// Fewest characters of a block's text that tell it from others in a message.
+/// Minimum number of characters of a block's text that identify it in a message.
 const MIN_PIECE: usize = 12;
 
 /// The error of the first workload of which every test failed before anything was measured.
@@ -45,7 +45,7 @@ fn place_of(entry: &Entry, engine: &str, message: &str) -> Option<String> {
 /// Prefix of places in the built-in catalog.
 const BUILT_IN: &str = "catalog/";
 
-/// True if a piece of a block's text, between what is filled in, stands in a message.
+/// True if a message contains a piece of a block's text, between the values that are filled in.
 fn is_quoted(text: &str, message: &str) -> bool {
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = spaced(message);

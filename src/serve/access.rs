@@ -52,7 +52,8 @@ fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The answer to whoever may not come in, or has just shown a token; none: the site answers.
+/// The answer to a client without access, or one that has just shown a token; none if the site
+/// answers.
 pub fn check_access(request: &Request<Body>, token: Option<&Token>) -> Option<Response<Body>> {
     let wrong_host = || (token.is_none() && !is_local(request)).then(wrong_host);
     refused_method(request).or_else(wrong_host).or_else(|| check_token(request, token?))
@@ -118,7 +119,7 @@ fn set_token_cookie(path: &str, query: &Query, token: &Token) -> Response<Body> 
 }
 
 /// The answer with what browsers shall keep to.
-pub fn guarded(mut answer: Response<Body>) -> Response<Body> {
+pub fn with_security_headers(mut answer: Response<Body>) -> Response<Body> {
     let rules = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_answer_forbids_scripts_in_pages() {
-        let answer = guarded(response(StatusCode::OK, PLAIN, "text"));
+        let answer = with_security_headers(response(StatusCode::OK, PLAIN, "text"));
         let policy = answer.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
         assert_eq!(answer.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");

@@ -23,7 +23,7 @@ pub(super) enum Address<'a> {
 /// The links of a page.
 #[derive(Clone, Copy)]
 pub(super) enum Links<'a> {
-    /// As a server knows them.
+    /// Paths of a server.
     Served,
     /// From a file to others: `up` leads to the directory of the first page, `there` are the files
     /// that are written.
@@ -34,7 +34,7 @@ impl Links<'_> {
     /// The link to a page; none if there is no such page.
     pub fn to(&self, address: &Address<'_>) -> Option<String> {
         match self {
-            Links::Served => served(address),
+            Links::Served => path_on_server(address),
             Links::Files { up, there } => {
                 let file = file(address);
                 there.contains(&file).then(|| format!("{up}{file}"))
@@ -48,7 +48,7 @@ impl Links<'_> {
     }
 }
 
-fn served(address: &Address<'_>) -> Option<String> {
+fn path_on_server(address: &Address<'_>) -> Option<String> {
     Some(match address {
         Address::Platforms | Address::Catalog => return None,
         Address::Runs => "/".into(),

@@ -7,7 +7,7 @@ use maud::html;
 
 use super::address::{Address, Links, file};
 use super::history;
-use super::pages::{Answer, Look, Pages, Refused, file_of_site};
+use super::pages::{Answer, PageContext, PageError, Pages, file_of_site};
 use super::query::Query;
 use super::stored::{self, Chosen};
 use crate::catalog::Catalog;
@@ -79,15 +79,16 @@ pub fn each(
         let name = part.file();
         let up = if name.contains('/') { "../" } else { "" };
         let links = Links::Files { up, there: &there };
-        let look = Look { language: shown.language, title: shown.title, links };
-        let pages = Pages { look, store, catalog: shown.catalog };
-        let content = made(&pages, shown, part).map_err(|refused| failed(&name, &refused))?;
+        let context = PageContext { language: shown.language, title: shown.title, links };
+        let pages = Pages { context, store, catalog: shown.catalog };
+        let content =
+            content_of(&pages, shown, part).map_err(|refused| page_error(&name, &refused))?;
         write(&name, &content)?;
     }
     Ok(())
 }
 
-fn failed(name: &str, refused: &Refused) -> Error {
+fn page_error(name: &str, refused: &PageError) -> Error {
     Error::usage(name, format!("this page cannot be made: {}", refused.why))
 }
 
@@ -109,7 +110,7 @@ fn parts(store: &Store, shown: &Shown<'_>) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-fn made(pages: &Pages<'_>, shown: &Shown<'_>, part: &Part) -> Answer {
+fn content_of(pages: &Pages<'_>, shown: &Shown<'_>, part: &Part) -> Answer {
     match part {
         Part::Platforms => platforms(pages, shown),
         Part::Runs => pages.runs(&Query::default()),
@@ -135,7 +136,7 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
     let chosen: Vec<Chosen> = chosen.collect();
     let input = stored::input(pages.store, pages.catalog, &chosen, false, String::new())?;
     let input = Input { language: shown.language, ..input };
-    let links = &pages.look.links;
+    let links = &pages.context.links;
     let address = |run: i64, test: Option<u32>| match test {
         Some(test) => links.to(&Address::Test(run, test)),
         None => links.to(&Address::Run(run)),
@@ -168,7 +169,7 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
 ///
 /// # Errors
 /// If the library fails.
-pub fn published(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
+pub fn publish(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let catalog = Catalog::embedded()?;
     let (mut published, _) = publishable(runs);
     let mut letters = (0..).map(letter);
@@ -178,7 +179,7 @@ pub fn published(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
         published.run.name = Some(name.clone());
         published.run.target = name;
     }
-    copied(&published)
+    copy_to_store(&published)
 }
 
 /// A store of these runs as they are; a run that is given a name here has that name.
@@ -190,11 +191,11 @@ pub fn whole(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
         let name = name.clone().or_else(|| data.run.name.clone());
         RunTests::new(RunRecord { name, ..data.run.clone() }, data.tests.clone())
     };
-    copied(&runs.iter().zip(names).map(named).collect::<Vec<_>>())
+    copy_to_store(&runs.iter().zip(names).map(named).collect::<Vec<_>>())
 }
 
 /// The runs under their numbers in a store of their own.
-fn copied(runs: &[RunTests]) -> Result<Store> {
+fn copy_to_store(runs: &[RunTests]) -> Result<Store> {
     let mut store = Store::in_memory()?;
     let uids: Vec<String> = runs.iter().map(|data| format!("site-{}", data.run.id)).collect();
     let runs = uids.iter().zip(runs).map(|(uid, data)| (uid.as_str(), &data.run, &data.tests));

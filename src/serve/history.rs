@@ -7,7 +7,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 
 use super::address::{Address, Links};
-use super::pages::{Answer, Pages, Refused};
+use super::pages::{Answer, PageError, Pages};
 use super::query::Query;
 use super::series;
 use crate::analysis::changes;
@@ -20,7 +20,7 @@ use crate::model::{
 use crate::report::document::Digits;
 use crate::report::format::html::content;
 use crate::report::{Language, RunTests};
-use crate::store::{Measured, Store};
+use crate::store::{MeasuredPoint, Store};
 
 /// The newest runs that a history is made of, and those whose tests are read at once for the list
 /// of all histories.
@@ -69,7 +69,7 @@ pub fn platform(run: &RunRecord) -> Option<&str> {
 }
 
 impl<'a> History<'a> {
-    /// Of the same work on the same platform as the newest entry.
+    /// History of the same work on the same platform as the newest entry.
     pub fn for_entry(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
         let is_same = |entry: &&Entry| {
             ramp::same(&entry.test, &newest.test)
@@ -87,7 +87,7 @@ impl<'a> History<'a> {
     }
 
     /// Number, entry and figure of those of the same work that are not invalid.
-    pub(super) fn drawn(&self) -> Vec<(usize, &'a Entry, f64)> {
+    pub(super) fn drawable(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((entry, why), _)| {
             why.is_none_or(|why| why == NOT_VALID) && entry.verdict.status < Status::Invalid
         });
@@ -97,7 +97,7 @@ impl<'a> History<'a> {
     }
 
     /// Number (from 1), entry and figure of those that support a statement.
-    pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
+    pub(super) fn accepted_points(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
         numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.value?))).collect()
     }
@@ -123,12 +123,14 @@ fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
 pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let Some(workload) = query.get("workload") else { return index(site) };
     let number = |text: String| {
-        Refused::wrong(site.language().say("'{text}' is not a number of jobs", &[("text", &text)]))
+        PageError::wrong(
+            site.language().say("'{text}' is not a number of jobs", &[("text", &text)]),
+        )
     };
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
     let entries = entries(site.store, workload, jobs)?;
     let Some(newest) = newest(&entries, query) else {
-        return Err(Refused::missing(site.phrase(
+        return Err(PageError::missing(site.phrase(
             "No measured run has this workload with these parameters at this number of \
                          jobs.",
         )));
@@ -136,7 +138,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let history = History::for_entry(&entries, newest);
     let links = html! {
         p.page.links { @for Entry { run, test, .. } in history.entries() {
-            a href=[site.look.links.to(&Address::Test(run.id, test.seq()))] {
+            a href=[site.context.links.to(&Address::Test(run.id, test.seq()))] {
                 (site.language().say(
                     "run {run} test {test}",
                     &[("run", &run.id.to_string()), ("test", &test.seq().to_string())],
@@ -163,7 +165,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 /// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
 /// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
-    // A figure is told by all tests of its run together, as on the run's own page.
+    // A figure is that of all tests of its run together, as on the run's own page.
     let mut tests: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
     for (run, test) in store.tests_beside(workload, jobs, MAX_RUNS)? {
         tests.entry(run).or_default().push(test);
@@ -214,7 +216,7 @@ fn all_entries(store: &Store) -> Result<BTreeMap<Work, Vec<Entry>>> {
     Ok(found)
 }
 
-/// A test without what is large in it and tells neither its work nor its figure.
+/// A test without its large parts, which belong neither to its work nor to its figure.
 fn without_details(test: &TestResult) -> Test {
     Test::from(TestResult {
         latency: LatencySummary::default(),
@@ -239,12 +241,12 @@ struct ListedCourse {
 }
 
 /// The figures of a listed history; none if its runs are all too old for it.
-fn course_of(point: &Measured, entries: &BTreeMap<Work, Vec<Entry>>) -> Option<ListedCourse> {
+fn course_of(point: &MeasuredPoint, entries: &BTreeMap<Work, Vec<Entry>>) -> Option<ListedCourse> {
     let work = Work { workload: point.workload.clone(), jobs: point.jobs };
     let entries = entries.get(&work)?;
-    let newest = newest(entries, &asked(point))?;
+    let newest = newest(entries, &query_for(point))?;
     let history = History::for_entry(entries, newest);
-    let values = history.accepted().into_iter().map(|(.., value)| value).collect();
+    let values = history.accepted_points().into_iter().map(|(.., value)| value).collect();
     Some(ListedCourse { values, better: newest.test.kpm().better })
 }
 
@@ -277,7 +279,7 @@ pub(super) fn link(links: &Links<'_>, run: &RunRecord, test: &Test) -> Option<St
         place(engine, platform(run).unwrap_or_default().to_string())
     });
     let place = place.into_iter().flatten();
-    let query = asking(test.workload(), test.drive().name(), jobs, test.chosen(), place);
+    let query = query_of(test.workload(), test.drive().name(), jobs, test.chosen(), place);
     links.to(&Address::History(&query))
 }
 
@@ -289,16 +291,16 @@ fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
 /// Every history that there is, as it is asked for, with the number of its runs.
 pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
     let measured = store.measured(MAX_LISTED)?;
-    Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
+    Ok(measured.iter().map(|point| (query_for(point), point.runs)).collect())
 }
 
 /// Query for the history of a point.
-fn asked(point: &Measured) -> Query {
+fn query_for(point: &MeasuredPoint) -> Query {
     let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
-    asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)
+    query_of(&point.workload, &point.drive, point.jobs, &point.chosen, place)
 }
 
-fn asking<'a>(
+fn query_of<'a>(
     workload: &str,
     drive: &str,
     jobs: u32,
@@ -355,12 +357,12 @@ fn index(site: &Pages<'_>) -> Answer {
     Ok(site.html(&site.phrase("Histories"), &content))
 }
 
-fn line(site: &Pages<'_>, point: &Measured, found: Option<&ListedCourse>) -> Markup {
+fn line(site: &Pages<'_>, point: &MeasuredPoint, found: Option<&ListedCourse>) -> Markup {
     let values = found.map_or(&[][..], |found| found.values.as_slice());
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
-    let link = site.look.links.to(&Address::History(&asked(point)));
+    let link = site.context.links.to(&Address::History(&query_for(point)));
     html! {
         tr {
             td { a href=[link] { (visible(&point.workload)) (visible(&params)) } }
@@ -489,9 +491,10 @@ mod tests {
         for point in &listed {
             let entries = entries(&store, &point.workload, point.jobs)
                 .unwrap_or_else(|refused| panic!("{}", refused.why));
-            let newest = newest(&entries, &asked(point)).unwrap();
+            let newest = newest(&entries, &query_for(point)).unwrap();
             let page = History::for_entry(&entries, newest);
-            let values: Vec<f64> = page.accepted().into_iter().map(|(.., value)| value).collect();
+            let values: Vec<f64> =
+                page.accepted_points().into_iter().map(|(.., value)| value).collect();
             let listed = course_of(point, &all).unwrap();
             assert_eq!((&listed.values, listed.better), (&values, Better::Higher));
             assert_eq!((values.len(), page.entries().count()), (6, 12), "of the same size");

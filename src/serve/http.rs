@@ -9,12 +9,12 @@ use oxhttp::model::header::{ALLOW, CONTENT_TYPE};
 use oxhttp::model::{Body, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::slots::{Slot, Slots};
-use super::wire::{self, NoRequest, Until};
+use super::wire::{self, DeadlineStream, NoRequest};
 use crate::error::{Error, Result};
 
-/// The head of a request is there after so long, however slowly it comes, or it is refused.
+/// Maximum time for the head of a request, however slowly it is sent; then it is refused.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// An answer is taken within so long: a page of some megabytes over a slow line.
+/// Maximum time for sending an answer: a page of some megabytes over a slow line.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// After a connection that cannot be taken, as when there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,9 +25,9 @@ impl<F: Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static> Answer for
 
 pub const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Answers every request at an address, from now on, for so many clients at once; `option` is what
-/// the user gave the address by. If more come, those that have waited longest without a complete
-/// request make place.
+/// Answers every request at an address, from now on, for this many clients at once; `option` is
+/// what the user gave the address by. If more come, those that have waited longest without a
+/// complete request make place.
 ///
 /// # Errors
 /// Nobody can listen at this address.
@@ -64,14 +64,14 @@ fn accept(listener: &TcpListener, slots: &Arc<Slots>, answer: &Arc<impl Answer>)
 
 /// Reads one request and answers it.
 fn converse(stream: &TcpStream, slot: &Slot, answer: &impl Answer) {
-    let asked = wire::request(&mut Until { stream, deadline: Instant::now() + HEAD_TIME });
+    let asked = wire::request(&mut DeadlineStream { stream, deadline: Instant::now() + HEAD_TIME });
     slot.has_request();
     let answer = match asked {
         Ok(request) => head_only(&request, answer(&request)),
         Err(NoRequest::Refused(status)) => response(status, PLAIN, format!("{status}\n")),
         Err(NoRequest::Gone) => return,
     };
-    let mut client = Until { stream, deadline: Instant::now() + ANSWER_TIME };
+    let mut client = DeadlineStream { stream, deadline: Instant::now() + ANSWER_TIME };
     // Who goes away before the end of the answer does not need it.
     if wire::respond(&mut client, answer).is_ok() {
         wire::farewell(stream);

@@ -9,7 +9,7 @@ use crate::error::visible;
 use crate::model::{RunKind, RunStatus};
 use crate::report::Language;
 use crate::report::document::Digits;
-use crate::store::Listed;
+use crate::store::RunEntry;
 
 /// Choices of the order, the first unless asked for.
 const ORDERS: [(&str, &str); 4] = [
@@ -26,10 +26,10 @@ const STATES: [RunStatus; 4] =
 pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
     let all = pages.store.listing()?;
     let shown =
-        sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
+        sort_runs(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
     let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
-    let links = &pages.look.links;
+    let links = &pages.context.links;
     Ok(html! {
         div.page { main { "\n"
             h1 { (pages.phrase("Runs")) } "\n"
@@ -43,7 +43,7 @@ pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
 }
 
 /// True if every filter fits.
-fn is_asked_for(listed: &Listed, query: &Query) -> bool {
+fn is_asked_for(listed: &RunEntry, query: &Query) -> bool {
     let run = &listed.run;
     let is =
         |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
@@ -68,7 +68,7 @@ fn is_asked_for(listed: &Listed, query: &Query) -> bool {
         && is("status", Some(run.status.name()))
 }
 
-fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
+fn sort_runs<'a>(mut runs: Vec<&'a RunEntry>, order: Option<&str>) -> Vec<&'a RunEntry> {
     match order {
         Some("oldest") => {}
         Some("name") => {
@@ -85,8 +85,8 @@ fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed>
     runs
 }
 
-fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
-    let values = |of: fn(&Listed) -> Option<&str>| {
+fn filters(site: &Pages<'_>, query: &Query, all: &[RunEntry]) -> Markup {
+    let values = |of: fn(&RunEntry) -> Option<&str>| {
         let mut values: Vec<&str> =
             all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
         values.sort_unstable();
@@ -129,12 +129,12 @@ fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
     }
 }
 
-fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
+fn runs(language: Language, links: &Links<'_>, runs: &[&RunEntry]) -> Markup {
     let heads = [
         "Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests",
         "Verdicts",
     ];
-    // Without a server nobody makes the comparison of what is ticked.
+    // Without a server the selected runs cannot be compared.
     let heads = if links.are_served() { &heads[..] } else { &heads[1..] };
     let table = html! {
             div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {
@@ -163,7 +163,7 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
     }
 }
 
-fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
+fn row(language: Language, links: &Links<'_>, listed: &RunEntry) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(started(Language::English, "2019-01-01"), "2019-01-01");
     }
 
-    fn listed(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
+    fn listed_run(id: i64, name: &str, verdicts: [u64; 3]) -> RunEntry {
         let run = RunSummary {
             id,
             name: (!name.is_empty()).then(|| name.into()),
@@ -224,7 +224,7 @@ mod tests {
             status: RunStatus::Finished,
             tests: verdicts.iter().sum(),
         };
-        Listed {
+        RunEntry {
             run,
             suite: "quick".into(),
             labels: vec!["host=Lab-1".into()],
@@ -233,10 +233,14 @@ mod tests {
         }
     }
 
-    fn found(query: &str) -> Vec<i64> {
-        let runs = [listed(1, "b", [3, 0, 0]), listed(2, "", [1, 1, 0]), listed(3, "a", [0, 0, 0])];
+    fn matching_ids(query: &str) -> Vec<i64> {
+        let runs = [
+            listed_run(1, "b", [3, 0, 0]),
+            listed_run(2, "", [1, 1, 0]),
+            listed_run(3, "a", [0, 0, 0]),
+        ];
         let query = Query::parse(query);
-        let found = sorted(
+        let found = sort_runs(
             runs.iter().filter(|run| is_asked_for(run, &query)).collect(),
             query.get("sort"),
         );
@@ -245,17 +249,23 @@ mod tests {
 
     #[test]
     fn filters_narrow_and_orders_sort() {
-        assert_eq!(found(""), [3, 2, 1]);
-        assert_eq!(found("sort=oldest&q=lab-1+ENGINE"), [1, 2, 3]);
-        assert_eq!(found("sort=name"), [3, 1, 2]);
-        assert_eq!(found("sort=tests"), [1, 2, 3]);
-        assert_eq!((found("verdict=valid"), found("verdict=not")), (vec![1], vec![2]));
+        assert_eq!(matching_ids(""), [3, 2, 1]);
+        assert_eq!(matching_ids("sort=oldest&q=lab-1+ENGINE"), [1, 2, 3]);
+        assert_eq!(matching_ids("sort=name"), [3, 1, 2]);
+        assert_eq!(matching_ids("sort=tests"), [1, 2, 3]);
         assert_eq!(
-            (found("q=lab-2"), found("engine=other"), found("suite=full")),
+            (matching_ids("verdict=valid"), matching_ids("verdict=not")),
+            (vec![1], vec![2])
+        );
+        assert_eq!(
+            (matching_ids("q=lab-2"), matching_ids("engine=other"), matching_ids("suite=full")),
             (vec![], vec![], vec![])
         );
         assert_eq!(
-            (found("platform=CPU+3&status=finished").len(), found("status=running").len()),
+            (
+                matching_ids("platform=CPU+3&status=finished").len(),
+                matching_ids("status=running").len()
+            ),
             (3, 0)
         );
     }
@@ -263,7 +273,7 @@ mod tests {
     #[test]
     fn runs_of_ones_own_stand_before_studies_and_the_newest_first() {
         let at = |id: i64, kind: RunKind, started_at: &str| {
-            let mut one = listed(id, "", [1, 0, 0]);
+            let mut one = listed_run(id, "", [1, 0, 0]);
             (one.run.kind, one.run.started_at) = (kind, started_at.into());
             one
         };
@@ -273,7 +283,7 @@ mod tests {
             at(3, RunKind::Published, "2019-01-01"),
             at(4, RunKind::Published, "2020-01-01"),
         ];
-        let order = sorted(runs.iter().collect(), None);
+        let order = sort_runs(runs.iter().collect(), None);
         assert_eq!(order.iter().map(|listed| listed.run.id).collect::<Vec<_>>(), [1, 2, 4, 3]);
     }
 }

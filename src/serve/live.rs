@@ -13,7 +13,7 @@ use crate::error::visible;
 use crate::model::{AskedRate, Ramp, RunRecord, RunStatus, StoredPlan, StoredSelection, Test};
 use crate::report::Language;
 
-/// The browser asks again after so long.
+/// Time after which the browser reconnects.
 const PAUSE_MS: u32 = 1_000;
 /// Without scripts the whole page is asked for again.
 const REFRESH_S: u32 = 5;
@@ -32,7 +32,7 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
             p.about { (site.phrase("A test is shown once it is measured, judged and stored. \
                                     Viewing this page uses a little CPU on the machine under \
                                     test.")) } "\n"
-            (table(&site.look, run, &tests)) "\n"
+            (table(&site.context, run, &tests)) "\n"
             @if !tests.is_empty() {
                 p {
                     a href={ "/run/" (run.id) "?now=1" } {
@@ -42,7 +42,7 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
             }
         } }
     };
-    Ok(site.look.framed(&title, Some(REFRESH_S), &content))
+    Ok(site.context.framed(&title, Some(REFRESH_S), &content))
 }
 
 /// Events stored after the last one that the reader has.
@@ -65,7 +65,7 @@ pub(super) fn events(
     Ok(response(StatusCode::OK, EVENTS, stream(site.language(), &run, &tests, stored)))
 }
 
-/// As the standard of server-sent events has it: an event per test, the progress, and the end.
+/// Stream of server-sent events: one per test, the progress, and the end.
 fn stream(language: Language, run: &RunRecord, tests: &[Test], stored: usize) -> String {
     let test = |test: &Test| {
         let shown = json!({
@@ -86,7 +86,7 @@ fn stream(language: Language, run: &RunRecord, tests: &[Test], stored: usize) ->
 fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
     let stored = stored.to_string();
     let state = language.phrase(run.status.name());
-    match planned(&run.plan) {
+    match planned_tests(&run.plan) {
         Some(planned) => {
             let values =
                 [("state", state.as_str()), ("stored", &stored), ("planned", &planned.to_string())];
@@ -101,7 +101,7 @@ fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
 
 /// Tests of a plan; none if its ramps end by themselves, if something is made anew or tried out
 /// between them, which takes further tests, or before it is stored.
-fn planned(plan: &StoredPlan) -> Option<u64> {
+fn planned_tests(plan: &StoredPlan) -> Option<u64> {
     let selections = plan.selections();
     let has_further = plan.fresh().is_some() || plan.bottleneck_tests().is_some();
     if selections.is_empty() || has_further {
@@ -135,10 +135,10 @@ mod tests {
         let plan = json!({
             "selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]
         });
-        assert_eq!(planned(&plan.into()), Some(7));
+        assert_eq!(planned_tests(&plan.into()), Some(7));
         let open = json!({"selections": [{"ramp": {"auto": {"from": 1, "max": 8}}, "repeat": 1}]});
         for plan in [open, json!(null), json!({"selections": []})] {
-            assert_eq!(planned(&plan.into()), None);
+            assert_eq!(planned_tests(&plan.into()), None);
         }
     }
 

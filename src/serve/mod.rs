@@ -27,7 +27,7 @@ use crate::report::Language;
 use crate::store::{Place, Store};
 pub use access::{Token, check_access};
 use address::Links;
-use pages::{Look, Pages, Refused};
+use pages::{PageContext, PageError, Pages};
 
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
 const MAX_CLIENTS: usize = 256;
@@ -60,22 +60,24 @@ impl Site {
 
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        access::guarded(access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
-            let _turn = self.turn.lock();
-            catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
-        }))
+        access::with_security_headers(
+            access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
+                let _turn = self.turn.lock();
+                catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
+            }),
+        )
     }
 
     /// The page that is asked for, or one that says why there is none.
     fn page(&self, request: &Request<Body>) -> Response<Body> {
         let name = self.results.path.file_name().map(|name| name.to_string_lossy());
         let name = name.unwrap_or_default();
-        let look = Look { language: self.language, title: &name, links: Links::Served };
-        let answer = Store::open_read_only(self.results.clone()).map_err(Refused::from);
+        let context = PageContext { language: self.language, title: &name, links: Links::Served };
+        let answer = Store::open_read_only(self.results.clone()).map_err(PageError::from);
         let answer = answer.and_then(|store| {
-            pages::answer(&Pages { look, store: &store, catalog: &self.catalog }, request)
+            pages::answer(&Pages { context, store: &store, catalog: &self.catalog }, request)
         });
-        answer.unwrap_or_else(|refused| look.refusal(&refused))
+        answer.unwrap_or_else(|refused| context.refusal(&refused))
     }
 }
 

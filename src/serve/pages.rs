@@ -34,45 +34,45 @@ const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 1
                     stroke-width=\"2\"/></svg>";
 
 /// Reason why there is no page.
-pub(super) struct Refused {
+pub(super) struct PageError {
     pub status: StatusCode,
     pub why: String,
 }
 
-impl Refused {
+impl PageError {
     /// The request is wrong.
-    pub fn wrong(why: impl Into<String>) -> Refused {
-        Refused { status: StatusCode::BAD_REQUEST, why: why.into() }
+    pub fn wrong(why: impl Into<String>) -> PageError {
+        PageError { status: StatusCode::BAD_REQUEST, why: why.into() }
     }
 
     /// There is no such thing.
-    pub fn missing(why: impl Into<String>) -> Refused {
-        Refused { status: StatusCode::NOT_FOUND, why: why.into() }
+    pub fn missing(why: impl Into<String>) -> PageError {
+        PageError { status: StatusCode::NOT_FOUND, why: why.into() }
     }
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
+impl From<Error> for PageError {
+    fn from(error: Error) -> PageError {
         match error.kind {
-            Kind::Usage => Refused::missing(error.to_string()),
-            _ => Refused { status: StatusCode::INTERNAL_SERVER_ERROR, why: error.to_string() },
+            Kind::Usage => PageError::missing(error.to_string()),
+            _ => PageError { status: StatusCode::INTERNAL_SERVER_ERROR, why: error.to_string() },
         }
     }
 }
 
 /// A page, or why there is none.
-pub(super) type Answer<T = String> = Result<T, Refused>;
+pub(super) type Answer<T = String> = Result<T, PageError>;
 
-/// Look of every page of a site.
+/// Context of every page of a site: language, title and links.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct PageContext<'a> {
     pub language: Language,
     /// Title of the site, shown on every page.
     pub title: &'a str,
     pub links: Links<'a>,
 }
 
-impl Look<'_> {
+impl PageContext<'_> {
     pub fn phrase(&self, english: &str) -> String {
         self.language.phrase(english)
     }
@@ -82,7 +82,8 @@ impl Look<'_> {
         self.framed(title, None, content)
     }
 
-    /// As [`Look::html`]; it changes, which readers without scripts see so often.
+    /// A page like that of [`PageContext::html`], which readers without scripts see anew after
+    /// `refresh_s` seconds.
     pub fn framed(&self, title: &str, refresh_s: Option<u32>, content: &Markup) -> String {
         let is_served = self.links.are_served();
         let file = |name| self.links.to(&Address::File(name));
@@ -121,7 +122,7 @@ impl Look<'_> {
     }
 
     /// The page that says why there is none.
-    pub fn refusal(&self, refused: &Refused) -> Response<Body> {
+    pub fn refusal(&self, refused: &PageError) -> Response<Body> {
         let content = html! {
             div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } }
         };
@@ -131,7 +132,7 @@ impl Look<'_> {
 
 /// Context of the pages.
 pub(super) struct Pages<'a> {
-    pub look: Look<'a>,
+    pub context: PageContext<'a>,
     pub store: &'a Store,
     pub catalog: &'a Catalog,
 }
@@ -162,7 +163,7 @@ impl Pages<'_> {
             ["run", run, "test", test] => self.test(run, test),
             ["compare"] => self.asked_compare(query),
             ["history"] => history::page(self, query),
-            _ => Err(Refused::missing(self.no_page())),
+            _ => Err(PageError::missing(self.no_page())),
         }
     }
 
@@ -171,15 +172,15 @@ impl Pages<'_> {
     }
 
     pub fn phrase(&self, english: &str) -> String {
-        self.look.phrase(english)
+        self.context.phrase(english)
     }
 
     pub fn language(&self) -> Language {
-        self.look.language
+        self.context.language
     }
 
     pub fn html(&self, title: &str, content: &Markup) -> String {
-        self.look.html(title, content)
+        self.context.html(title, content)
     }
 
     fn input(&self, chosen: &[Chosen], seconds: bool, command: String) -> Answer<Input> {
@@ -195,7 +196,7 @@ impl Pages<'_> {
     /// The page of a run.
     pub fn run(&self, run: &str, query: &Query) -> Answer {
         let record = self.store.run(run)?;
-        let is_live = self.look.links.are_served() && query.get("now").is_none();
+        let is_live = self.context.links.are_served() && query.get("now").is_none();
         if record.status == RunStatus::Running && is_live {
             return live::page(self, &record);
         }
@@ -210,7 +211,7 @@ impl Pages<'_> {
             div.page {
                 section #tests {
                     h2 { (self.phrase("Tests of this run")) }
-                    (table(&self.look, &record, tests))
+                    (table(&self.context, &record, tests))
                 }
             }
         };
@@ -224,16 +225,16 @@ impl Pages<'_> {
 
     /// The page of a test.
     pub fn test(&self, run: &str, test: &str) -> Answer {
-        let seq = test.parse().map_err(|_| Refused::missing(self.no_page()))?;
+        let seq = test.parse().map_err(|_| PageError::missing(self.no_page()))?;
         let record = self.store.run(run)?;
         let run = record.id;
         let chosen = Chosen { run: run.to_string(), test: Some(seq) };
         let input = self.input(&[chosen], true, format!("dbdyno report test {run}:{seq}"))?;
         let tested = input.runs.first().and_then(|data| data.tests.first());
-        let history = tested.and_then(|test| history::link(&self.look.links, &record, test));
+        let history = tested.and_then(|test| history::link(&self.context.links, &record, test));
         let links = html! {
             p.page.links {
-                a href=[self.look.links.to(&Address::Run(run))] {
+                a href=[self.context.links.to(&Address::Run(run))] {
                     (self.language().say("run_unnamed", &[("id", &run.to_string())]))
                 }
                 @if let Some(link) = history { " " a href=(link) { (self.phrase("History")) } }
@@ -250,7 +251,7 @@ impl Pages<'_> {
         }
         if runs.len() < 2 || runs.len() > MAX_COMPARED {
             let most = MAX_COMPARED.to_string();
-            return Err(Refused::wrong(
+            return Err(PageError::wrong(
                 self.language().say("Tick 2 to {most} runs.", &[("most", &most)]),
             ));
         }
@@ -267,11 +268,11 @@ impl Pages<'_> {
         let ids: Vec<i64> = input.runs.iter().map(|data| data.run.id).collect();
         let input = Input { catalog: self.catalog.clone(), history, ..input };
         let others: Vec<i64> = ids.iter().rev().copied().collect();
-        let others = self.look.links.to(&Address::Compared(&others));
+        let others = self.context.links.to(&Address::Compared(&others));
         let links = html! { p.page.links {
             @if let Some(link) = others { a href=(link) { (self.phrase("The other way round")) } }
             @for run in &ids { " "
-                a href=[self.look.links.to(&Address::Run(*run))] {
+                a href=[self.context.links.to(&Address::Run(*run))] {
                     (self.language().say("run_unnamed", &[("id", &run.to_string())]))
                 }
             }
@@ -303,8 +304,8 @@ pub(super) fn file_of_site(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Tests with links to their pages and histories.
-pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup {
-    let language = look.language;
+pub(super) fn table(context: &PageContext<'_>, run: &RunRecord, tests: &[Test]) -> Markup {
+    let language = context.language;
     let heads = ["Test", "Workload", "Drive", "Jobs", "KPM", "Verdict", "History"];
     html! {
         div.wide tabindex="0" role="region" aria-label=(language.phrase("Tests of this run")) {
@@ -314,7 +315,9 @@ pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup 
                         (language.phrase(head))
                     }
                 } } }
-                tbody { @for test in tests.iter().take(MAX_LINES) { (row(look, run, test)) "\n" } }
+                tbody {
+                    @for test in tests.iter().take(MAX_LINES) { (row(context, run, test)) "\n" }
+                }
             }
         }
         @if tests.len() > MAX_LINES {
@@ -323,8 +326,8 @@ pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup 
     }
 }
 
-fn row(look: &Look<'_>, run: &RunRecord, test: &Test) -> Markup {
-    let (language, links) = (look.language, &look.links);
+fn row(context: &PageContext<'_>, run: &RunRecord, test: &Test) -> Markup {
+    let (language, links) = (context.language, &context.links);
     let cells = cells(language, test);
     html! {
         tr id={ "t" (test.seq()) } {

@@ -12,7 +12,7 @@ use crate::report::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Section, Series, Table,
 };
 
-/// With fewer figures no change can be told from chance.
+/// Minimum number of figures for which a change can be told from chance.
 const FEWEST: usize = 4;
 const DIGITS: Digits = Digits::Significant(4);
 
@@ -23,7 +23,7 @@ pub fn document(language: Language, history: &History<'_>, effects: &[Effect]) -
     let label = test.workload().to_string() + &params.collect::<String>();
     let title = language
         .say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(test.jobs()))]);
-    let accepted = history.accepted();
+    let accepted = history.accepted_points();
     let values: Vec<f64> = accepted.iter().map(|(.., value)| *value).collect();
     let found = changes::changes(&values);
     let section = |title: &str, blocks| Section::new(language, title, blocks);
@@ -35,7 +35,7 @@ pub fn document(language: Language, history: &History<'_>, effects: &[Effect]) -
                 chart(language, &label, history, &accepted, &found),
             ],
         ),
-        section("Changes", changed(language, history, &accepted, &found, effects)),
+        section("Changes", change_blocks(language, history, &accepted, &found, effects)),
         section("Figures", vec![Block::Table(table(language, history))]),
         section("Method", vec![Block::Paragraph(method(language))]),
     ];
@@ -83,7 +83,7 @@ fn chart(
     };
     let measured = Series {
         name: label.into(),
-        points: history.drawn().into_iter().map(point).collect(),
+        points: history.drawable().into_iter().map(point).collect(),
         ..Series::default()
     };
     let means = Series {
@@ -133,7 +133,7 @@ fn steps(accepted: &[(usize, &Entry, f64)], found: &[Change]) -> Vec<Point> {
 }
 
 /// A paragraph per change, and what differs between the runs before and after it.
-fn changed(
+fn change_blocks(
     language: Language,
     history: &History<'_>,
     accepted: &[(usize, &Entry, f64)],
@@ -375,8 +375,8 @@ mod tests {
         Arc::make_mut(&mut entries[1].run).disclosure.set("hardware", "cpu_model", "CPU 4");
         let history = History::for_entry(&entries, &entries[9]);
         assert_eq!(history.entries[0].1, Some("data of another size"));
-        assert_eq!((history.entries().count(), history.accepted().len()), (9, 7));
-        assert_eq!(history.drawn().len(), 8, "the conditional one is drawn, hollow");
+        assert_eq!((history.entries().count(), history.accepted_points().len()), (9, 7));
+        assert_eq!(history.drawable().len(), 8, "the conditional one is drawn, hollow");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    /// Places for so many connections.
+    /// Slots for this many connections.
     pub fn new(most: usize) -> Arc<Slots> {
         Arc::new(Slots { most, state: Mutex::default(), freed: Condvar::new() })
     }

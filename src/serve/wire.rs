@@ -18,30 +18,30 @@ const MAX_HEADERS: usize = 100;
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 * 1024;
 
-/// A connection on which nobody reads or writes after a point in time.
-pub(super) struct Until<'a> {
+/// A connection that refuses to read or write after its deadline.
+pub(super) struct DeadlineStream<'a> {
     pub stream: &'a TcpStream,
     pub deadline: Instant,
 }
 
-impl Until<'_> {
+impl DeadlineStream<'_> {
     /// Time that is left, which is more than none.
-    fn left(&self) -> io::Result<Option<Duration>> {
+    fn remaining(&self) -> io::Result<Option<Duration>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
     }
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.set_read_timeout(self.remaining()?)?;
         self.stream.read(buffer)
     }
 }
 
-impl Write for Until<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.set_write_timeout(self.remaining()?)?;
         self.stream.write(bytes)
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -52,7 +52,7 @@ impl Write for Until<'_> {
 /// Reason why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRequest {
-    /// The client went away: nobody waits for an answer.
+    /// The client has closed the connection and does not wait for an answer.
     Gone,
     /// Status that the client gets.
     Refused(StatusCode),
@@ -83,14 +83,14 @@ pub(super) fn request(from: &mut impl Read) -> Result<Request<Body>, NoRequest> 
         if head.len() > MAX_HEAD_BYTES {
             return Err(MALFORMED);
         }
-        if let Some(request) = parsed(&head)? {
+        if let Some(request) = parse_request(&head)? {
             return Ok(request);
         }
     }
 }
 
 /// The request of a head; none if it is not complete yet.
-fn parsed(head: &[u8]) -> Result<Option<Request<Body>>, NoRequest> {
+fn parse_request(head: &[u8]) -> Result<Option<Request<Body>>, NoRequest> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(head) {
@@ -98,12 +98,12 @@ fn parsed(head: &[u8]) -> Result<Option<Request<Body>>, NoRequest> {
         Ok(_) => {}
         Err(_) => return Err(MALFORMED),
     }
-    built(&parsed).map(Some).ok_or(MALFORMED)
+    build_request(&parsed).map(Some).ok_or(MALFORMED)
 }
 
 /// The request with the whole address that is asked for; none if it is malformed, or does not name
 /// the host, or more than one.
-fn built(parsed: &httparse::Request<'_, '_>) -> Option<Request<Body>> {
+fn build_request(parsed: &httparse::Request<'_, '_>) -> Option<Request<Body>> {
     let mut headers = HeaderMap::new();
     for header in parsed.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
@@ -144,7 +144,7 @@ pub(super) fn respond(to: &mut impl Write, answer: Response<Body>) -> io::Result
 
 /// Ends a connection so that the client gets all that was written.
 pub(super) fn farewell(stream: &TcpStream) {
-    let rest = Until { stream, deadline: Instant::now() + FAREWELL };
+    let rest = DeadlineStream { stream, deadline: Instant::now() + FAREWELL };
     if stream.shutdown(Shutdown::Write).is_ok() {
         // An error ends the connection as well.
         let _ = io::copy(&mut rest.take(FAREWELL_BYTES), &mut io::sink());
@@ -156,16 +156,16 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    fn asked(head: &str) -> Result<(Method, String), NoRequest> {
+    fn read_request(head: &str) -> Result<(Method, String), NoRequest> {
         let request = request(&mut head.as_bytes())?;
         Ok((request.method().clone(), request.uri().to_string()))
     }
 
     #[test]
     fn a_request_is_its_method_and_the_whole_address() {
-        let found = asked("GET /run/1?a=b HTTP/1.1\r\nHost: db1:80\r\nCookie: x\r\n\r\n");
+        let found = read_request("GET /run/1?a=b HTTP/1.1\r\nHost: db1:80\r\nCookie: x\r\n\r\n");
         assert_eq!(found, Ok((Method::GET, "http://db1:80/run/1?a=b".into())));
-        let found = asked("HEAD http://db1/x HTTP/1.0\r\n\r\n");
+        let found = read_request("HEAD http://db1/x HTTP/1.0\r\n\r\n");
         assert_eq!(found, Ok((Method::HEAD, "http://db1/x".into())));
     }
 
@@ -177,14 +177,14 @@ mod tests {
             "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
         ] {
-            assert_eq!(asked(malformed), Err(MALFORMED), "{malformed:?}");
+            assert_eq!(read_request(malformed), Err(MALFORMED), "{malformed:?}");
         }
-        assert_eq!(asked("GET / HTTP/1.1\r\nHost: a\r\n"), Err(NoRequest::Gone));
+        assert_eq!(read_request("GET / HTTP/1.1\r\nHost: a\r\n"), Err(NoRequest::Gone));
         let long = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(2 * MAX_HEAD_BYTES));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(MAX_HEADERS + 1));
         let whole = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(MAX_HEAD_BYTES));
         for large in [long, many, whole] {
-            assert_eq!(asked(&large), Err(MALFORMED));
+            assert_eq!(read_request(&large), Err(MALFORMED));
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         client.write_all(b"GET / HTTP/1.1\r\n").unwrap();
         let (stream, _) = listener.accept().unwrap();
-        let mut late = Until { stream: &stream, deadline: Instant::now() };
+        let mut late = DeadlineStream { stream: &stream, deadline: Instant::now() };
         let timeout = NoRequest::Refused(StatusCode::REQUEST_TIMEOUT);
         assert_eq!(request(&mut late).err(), Some(timeout));
         let late = late.write(b"x").unwrap_err();

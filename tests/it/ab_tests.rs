@@ -300,12 +300,12 @@ fn what_cannot_be_compared_is_one_line() {
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
-fn judged(status: Status, code: ReasonCode) -> Verdict {
+fn verdict_with(status: Status, code: ReasonCode) -> Verdict {
     Verdict::from_reasons(vec![Reason::new(status, code, "")])
 }
 
 /// Twelve blocks: one figure better, one equal, one open, one whose trials are left out, one with a
-/// neighbour.
+/// neighbor.
 fn sides() -> [Vec<TestResult>; 2] {
     let kinds = fixture::tests();
     let kinds: Vec<&TestResult> = ["SRV-QUERY1", "TP-LIGHT"]
@@ -335,13 +335,19 @@ fn sides() -> [Vec<TestResult>; 2] {
         };
         let (valid, foreign) = (
             Verdict::from_reasons(Vec::new()),
-            judged(Status::Conditional, ReasonCode::ForeignLoad),
+            verdict_with(Status::Conditional, ReasonCode::ForeignLoad),
         );
         let neighbour = if block % 4 == 0 { &foreign } else { &valid };
         add(kinds[0], 1, 10_000.0, 1.2, &valid);
         add(kinds[0], 2, 20_000.0, 1.002, neighbour);
         add(kinds[0], 4, 30_000.0, if block % 2 == 0 { 1.2 } else { 0.85 }, &valid);
-        add(kinds[kinds.len() - 1], 8, 900.0, 1.0, &judged(Status::Invalid, ReasonCode::Contract));
+        add(
+            kinds[kinds.len() - 1],
+            8,
+            900.0,
+            1.0,
+            &verdict_with(Status::Invalid, ReasonCode::Contract),
+        );
     }
     [a, b]
 }

@@ -308,7 +308,7 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
 type Words = &'static [&'static str];
 
 /// Words that name an engine or a kind of storage, where they belong (the beginnings of paths, and
-/// the engines whose files of the catalogue are its own), and how many other files may have them.
+/// the engines whose files of the catalog are its own), and how many other files may have them.
 const NAMES: &[(Words, Words, Words, usize)] = &[
     (
         &["mariadb"],

@@ -77,7 +77,7 @@ static PUBLICATIONS: LazyLock<Vec<RunTests>> =
     LazyLock::new(|| publications::input(&PLATFORMS).runs);
 
 /// A plan of a suite on an engine.
-fn planned(catalog: &Catalog, engine: &str, suite: &str) -> Plan {
+fn plan_of(catalog: &Catalog, engine: &str, suite: &str) -> Plan {
     let engine = ENGINES.iter().find(|known| known.name() == engine).unwrap();
     let request = plan::Request {
         suites: vec![suite.into()],
@@ -111,7 +111,7 @@ fn test(selection: &Selection, size_gb: f64, jobs: u32, seq: u32) -> Test {
 /// A run of a suite beside every platform of the publications.
 fn beside(engine: &str, suite: &str) -> (BTreeSet<(String, String)>, Value) {
     let catalog = crate::support::catalog();
-    let plan = planned(&catalog, engine, suite);
+    let plan = plan_of(&catalog, engine, suite);
     let tests = plan
         .selections
         .iter()

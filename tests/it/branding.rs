@@ -215,7 +215,7 @@ fn around(text: &str, word: &str) -> String {
 }
 
 #[test]
-fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
+fn a_license_that_restricts_publication_is_told_to_whoever_publishes() {
     let desk = publications::desk();
     let page = desk.path("public.html");
     let done = desk.run(&format!("report anonymized dl380-bm ibm-e870 -o {}", page.display())).ok();

@@ -17,7 +17,7 @@ use crate::fixture;
 use crate::support::{Desk, directory};
 
 /// A bundle of the fixture's run, and its digest.
-fn sealed(dir: &Path) -> (Vec<u8>, String) {
+fn seal(dir: &Path) -> (Vec<u8>, String) {
     let mut store = Store::open(&dir.join("results.db")).unwrap();
     let id = store.begin_run(&fixture::run()).unwrap();
     for test in fixture::tests() {
@@ -41,7 +41,7 @@ fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-fn packed(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+fn pack(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in entries {
         archive.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
@@ -53,7 +53,7 @@ fn packed(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn a_bundle_holds_the_run_as_it_was_stored_and_the_same_bytes_each_time() {
     let dir = directory();
-    let (bytes, digest) = sealed(dir.path());
+    let (bytes, digest) = seal(dir.path());
     let bundle = open_bundle("x.dbdyno", &bytes).unwrap();
     assert_eq!(bundle.digest, digest);
     assert_eq!(bundle.run, dbdyno::model::RunRecord { id: bundle.run.id, ..fixture::run() });
@@ -69,14 +69,14 @@ fn a_bundle_holds_the_run_as_it_was_stored_and_the_same_bytes_each_time() {
 #[test]
 fn a_bundle_that_differs_by_one_digit_is_refused() {
     let dir = directory();
-    let (bytes, digest) = sealed(dir.path());
+    let (bytes, digest) = seal(dir.path());
     let whole = entries(&bytes);
     for at in 1..whole.len() {
         let mut altered = whole.clone();
         let content = &mut altered[at].1;
         let digit = content.iter().position(u8::is_ascii_digit).unwrap_or(0);
         content[digit] ^= 1;
-        let error = open_bundle("x.dbdyno", &packed(&altered)).unwrap_err();
+        let error = open_bundle("x.dbdyno", &pack(&altered)).unwrap_err();
         assert_eq!(error.kind, Kind::Usage);
         let text = error.to_string();
         assert!(text.starts_with("x.dbdyno: was altered after it had been sealed: "), "{text}");
@@ -86,11 +86,11 @@ fn a_bundle_that_differs_by_one_digit_is_refused() {
     let mut forged = whole.clone();
     let manifest = String::from_utf8(forged[0].1.clone()).unwrap();
     forged[0].1 = manifest.replace("\"version\"", "\"version\" ").into_bytes();
-    assert_ne!(open_bundle("x.dbdyno", &packed(&forged)).unwrap().digest, digest);
+    assert_ne!(open_bundle("x.dbdyno", &pack(&forged)).unwrap().digest, digest);
 }
 
 /// The manifest that suits altered entries.
-fn resealed(whole: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+fn reseal(whole: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     let mut manifest: serde_json::Value = serde_json::from_slice(&whole[0].1).unwrap();
     for (at, (name, content)) in whole[1..].iter().enumerate() {
         let digest = Sha256::digest(content);
@@ -106,7 +106,7 @@ fn resealed(whole: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn no_altered_byte_is_taken_for_the_sealed_run() {
     let dir = directory();
-    let (bytes, digest) = sealed(dir.path());
+    let (bytes, digest) = seal(dir.path());
     let sealed = open_bundle("x.dbdyno", &bytes).unwrap();
     let mut refused = 0;
     for at in (0..bytes.len()).step_by(bytes.len() / 300 + 1) {
@@ -131,14 +131,14 @@ fn no_altered_byte_is_taken_for_the_sealed_run() {
 #[test]
 fn a_forged_bundle_has_another_digest_and_must_agree_with_itself() {
     let dir = directory();
-    let (bytes, digest) = sealed(dir.path());
+    let (bytes, digest) = seal(dir.path());
     let whole = entries(&bytes);
     // A figure, with a manifest that suits it: only the digest tells.
     let mut figure = whole.clone();
     let name = b"\"elapsed_s\":";
     let at = figure[1].1.windows(name.len()).position(|part| part == name).unwrap() + name.len();
     figure[1].1[at] = if figure[1].1[at] == b'1' { b'2' } else { b'1' };
-    let forged = packed(&resealed(&figure));
+    let forged = pack(&reseal(&figure));
     assert_ne!(open_bundle("x", &forged).unwrap().digest, digest);
     let desk = Desk::new();
     let file = desk.path("forged.dbdyno");
@@ -155,7 +155,7 @@ fn a_forged_bundle_has_another_digest_and_must_agree_with_itself() {
         if at == 2 {
             texts[at].1.extend(b"select 1\n");
         }
-        let error = open_bundle("x", &packed(&resealed(&texts))).unwrap_err().to_string();
+        let error = open_bundle("x", &pack(&reseal(&texts))).unwrap_err().to_string();
         assert!(error.contains(&format!("'{}' is of another run", whole[at].0)), "{error}");
     }
 }
@@ -163,10 +163,10 @@ fn a_forged_bundle_has_another_digest_and_must_agree_with_itself() {
 #[test]
 fn an_archive_that_others_read_otherwise_is_refused() {
     let dir = directory();
-    let (bytes, _) = sealed(dir.path());
+    let (bytes, _) = seal(dir.path());
     let mut twice = entries(&bytes);
     twice.insert(1, ("run.jsonX".into(), b"another run".to_vec()));
-    let mut twice = packed(&twice);
+    let mut twice = pack(&twice);
     let places: Vec<usize> =
         (0..twice.len() - 9).filter(|at| twice[*at..].starts_with(b"run.jsonX")).collect();
     assert_eq!(places.len(), 2, "beside the entry and in the list of all");
@@ -182,7 +182,7 @@ fn an_archive_that_others_read_otherwise_is_refused() {
 #[test]
 fn what_is_no_bundle_lacks_a_part_or_has_more_is_refused() {
     let dir = directory();
-    let (bytes, _) = sealed(dir.path());
+    let (bytes, _) = seal(dir.path());
     let whole = entries(&bytes);
     let mut more = whole.clone();
     more.push(("../../etc/passwd".into(), b"root".to_vec()));
@@ -197,9 +197,9 @@ fn what_is_no_bundle_lacks_a_part_or_has_more_is_refused() {
         (b"", "is no bundle of dbdyno"),
         (b"not a zip", "is no bundle of dbdyno"),
         (&bytes[..bytes.len() / 2], "is no bundle of dbdyno"),
-        (&packed(&whole[1..]), "is no bundle of dbdyno"),
-        (&packed(&more), "it holds other entries than a bundle has"),
-        (&packed(&newer), "is of format 99"),
+        (&pack(&whole[1..]), "is no bundle of dbdyno"),
+        (&pack(&more), "it holds other entries than a bundle has"),
+        (&pack(&newer), "is of format 99"),
     ];
     for (bytes, words) in cases {
         let error = open_bundle("x.dbdyno", bytes).unwrap_err().to_string();
@@ -312,7 +312,7 @@ fn request(engine: &str) -> Request {
 }
 
 /// A plan as a run stores it.
-fn stored(plan: &Plan) -> StoredPlan {
+fn stored_plan(plan: &Plan) -> StoredPlan {
     describe(plan).into()
 }
 
@@ -327,11 +327,11 @@ fn a_stored_plan_asks_for_itself() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &stored(&plan), "sqlite", request("sqlite")).unwrap();
+    let again = again(&catalog, &stored_plan(&plan), "sqlite", request("sqlite")).unwrap();
     assert_eq!(again.left_out, []);
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
-    assert_eq!(differing(&stored(&plan), &second).unwrap(), Vec::<String>::new());
+    assert_eq!(differing(&stored_plan(&plan), &second).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
     };
     let plan = build(&catalog, &asked).unwrap();
     assert_eq!(plan.selections.len(), 8);
-    let first = stored(&plan);
+    let first = stored_plan(&plan);
     assert_eq!(nodes(&first).unwrap(), [1, 3]);
     assert!(has_rates(&first));
     let again = again(&catalog, &first, "sqlite", request("sqlite")).unwrap();
@@ -379,10 +379,10 @@ fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
         ..request("sqlite")
     };
     let plan = build(&catalog, &asked).unwrap();
-    let again = again(&catalog, &stored(&plan), "sqlite", request("postgres")).unwrap();
+    let again = again(&catalog, &stored_plan(&plan), "sqlite", request("postgres")).unwrap();
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(second.selections[0].window, Window::ops(777));
-    assert_eq!(differing(&stored(&plan), &second).unwrap(), ["SRV-QUERY1"]);
+    assert_eq!(differing(&stored_plan(&plan), &second).unwrap(), ["SRV-QUERY1"]);
 }
 
 #[test]

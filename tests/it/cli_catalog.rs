@@ -1,4 +1,4 @@
-//! A user's own catalogue, and tests that fail without ending the run.
+//! A user's own catalog, and tests that fail without ending the run.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ const SQL: &str = "-- name: OWN-REGION.region\nselect count(*) n from {{small}} 
                    :key\n\n-- name: OWN-WRONG.wrong\nselect * from \
                    {{prefix}}there_is_no_such_table where id = :key\n";
 
-fn catalogue(desk: &Desk, toml: &str, sql: &str) -> PathBuf {
+fn catalog(desk: &Desk, toml: &str, sql: &str) -> PathBuf {
     let group = desk.path("cat/workloads/own");
     std::fs::create_dir_all(&group).unwrap();
     std::fs::write(group.join("group.toml"), toml).unwrap();
@@ -57,7 +57,7 @@ fn catalogue(desk: &Desk, toml: &str, sql: &str) -> PathBuf {
 #[test]
 fn a_workload_of_ones_own_runs_on_every_engine() {
     let desk = Desk::new();
-    let own = catalogue(&desk, GROUP, SQL);
+    let own = catalog(&desk, GROUP, SQL);
     let option = format!("--catalog {}", own.display());
     let list = desk.run(&format!("list workloads {option}")).ok().stdout;
     assert!(list.contains("OWN-REGION") && list.contains("SRV-QUERY1"), "{list}");
@@ -75,7 +75,7 @@ fn a_workload_of_ones_own_runs_on_every_engine() {
 #[test]
 fn a_failing_test_does_not_end_the_run() {
     let desk = Desk::new();
-    let own = catalogue(&desk, GROUP, SQL);
+    let own = catalog(&desk, GROUP, SQL);
     for target in ["sqlite", "postgres"] {
         let line = format!(
             "run {target} --catalog {} --size 0.01 --workload OWN-WRONG --workload OWN-REGION \
@@ -105,7 +105,7 @@ fn a_failing_test_does_not_end_the_run() {
 #[test]
 fn a_wrong_answer_is_found_before_anything_is_timed() {
     let desk = Desk::new();
-    let own = catalogue(&desk, &GROUP.replace("n = 25", "n = 26"), SQL);
+    let own = catalog(&desk, &GROUP.replace("n = 25", "n = 26"), SQL);
     let option = format!("--catalog {} --size 0.01 --workload OWN-REGION", own.display());
     let verified = desk.run(&format!("verify {option} --quiet")).fails(1, &["verify"]);
     assert!(
@@ -154,7 +154,7 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
         "select count(*) n from {{small}}",
         &format!("{numbers} select count(*) n from numbers"),
     );
-    let own = catalogue(&desk, &toml, &sql.replace("key25 = :key", "n < :key"));
+    let own = catalog(&desk, &toml, &sql.replace("key25 = :key", "n < :key"));
     for (command, target) in
         [("verify", "sqlite"), ("verify", "postgres"), ("run", "sqlite"), ("run", "postgres")]
     {
@@ -191,7 +191,7 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
 #[test]
 fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
     let desk = Desk::new();
-    let own = catalogue(&desk, GROUP, SQL);
+    let own = catalog(&desk, GROUP, SQL);
     let probes = "-- name: counters.own\nselect n as own from nowhere\n\n\
                   -- name: settings.own\nselect 'a', 'b' from nowhere\n";
     std::fs::create_dir(own.join("probes")).unwrap();
@@ -207,7 +207,7 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
 #[test]
 fn snapshots_of_a_servers_repository_are_around_each_test_and_what_must_be_licensed_is_told() {
     let desk = Desk::new();
-    let own = catalogue(&desk, GROUP, SQL);
+    let own = catalog(&desk, GROUP, SQL);
     let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + \
                   2\n\n-- name: repository.awr.licence\nselect 'Own Pack'\n\n-- name: \
                   repository.awr.report\nselect 'Report from {{begin}}' union all select 'to \
@@ -253,7 +253,7 @@ fn snapshots_of_a_servers_repository_are_around_each_test_and_what_must_be_licen
 }
 
 #[test]
-fn mistakes_in_ones_own_catalogue_are_named_with_file_and_line() {
+fn mistakes_in_ones_own_catalog_are_named_with_file_and_line() {
     let cases = [
         (GROUP.replace("[\"region\"]", "[\"regoin\"]"), SQL.to_string(), "group.toml:", "regoin"),
         (GROUP.to_string(), SQL.replace("{{small}}", "{{smal}}"), "common.sql:", "smal"),
@@ -262,7 +262,7 @@ fn mistakes_in_ones_own_catalogue_are_named_with_file_and_line() {
     ];
     for (toml, sql, place, word) in cases {
         let desk = Desk::new();
-        let own = catalogue(&desk, &toml, &sql);
+        let own = catalog(&desk, &toml, &sql);
         let line = format!("run --catalog {} {TINY}", own.display());
         let failed = desk.run(&line.replace("SRV-QUERY1", "OWN-REGION")).fails(2, &[place, word]);
         assert!(failed.stdout.is_empty() && desk.data_entries().is_empty());

@@ -361,7 +361,7 @@ fn price_list(desk: &Desk, platform: &str, cores: u32, currency: &str) -> String
 }
 
 #[test]
-fn prices_give_ratios_per_price_and_licence() {
+fn prices_give_ratios_per_price_and_license() {
     let desk = desk();
     let [base, slow, other] = [("base", 2, "CHF"), ("slow", 4, "CHF"), ("slow", 4, "EUR")]
         .map(|(run, n, of)| price_list(&desk, run, n, of));
@@ -432,7 +432,7 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
 /// A results file with `count` runs of three repetitions each, r1, r2, ...; the last does `factor`
 /// times as much as the others. Its figures differ by what a hash of run, test and repetition says:
 /// some percent. Each is written once.
-fn repeated(count: i64, factor: f64) -> Desk {
+fn repeated_runs(count: i64, factor: f64) -> Desk {
     static WRITTEN: Mutex<BTreeMap<String, Desk>> = Mutex::new(BTreeMap::new());
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     let name = format!("{count} runs, {factor}");
@@ -467,7 +467,7 @@ fn repetitions(count: i64, factor: f64) -> Desk {
 
 #[test]
 fn a_gate_of_equal_runs_passes_and_says_what_it_would_have_found() {
-    let desk = repeated(6, 1.0);
+    let desk = repeated_runs(6, 1.0);
     let done = desk.run("compare r5 r6 --fail-below 10%").ok();
     let text = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in
@@ -495,7 +495,7 @@ fn a_gate_of_equal_runs_passes_and_says_what_it_would_have_found() {
 
 #[test]
 fn a_blind_gate_passes_and_its_line_says_so() {
-    let desk = repeated(2, 1.0);
+    let desk = repeated_runs(2, 1.0);
     let done = desk.run("compare r1 r2 --fail-below 1%").ok();
     assert!(done.stderr.contains("blind below 2 %"), "{}", done.stderr);
     let text = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -507,7 +507,7 @@ fn a_blind_gate_passes_and_its_line_says_so() {
 
 #[test]
 fn for_a_build_server_what_a_gate_would_not_have_seen_has_not_passed() {
-    let desk = repeated(6, 1.0);
+    let desk = repeated_runs(6, 1.0);
     // The cases that passed, and how many were skipped for a reason that begins so.
     let cases = |runs: &str, why: &str| {
         let file = desk.path("gate.xml");
@@ -557,7 +557,7 @@ fn a_file_for_a_build_server_alone_is_no_gate() {
 
 #[test]
 fn a_base_of_many_finds_a_loss_of_all_figures() {
-    let desk = repeated(7, 0.88);
+    let desk = repeated_runs(7, 0.88);
     for base in ["last:10", "branch=main"] {
         let done = desk.run(&format!("compare --baseline {base} r7 --fail-below 5%"));
         let done = done.fails(1, &["--fail-below", "all figures by 1"]);
@@ -575,7 +575,7 @@ fn a_base_of_many_finds_a_loss_of_all_figures() {
 
 #[test]
 fn a_newest_run_of_the_base_without_sound_figures_hides_no_loss() {
-    let desk = repeated(7, 0.88);
+    let desk = repeated_runs(7, 0.88);
     let change_newest = |change: &str| {
         let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
         assert!(connection.execute(&format!("{change} where run_id = 6"), []).unwrap() > 5);
@@ -593,7 +593,7 @@ fn a_newest_run_of_the_base_without_sound_figures_hides_no_loss() {
 
 #[test]
 fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
-    let desk = repeated(7, 0.88);
+    let desk = repeated_runs(7, 0.88);
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
     for change in [
         "update test set hash = 'of another text', kpm_value = 0.5 * kpm_value
@@ -628,7 +628,8 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
     assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
 }
 
-/// Two runs of three tests each with these options, `first` and `second`, whose second one is slower.
+/// Two runs of three tests each with these options, `first` and `second`, whose second one is
+/// slower.
 fn with_a_suspect(options: &str) -> Desk {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --warmup 0.05 --repeat 3 --size 0.05";

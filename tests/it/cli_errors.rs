@@ -11,7 +11,7 @@ use crate::support::{Desk, PRIVATE, TINY, ended};
 
 /// Fails before anything is measured or made.
 #[track_caller]
-fn refused(line: &str, code: i32, words: &[&str]) {
+fn assert_refused(line: &str, code: i32, words: &[&str]) {
     let desk = Desk::new();
     let done = desk.run(line).fails(code, words);
     assert_eq!(done.stdout, "", "{line}");
@@ -22,39 +22,47 @@ fn refused(line: &str, code: i32, words: &[&str]) {
 
 #[test]
 fn unknown_names_are_answered_with_known_ones() {
-    refused("run --workload SRV-QURY1", 2, &["--workload", "SRV-QURY1", "did you mean SRV-QUERY1"]);
-    refused("run --workload TP-LIGHT:updte=4", 2, &["updte", "update_pct"]);
-    refused("run --workload TP-LIGHT:update_pct=400", 2, &["update_pct=400", "0 to 100"]);
-    refused("run --workload SRV-QUERY1:org=foo", 2, &["org=foo", "default"]);
-    refused("run --suite qick", 2, &["--suite", "qick", "quick"]);
-    refused("run --profile XXS", 2, &["--profile", "XXS", "did you mean XS"]);
-    refused("run postgrs", 2, &["postgrs", "postgres"]);
-    refused("run ftp://a/b", 2, &["ftp", "postgres"]);
-    refused("show workload NOPE", 2, &["NOPE", "list workloads"]);
-    refused("show workload SRV-21 --engine nope", 2, &["nope", "sqlite"]);
-    refused("show workload SRV-QUERY1:org=foo", 2, &["org=foo"]);
-    refused("show workload DL-STREAM:rpt=0", 2, &["rpt=0"]);
-    refused("list nope", 2, &["nope", "workloads"]);
-    refused("nope", 2, &["nope", "--help"]);
-    refused("run --nope", 2, &["--nope"]);
-    refused("list workloads --format nope", 2, &["nope", "json"]);
-    refused("report kpm --format nope", 2, &["nope", "markdown"]);
-    refused("report nope", 2, &["nope", "datasheet"]);
-    refused("report datashet", 2, &["datashet", "did you mean 'datasheet'?"]);
-    refused("run --jobz 2", 2, &["--jobz", "--jobs"]);
-    refused("cmpare 1 2", 2, &["cmpare", "compare"]);
-    refused("run --format csv", 2, &["csv", "text, json"]);
-    refused("show workload T611 --format csv", 2, &["csv", "text, json"]);
-    refused("list suites --plan quick", 2, &["--plan", "list workloads"]);
-    refused("list workloads --plan nope", 2, &["nope", "list suites"]);
-    refused("list workloads --plan quick --engine nope", 2, &["nope", "sqlite"]);
-    refused("list workloads --engine sqlite", 2, &["--plan"]);
+    assert_refused(
+        "run --workload SRV-QURY1",
+        2,
+        &["--workload", "SRV-QURY1", "did you mean SRV-QUERY1"],
+    );
+    assert_refused("run --workload TP-LIGHT:updte=4", 2, &["updte", "update_pct"]);
+    assert_refused("run --workload TP-LIGHT:update_pct=400", 2, &["update_pct=400", "0 to 100"]);
+    assert_refused("run --workload SRV-QUERY1:org=foo", 2, &["org=foo", "default"]);
+    assert_refused("run --suite qick", 2, &["--suite", "qick", "quick"]);
+    assert_refused("run --profile XXS", 2, &["--profile", "XXS", "did you mean XS"]);
+    assert_refused("run postgrs", 2, &["postgrs", "postgres"]);
+    assert_refused("run ftp://a/b", 2, &["ftp", "postgres"]);
+    assert_refused("show workload NOPE", 2, &["NOPE", "list workloads"]);
+    assert_refused("show workload SRV-21 --engine nope", 2, &["nope", "sqlite"]);
+    assert_refused("show workload SRV-QUERY1:org=foo", 2, &["org=foo"]);
+    assert_refused("show workload DL-STREAM:rpt=0", 2, &["rpt=0"]);
+    assert_refused("list nope", 2, &["nope", "workloads"]);
+    assert_refused("nope", 2, &["nope", "--help"]);
+    assert_refused("run --nope", 2, &["--nope"]);
+    assert_refused("list workloads --format nope", 2, &["nope", "json"]);
+    assert_refused("report kpm --format nope", 2, &["nope", "markdown"]);
+    assert_refused("report nope", 2, &["nope", "datasheet"]);
+    assert_refused("report datashet", 2, &["datashet", "did you mean 'datasheet'?"]);
+    assert_refused("run --jobz 2", 2, &["--jobz", "--jobs"]);
+    assert_refused("cmpare 1 2", 2, &["cmpare", "compare"]);
+    assert_refused("run --format csv", 2, &["csv", "text, json"]);
+    assert_refused("show workload T611 --format csv", 2, &["csv", "text, json"]);
+    assert_refused("list suites --plan quick", 2, &["--plan", "list workloads"]);
+    assert_refused("list workloads --plan nope", 2, &["nope", "list suites"]);
+    assert_refused("list workloads --plan quick --engine nope", 2, &["nope", "sqlite"]);
+    assert_refused("list workloads --engine sqlite", 2, &["--plan"]);
 }
 
 #[test]
 fn what_no_embedded_database_has_wants_a_target() {
     for command in ["layers", "failover"] {
-        refused(command, 2, &["<TARGET> is missing", &format!("try 'dbdyno {command} --help'")]);
+        assert_refused(
+            command,
+            2,
+            &["<TARGET> is missing", &format!("try 'dbdyno {command} --help'")],
+        );
     }
     let desk = Desk::new();
     let help = |command: &str| desk.run(&format!("{command} --help")).ok().stdout;
@@ -78,7 +86,11 @@ fn a_format_that_a_command_does_not_have_is_refused() {
         "results import x",
         "results delete 1",
     ] {
-        refused(&format!("{command} --format json"), 2, &["--format", "'json'", "choose text"]);
+        assert_refused(
+            &format!("{command} --format json"),
+            2,
+            &["--format", "'json'", "choose text"],
+        );
     }
     let desk = Desk::with_run();
     let (odt, plain, page) = (desk.path("x.odt"), desk.path("x"), desk.path("x.HTML"));
@@ -119,10 +131,10 @@ fn a_typing_error_gets_the_nearest_word() {
         ("show reason litle", "'little'"),
         ("list suites --format jsn", "'json'"),
     ] {
-        refused(line, 2, &[near]);
+        assert_refused(line, 2, &[near]);
     }
-    refused("run --duration 1ss", 2, &["try 'dbdyno run --help'"]);
-    refused(
+    assert_refused("run --duration 1ss", 2, &["try 'dbdyno run --help'"]);
+    assert_refused(
         "ab-test sqlite sqlite --b-set x=1",
         2,
         &["'--b-set' found; try 'dbdyno ab-test --help'"],
@@ -146,40 +158,44 @@ fn a_comparison_of_one_workload_has_no_other() {
 
 #[test]
 fn impossible_values_say_what_is_possible() {
-    refused("run --jobs 0", 2, &["'0' for '--jobs", "1..auto"]);
-    refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);
-    refused("run --jobs 8..1", 2, &["8..1", "backwards"]);
-    refused("run --duration ten", 2, &["ten", "10s"]);
-    refused("run --duration -1s", 2, &["-1s", "10s"]);
-    refused("run --duration 0", 2, &["--duration", "100ms"]);
-    refused("run --duration 1s --ops 5", 2, &["--duration", "--ops"]);
-    refused("run --ops 0", 2, &["--ops", "'0'"]);
+    assert_refused("run --jobs 0", 2, &["'0' for '--jobs", "1..auto"]);
+    assert_refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);
+    assert_refused("run --jobs 8..1", 2, &["8..1", "backwards"]);
+    assert_refused("run --duration ten", 2, &["ten", "10s"]);
+    assert_refused("run --duration -1s", 2, &["-1s", "10s"]);
+    assert_refused("run --duration 0", 2, &["--duration", "100ms"]);
+    assert_refused("run --duration 1s --ops 5", 2, &["--duration", "--ops"]);
+    assert_refused("run --ops 0", 2, &["--ops", "'0'"]);
     for value in ["0", "-2%", "51%", "two", "nan"] {
-        refused(&format!("run --precision {value}"), 2, &["--precision", "2%"]);
+        assert_refused(&format!("run --precision {value}"), 2, &["--precision", "2%"]);
     }
-    refused("run --precision 2% --duration 5s", 2, &["--precision", "--duration"]);
-    refused("run --precision 2% --ops 5", 2, &["--precision", "--ops"]);
-    refused("run --max-duration 9s", 2, &["--precision"]);
-    refused("run --precision 2% --max-duration 4s", 2, &["--max-duration", "5s"]);
-    refused("run --size 0", 2, &["--size", "0.01"]);
-    refused("run --size -1", 2, &["--size", "0.01"]);
-    refused("run --size huge", 2, &["--size", "huge"]);
+    assert_refused("run --precision 2% --duration 5s", 2, &["--precision", "--duration"]);
+    assert_refused("run --precision 2% --ops 5", 2, &["--precision", "--ops"]);
+    assert_refused("run --max-duration 9s", 2, &["--precision"]);
+    assert_refused("run --precision 2% --max-duration 4s", 2, &["--max-duration", "5s"]);
+    assert_refused("run --size 0", 2, &["--size", "0.01"]);
+    assert_refused("run --size -1", 2, &["--size", "0.01"]);
+    assert_refused("run --size huge", 2, &["--size", "huge"]);
     for size in ["nan", "inf", "1e300", "-1", "0"] {
-        refused(
+        assert_refused(
             &format!("show suite orabench --size {size}"),
             2,
             &["--size", "is not a valid size", "0.01"],
         );
     }
-    refused("run --label x", 2, &["--label", "key=value"]);
-    refused("run postgres --port 70000", 2, &["--port", "70000"]);
-    refused("run --drive database --workload SRV-QUERY1", 2, &["SRV-QUERY1", "sqlite", "database"]);
-    refused("run postgres://me:s3cret@db/app", 2, &["password", "PGPASSWORD"]);
-    refused("run mysql://me:s3cret@db", 2, &["password", "MYSQL_PWD"]);
-    refused("check postgres://me:s3/cret@db/app", 2, &["password", "PGPASSWORD"]);
-    refused("check mariadb://me:s3?cret@db", 2, &["password", "MYSQL_PWD"]);
-    refused("run null", 2, &["null", "overhead"]);
-    refused("run --report x.pdf", 2, &["x.pdf", ".html"]);
+    assert_refused("run --label x", 2, &["--label", "key=value"]);
+    assert_refused("run postgres --port 70000", 2, &["--port", "70000"]);
+    assert_refused(
+        "run --drive database --workload SRV-QUERY1",
+        2,
+        &["SRV-QUERY1", "sqlite", "database"],
+    );
+    assert_refused("run postgres://me:s3cret@db/app", 2, &["password", "PGPASSWORD"]);
+    assert_refused("run mysql://me:s3cret@db", 2, &["password", "MYSQL_PWD"]);
+    assert_refused("check postgres://me:s3/cret@db/app", 2, &["password", "PGPASSWORD"]);
+    assert_refused("check mariadb://me:s3?cret@db", 2, &["password", "MYSQL_PWD"]);
+    assert_refused("run null", 2, &["null", "overhead"]);
+    assert_refused("run --report x.pdf", 2, &["x.pdf", ".html"]);
 }
 
 #[test]
@@ -342,7 +358,7 @@ fn a_place_whose_directory_is_not_there_is_not_made() {
 }
 
 #[test]
-fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
+fn a_catalog_of_odd_files_is_refused_and_never_waited_for() {
     let desk = Desk::new();
     let own = desk.path("own");
     let list = |words: &[&str]| {
@@ -382,7 +398,7 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
         std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o700))
             .unwrap();
     }
-    // What is not a catalogue's is not looked at.
+    // What is not a catalog's is not looked at.
     fresh();
     for folder in [".git", "node_modules"] {
         std::os::unix::fs::symlink("/", own.join(folder)).unwrap();
@@ -434,7 +450,7 @@ fn too_little_disk_is_noticed_before_loading() {
 #[test]
 fn a_data_directory_that_cannot_be_is_named() {
     for target in ["sqlite", "postgres", "mariadb"] {
-        refused(
+        assert_refused(
             &format!("load {target} --quiet --data-dir /dev/null/x"),
             3,
             &["/dev/null/x", "--data-dir"],
@@ -446,7 +462,7 @@ fn a_data_directory_that_cannot_be_is_named() {
         let check = desk.run(&format!("check {target} --data-dir /dev/null/x"));
         assert!(check.code == Some(1) && check.stdout.contains("MISSING"), "{check:#?}");
     }
-    refused("load --quiet --data-dir /proc/x", 3, &["/proc/x", "--data-dir"]);
+    assert_refused("load --quiet --data-dir /proc/x", 3, &["/proc/x", "--data-dir"]);
     let desk = Desk::new();
     std::fs::create_dir(desk.path("locked")).unwrap();
     std::fs::set_permissions(desk.path("locked"), std::fs::Permissions::from_mode(0o500)).unwrap();
@@ -494,7 +510,7 @@ fn missing_server_programs_say_how_to_get_them() {
 }
 
 #[test]
-fn a_broken_catalogue_is_named_with_file_and_line() {
+fn a_broken_catalog_is_named_with_file_and_line() {
     let desk = Desk::new();
     let group = desk.path("cat/workloads/my");
     std::fs::create_dir_all(&group).unwrap();
@@ -504,7 +520,7 @@ fn a_broken_catalogue_is_named_with_file_and_line() {
     for command in ["run", "list workloads", "show workload T611", "check", "verify"] {
         desk.run(&format!("{command} {option}")).fails(2, &[&format!("{}:2: ", file.display())]);
     }
-    refused("run --catalog /nonexistent", 2, &["/nonexistent", "--catalog"]);
+    assert_refused("run --catalog /nonexistent", 2, &["/nonexistent", "--catalog"]);
 }
 
 #[test]
@@ -539,14 +555,14 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
         }
         assert_eq!(std::fs::read(&path).unwrap(), before, "{name} was changed");
     }
-    refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
+    assert_refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
     let check = desk.run("check --results /dev/null/x");
     assert!(
         check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"),
         "{check:#?}"
     );
-    refused("results list", 2, &["the results file does not exist", "dbdyno run"]);
-    refused("results import /nonexistent", 2, &["/nonexistent"]);
+    assert_refused("results list", 2, &["the results file does not exist", "dbdyno run"]);
+    assert_refused("results import /nonexistent", 2, &["/nonexistent"]);
 }
 
 #[test]

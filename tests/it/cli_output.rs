@@ -70,7 +70,7 @@ fn standard_output_that_cannot_be_written_is_an_error() {
 }
 
 /// The datasheet as a pipe's reader gets it that asks for so many columns; empty = for none.
-fn piped(desk: &Desk, columns: &str) -> String {
+fn datasheet_in_pipe(desk: &Desk, columns: &str) -> String {
     let mut command = desk.command("report datasheet last");
     command.env("COLUMNS", columns);
     crate::support::finished(command, "report datasheet last").ok().stdout
@@ -83,7 +83,7 @@ fn widest(text: &str) -> usize {
 #[test]
 fn a_pipe_is_as_wide_as_columns_says() {
     let desk = desk();
-    let (narrow, wide) = (piped(&desk, "80"), piped(&desk, "200"));
+    let (narrow, wide) = (datasheet_in_pipe(&desk, "80"), datasheet_in_pipe(&desk, "200"));
     assert!(widest(&narrow) <= 80 && narrow.contains("columns are left out"), "{narrow}");
     assert!(widest(&wide) > 80 && widest(&wide) <= 200, "{wide}");
 }
@@ -91,7 +91,7 @@ fn a_pipe_is_as_wide_as_columns_says() {
 #[test]
 fn a_pipe_whose_reader_asks_for_no_width_loses_no_column() {
     let desk = desk();
-    let text = piped(&desk, "");
+    let text = datasheet_in_pipe(&desk, "");
     assert!(!text.contains("left out at this width"), "{text}");
     let head = text.lines().find(|line| line.starts_with("Workload ")).unwrap();
     let columns = ["Parameters", "Drive", "Speed", "Throughput", "Unit", "Verdict"];

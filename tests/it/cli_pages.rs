@@ -1,4 +1,4 @@
-//! Page, test page and catalogue from the command line, on a run of the embedded engine.
+//! Page, test page and catalog from the command line, on a run of the embedded engine.
 
 use crate::support::{Desk, TINY};
 
@@ -48,7 +48,7 @@ fn one_test_is_named_by_run_and_number() {
 }
 
 #[test]
-fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
+fn the_catalog_needs_no_run_and_shows_every_workload_on_every_engine() {
     let desk = Desk::new();
     let mut command = desk.command("report catalog");
     command.env("COLUMNS", "80");

@@ -11,7 +11,7 @@ const FEW: &str = "--size 0.01 --jobs 2 --ops 60 --quiet --format json";
 const PARTS: [&str; 4] =
     ["connect_reach_ms", "connect_login_ms", "connect_statement_ms", "connect_close_ms"];
 
-fn opened(session: &mut dyn Session, engine: &str) -> u64 {
+fn count_opened(session: &mut dyn Session, engine: &str) -> u64 {
     let sql = match engine {
         "postgres" => "select sessions from pg_stat_database where datname = current_database()",
         _ => {
@@ -30,10 +30,10 @@ fn every_op_opens_a_connection_that_the_server_counts() {
         let lease = Lease::new(engine, None, &[]);
         let mut session = try_session_of(engine, &lease.url).unwrap();
         let desk = Desk::new();
-        let before = opened(session.as_mut(), engine);
+        let before = count_opened(session.as_mut(), engine);
         let line = format!("run {} --workload CONN-NEW {FEW}", lease.url);
         let document = desk.run(&line).ok().json();
-        let counted = opened(session.as_mut(), engine) - before;
+        let counted = count_opened(session.as_mut(), engine) - before;
         let test = &document["tests"][0];
         assert_eq!(mistakes(test), Vec::<&Value>::new(), "{engine}");
         assert_eq!((test["ops"].as_u64(), test["errors"].as_u64()), (Some(120), Some(0)));

@@ -416,7 +416,7 @@ fn two_signals_at_once_are_one_wish() {
 }
 
 #[test]
-fn a_second_interrupt_ends_at_once() {
+fn a_second_interrupt_ends_the_run_without_cleaning_up() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", lease.url);
     let mut run = desk.spawn(&line);

@@ -8,7 +8,8 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dbdyno::dataset::{
-    self, Checksum, Cleaned, Definition, LoadEvent, Lock, Recipe, Request, Site, Table, Watch,
+    self, Checksum, Definition, DroppedObjects, LoadEvent, Lock, Recipe, Request, Site, Table,
+    Watch,
 };
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
@@ -239,7 +240,7 @@ fn lock(site: &Site<'_>) -> Lock {
     Lock::take(site).unwrap()
 }
 
-fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<Cleaned> {
+fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<DroppedObjects> {
     dataset::drop_all(site, &lock(site))
 }
 
@@ -309,7 +310,7 @@ fn loads_once_is_reused_verified_and_warmed() {
 }
 
 #[test]
-fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
+fn every_organization_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         let default = ensure(&site, 2).0;
@@ -344,7 +345,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
         let cleaned = drop_all(&site).unwrap();
-        // A table per organisation, and ours that remember; a partition is not a table of its own.
+        // A table per organization, and ours that remember; a partition is not a table of its own.
         assert_eq!(cleaned.dropped.len(), site.recipe.capabilities.orgs.len() + 2, "{cleaned:?}");
         assert!(cleaned.foreign.is_empty(), "{cleaned:?}");
     });
@@ -399,7 +400,7 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
         );
         assert!(fixture.exists("mine") && !fixture.exists("small"), "{}", fixture.engine);
         fixture.execute(&format!("drop table {}", fixture.own("mine")));
-        assert_eq!(drop_all(&site).unwrap(), Cleaned::default());
+        assert_eq!(drop_all(&site).unwrap(), DroppedObjects::default());
     });
 }
 
@@ -626,7 +627,7 @@ fn big() -> Request {
 }
 
 /// Rows that were in when a load went on; none if it began from nothing.
-fn resumed(site: &Site<'_>) -> Option<u64> {
+fn rows_at_resume(site: &Site<'_>) -> Option<u64> {
     let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let events = |event: LoadEvent| seen.lock().unwrap().push(event);
     let loaded =
@@ -673,8 +674,8 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
             let resumed = events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. }));
             assert!(resumed, "{}, {phase}", fixture.engine);
         }
-        assert_eq!(resumed(&site), Some(80_000), "{}", fixture.engine);
-        assert_eq!(resumed(&site), None, "now it is complete");
+        assert_eq!(rows_at_resume(&site), Some(80_000), "{}", fixture.engine);
+        assert_eq!(rows_at_resume(&site), None, "now it is complete");
     });
 }
 
@@ -684,7 +685,7 @@ fn what_is_not_as_it_was_noted_is_loaded_anew() {
         let site = fixture.site();
         interrupted_load(&site, &within_the_third_chunk);
         fixture.execute(&format!("delete from {} where id = 5", fixture.own("big")));
-        assert_eq!(resumed(&site), None, "{}", fixture.engine);
+        assert_eq!(rows_at_resume(&site), None, "{}", fixture.engine);
         fixture.execute(&format!("delete from {} where 1 = 1", fixture.own("state")));
         interrupted_load(&site, &within_the_third_chunk);
         fixture.execute(&format!("drop table {}", fixture.own("big")));

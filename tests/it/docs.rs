@@ -104,7 +104,7 @@ fn the_recipe_for_ci_works_as_it_is_written() {
     desk.run("compare --baseline branch=other candidate").fails(2, &["--baseline", "branch=other"]);
 }
 
-/// The folder that the recipe describes, in a catalogue of one's own.
+/// The folder that the recipe describes, in a catalog of one's own.
 fn recipe(desk: &Desk) -> (String, String) {
     let text = document("CONTRIBUTING.md");
     let folder = desk.path("catalog/workloads/mine");

@@ -27,7 +27,7 @@ fn library(dir: &Path, source: &str) {
 /// The line that says why `dir` is of no use, for a run and for the preflight, which leave nothing
 /// behind.
 #[track_caller]
-fn refused(desk: &Desk, dir: &Path, code: i32, words: &[&str]) {
+fn assert_refused(desk: &Desk, dir: &Path, code: i32, words: &[&str]) {
     let dir = dir.display();
     desk.run(&format!("run duckdb {TINY} --quiet --server-bin {dir}")).fails(code, words);
     let checked = desk.run(&format!("check duckdb --server-bin {dir}"));
@@ -43,18 +43,18 @@ fn a_library_that_is_absent_damaged_or_another_one_is_one_line() {
     let desk = Desk::new();
     let dir = |name: &str| desk.path(name);
     let how = "dbdyno binaries fetch duckdb";
-    refused(&desk, &dir("nowhere"), 2, &["does not exist", "nowhere", how]);
+    assert_refused(&desk, &dir("nowhere"), 2, &["does not exist", "nowhere", how]);
     std::fs::create_dir(dir("damaged")).unwrap();
     std::fs::write(dir("damaged").join(NAME), [0x7f, b'E', b'L', b'F', 2, 1, 1, 0]).unwrap();
-    refused(&desk, &dir("damaged"), 2, &["cannot be loaded", how]);
+    assert_refused(&desk, &dir("damaged"), 2, &["cannot be loaded", how]);
     library(&dir("foreign"), "int answer(void) { return 42; }");
-    refused(&desk, &dir("foreign"), 2, &["is not DuckDB", how]);
+    assert_refused(&desk, &dir("foreign"), 2, &["is not DuckDB", how]);
     library(&dir("newer"), "const char *duckdb_library_version(void) { return \"v2.0.1\"; }");
-    refused(&desk, &dir("newer"), 3, &["is DuckDB 2.0.1", "1.5", how]);
+    assert_refused(&desk, &dir("newer"), 3, &["is DuckDB 2.0.1", "1.5", how]);
     library(&dir("older"), "const char *duckdb_library_version(void) { return \"v1.4.9\"; }");
-    refused(&desk, &dir("older"), 3, &["is DuckDB 1.4.9", how]);
+    assert_refused(&desk, &dir("older"), 3, &["is DuckDB 1.4.9", how]);
     library(&dir("less"), "const char *duckdb_library_version(void) { return \"v1.9.0\"; }");
-    refused(&desk, &dir("less"), 3, &["lacks the function duckdb_", how]);
+    assert_refused(&desk, &dir("less"), 3, &["lacks the function duckdb_", how]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn open(file: &Path) -> Box<dyn Database> {
     engine::find("duckdb").unwrap().open(&to, Access::Provision).unwrap()
 }
 
-fn counted(session: &mut dyn Session, name: &str) -> u64 {
+fn read_count(session: &mut dyn Session, name: &str) -> u64 {
     let rows = session.query(&format!("select getvariable('dbdyno_{name}')"), &[]).unwrap();
     rows.scalar().unwrap().parse().unwrap()
 }
@@ -129,18 +129,19 @@ fn bytes_that_the_log_counts_are_those_of_the_operating_system_and_duckdbs_profi
         database.load_rows(&load, &mut |_| true).unwrap();
         let mut session = database.session().unwrap();
         session.execute("checkpoint").unwrap();
-        assert!(counted(session.as_mut(), "written_bytes") > 1_000_000);
+        assert!(read_count(session.as_mut(), "written_bytes") > 1_000_000);
     }
     let database = open(&file);
     let mut session = database.session().unwrap();
     let report = dir.path().join("profile.json");
     session.execute("pragma enable_profiling = 'json'").unwrap();
     session.execute(&format!("set profiling_output = '{}'", report.display())).unwrap();
-    let (before, thread_before) = (counted(session.as_mut(), "read_bytes"), read_by_this_thread());
+    let (before, thread_before) =
+        (read_count(session.as_mut(), "read_bytes"), read_by_this_thread());
     session.query("select sum(id), max(code), max(filler) from t", &[]).unwrap();
     let by_thread = read_by_this_thread() - thread_before;
     let text = std::fs::read_to_string(&report).unwrap();
-    let read = counted(session.as_mut(), "read_bytes") - before;
+    let read = read_count(session.as_mut(), "read_bytes") - before;
     // What the thread reads beside: its own figures.
     assert!(read > 1_000_000 && by_thread - read < 4096, "{read} of {by_thread} bytes");
     let profile: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();

@@ -30,7 +30,7 @@ type Setting = (&'static str, &'static str);
 /// An engine under test with the statements that say the same in its own dialect.
 struct Subject {
     engine: &'static str,
-    /// Organisation of the table `t` that not every server has.
+    /// Organization of the table `t` that not every server has.
     org: Option<&'static str>,
     /// Settings of an embedded engine, or of the sessions on a server.
     settings: &'static [Setting],
@@ -789,7 +789,7 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
 }
 
 #[test]
-fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
+fn cancelling_ends_statements_and_leaves_the_database_usable() {
     on_every_engine(|subject, database| {
         let Some(endless) = subject.endless else { return };
         let code = client(endless, Commit::None);

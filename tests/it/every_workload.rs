@@ -263,7 +263,7 @@ fn wishes(catalog: &Catalog, engine: &str, drive: Drive) -> Vec<String> {
     for workload in catalog.workloads() {
         let default = wish(&workload.id, None);
         let first =
-            drives(engine).iter().find(|drive| planned(catalog, engine, **drive, &default).is_ok());
+            drives(engine).iter().find(|drive| plan_of(catalog, engine, **drive, &default).is_ok());
         wishes.push(default);
         let at_home = first.is_none_or(|first| *first == drive);
         let tried =
@@ -292,14 +292,14 @@ fn plan(catalog: &Catalog, engine: &str, drive: Drive) -> Plan {
     let wishes = wishes(catalog, engine, drive);
     wishes
         .iter()
-        .filter_map(|wish| planned(catalog, engine, drive, wish).ok())
+        .filter_map(|wish| plan_of(catalog, engine, drive, wish).ok())
         .reduce(merge)
         .unwrap()
 }
 
 /// The plan of a wish, or none if this engine or drive cannot have it. Any other error is a mistake
 /// of ours, a block that is missing too.
-fn planned(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<Plan, ()> {
+fn plan_of(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<Plan, ()> {
     plan::build(catalog, &request(engine, drive, wish.to_string())).map_err(|error| {
         let text = error.to_string();
         let stated = text.contains(&format!(" cannot run on {engine}: "))
@@ -328,7 +328,7 @@ fn what_an_engine_cannot_run_is_what_was_decided() {
     for (engine, drives) in DRIVES {
         for drive in drives {
             for wish in wishes(&catalog, engine, *drive) {
-                if planned(&catalog, engine, *drive, &wish).is_err() {
+                if plan_of(&catalog, engine, *drive, &wish).is_err() {
                     text += &format!("{engine} {} {wish}\n", drive.name());
                 }
             }

@@ -31,7 +31,7 @@ fn start(engine: &str, desk: &Desk) -> PrivateServer {
 }
 
 /// Feeds a script of the export to the client.
-fn feed(client: &str, script: &Path) -> String {
+fn run_script(client: &str, script: &Path) -> String {
     let mut words = client.split(' ');
     let mut command = Command::new(words.next().unwrap());
     command.args(words).stdin(std::fs::File::open(script).unwrap());
@@ -57,10 +57,12 @@ fn evenly(id: &str, jobs: u32) -> u32 {
 fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk) {
     let ids: Vec<&str> = workloads.iter().map(|(id, _)| *id).collect();
     let dir = export(desk, engine, &ids);
-    feed(client, &dir.join("create.sql"));
-    feed(client, &dir.join("load.sql"));
-    let counts: Vec<u64> =
-        feed(client, &dir.join("count.sql")).lines().map(|line| line.parse().unwrap()).collect();
+    run_script(client, &dir.join("create.sql"));
+    run_script(client, &dir.join("load.sql"));
+    let counts: Vec<u64> = run_script(client, &dir.join("count.sql"))
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect();
     let expected = ["small", "big"].map(|table| table_rows(table, SIZE_GB));
     assert_eq!(counts, expected[..counts.len()], "{engine}");
     for (id, jobs) in workloads {
@@ -90,7 +92,7 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
             assert!(number("commits_per_s") > 0.0, "{engine} {id}: {figures:?}");
         }
     }
-    feed(client, &dir.join("drop.sql"));
+    run_script(client, &dir.join("drop.sql"));
     spool_comes_back(desk, &dir.join("results.spool"), workloads);
 }
 
@@ -182,7 +184,7 @@ fn a_schema_that_somebody_else_made_is_not_marked_as_ours_and_stays() {
         ask(&client, option, "create schema dbdyno");
         let dir = export(&desk, engine, &["SRV-QUERY1"]);
         for script in ["create.sql", "drop.sql"] {
-            feed(&client, &dir.join(script));
+            run_script(&client, &dir.join(script));
         }
         let left = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
         assert_eq!(ask(&client, option, left), "1", "{engine}");
@@ -224,7 +226,7 @@ fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_s
     .ok();
     let server = start("mariadb", &desk);
     let client = mariadb_client(&desk);
-    feed(&client, &dir.join("create.sql"));
+    run_script(&client, &dir.join("create.sql"));
     let begun = Instant::now();
     let (figures, _) = run(&client, &dir, "OWN-NOTE 2 2 2");
     assert!(begun.elapsed().as_secs_f64() > 4.0);
@@ -288,8 +290,8 @@ fn a_failing_job_is_no_figure(
     desk: &Desk,
 ) {
     let dir = export(desk, engine, &[workload]);
-    feed(client, &dir.join("create.sql"));
-    feed(client, &dir.join("load.sql"));
+    run_script(client, &dir.join("create.sql"));
+    run_script(client, &dir.join("load.sql"));
     let path = dir.join(format!("workloads/{workload}/{script}"));
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}select 1 from there_is_no_such_table;\n")).unwrap();

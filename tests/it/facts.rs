@@ -27,7 +27,7 @@ luns = 8
 available_from = 2023-02-01
 ";
 
-fn stated(desk: &Desk, name: &str, text: &str) -> String {
+fn write_facts(desk: &Desk, name: &str, text: &str) -> String {
     let path = desk.path(name);
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
@@ -37,7 +37,7 @@ fn stated(desk: &Desk, name: &str, text: &str) -> String {
 fn the_template_states_nothing_until_it_is_filled_in() {
     let desk = Desk::new();
     let template = desk.run("show facts").ok().stdout;
-    let file = stated(&desk, "template.toml", &template);
+    let file = write_facts(&desk, "template.toml", &template);
     let found = desk.run(&format!("check sqlite --facts {file}")).ok().stdout;
     let missing = found.lines().find(|line| line.contains("disclosure: ")).unwrap();
     assert!(missing.starts_with("lacks") && missing.contains("storage.array"), "{missing}");
@@ -47,7 +47,7 @@ fn the_template_states_nothing_until_it_is_filled_in() {
         .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
         .flat_map(|line| [line, "\n"])
         .collect();
-    let file = stated(&desk, "filled.toml", &filled);
+    let file = write_facts(&desk, "filled.toml", &filled);
     let found = desk.run(&format!("check sqlite --facts {file}")).ok().stdout;
     let complete = found.lines().find(|line| line.contains("disclosure: ")).unwrap();
     assert!(complete.starts_with("ok"), "{complete}");
@@ -68,7 +68,7 @@ fn a_wrong_file_is_refused_before_anything_is_measured() {
         ("[storage]\nraid = 'RAID 7'\n", &["wrong.toml:2", "is none of none, RAID 0"]),
         ("[storage]\narray = \"\\u001b[31m\"\n", &["wrong.toml:2", "'array' is not one line"]),
     ] {
-        let file = stated(&desk, "wrong.toml", text);
+        let file = write_facts(&desk, "wrong.toml", text);
         desk.run(&format!("run {TINY} --facts {file}")).fails(2, words);
         desk.run(&format!("check sqlite --facts {file}")).fails(2, words);
     }
@@ -80,14 +80,14 @@ fn a_wrong_file_is_refused_before_anything_is_measured() {
 #[test]
 fn stated_facts_are_kept_shown_compared_and_published_by_rule() {
     let desk = Desk::new();
-    let file = stated(&desk, "facts.toml", FACTS);
+    let file = write_facts(&desk, "facts.toml", FACTS);
     let run = desk.run(&format!("run {TINY} --name a --facts {file} --format json")).ok().json();
     assert_run_schema(&run);
     let kept = &run["disclosure"]["stated"];
     assert_eq!(kept["storage.raid"], "RAID 10", "{run}");
     assert_eq!((&kept["storage.luns"], &kept["study.exclusive"]), (&"8".into(), &"yes".into()));
     let other = FACTS.replace("raid 10", "none").replace("nobody", "the vendor");
-    let file = stated(&desk, "other.toml", &other);
+    let file = write_facts(&desk, "other.toml", &other);
     desk.run(&format!("run {TINY} --name b --quiet --facts {file}")).ok();
 
     for kind in ["platform", "datasheet", "html", "workbook"] {
@@ -138,7 +138,7 @@ fn a_difference_of_the_storage_is_shown_with_the_groups_that_it_touches() {
     let desk = Desk::new();
     let commits = TINY.replace("SRV-QUERY1", "LGWR-LAT");
     for (name, raid) in [("a", "RAID 10"), ("b", "RAID 5")] {
-        let file = stated(&desk, "facts.toml", &format!("[storage]\nraid = '{raid}'\n"));
+        let file = write_facts(&desk, "facts.toml", &format!("[storage]\nraid = '{raid}'\n"));
         desk.run(&format!("run {commits} --name {name} --quiet --facts {file}")).ok();
     }
     let compared = desk.run("compare a b --format json").ok().json();

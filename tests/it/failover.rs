@@ -111,13 +111,13 @@ fn a_report_draws_the_course_of_a_failure_with_its_moments_numbered_in_their_ord
 }
 
 /// Measures one failure; gives the study, and its only repetition.
-fn failed(desk: &Desk, line: &str) -> (Value, Value) {
+fn measure_failure(desk: &Desk, line: &str) -> (Value, Value) {
     let done = desk.run(&format!("failover {line} {SHORT} --repeat 1 --format json"));
-    checked(desk, &done.ok().json())
+    check_failover(desk, &done.ok().json())
 }
 
 /// Nothing is left behind.
-fn checked(desk: &Desk, report: &Value) -> (Value, Value) {
+fn check_failover(desk: &Desk, report: &Value) -> (Value, Value) {
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     let failover = report["studies"][0].clone();
@@ -153,7 +153,7 @@ fn went_on(one: &Value) {
 #[test]
 fn a_replica_that_commits_wait_for_takes_over_without_loss() {
     let desk = Desk::new();
-    let (failover, one) = failed(&desk, "postgres-sync-replicas");
+    let (failover, one) = measure_failure(&desk, "postgres-sync-replicas");
     went_on(&one);
     assert_eq!((count(&one, "lost"), failover["lost"].as_u64()), (0, Some(0)), "{one:#}");
     assert_eq!(one["durability"]["synchronous_standby_names"], "ANY 1 (*)");
@@ -176,7 +176,8 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
 #[test]
 fn replicas_that_commits_do_not_wait_for_are_compared_with_the_ledger() {
     let desk = Desk::new();
-    let (_, one) = failed(&desk, "postgres-replicas --nodes 2 --fault freeze --timeout 500ms");
+    let (_, one) =
+        measure_failure(&desk, "postgres-replicas --nodes 2 --fault freeze --timeout 500ms");
     went_on(&one);
     assert!(time(&one, "detected_s") > 0.0, "{one:#}");
     assert!(
@@ -196,7 +197,7 @@ fn the_users_command_promotes_a_replica() {
     let line = format!("failover postgres-replicas --nodes 2 {SHORT} --repeat 1 --format json");
     let mut command = desk.command(&line);
     command.args(["--promote-command", &promote]);
-    let (_, one) = checked(&desk, &finished(command, &line).ok().json());
+    let (_, one) = check_failover(&desk, &finished(command, &line).ok().json());
     went_on(&one);
     assert_eq!(
         (&one["promotion"]["by_command"], &one["promotion"]["node"]),
@@ -207,7 +208,7 @@ fn the_users_command_promotes_a_replica() {
 
 #[test]
 fn galera_goes_on_by_itself_after_a_kill() {
-    let (_, one) = failed(&Desk::new(), "mariadb-galera");
+    let (_, one) = measure_failure(&Desk::new(), "mariadb-galera");
     went_on(&one);
     assert_eq!((count(&one, "lost"), &one["promotion"]), (0, &Value::Null), "{one:#}");
     let agree = one["survivors"].as_array().unwrap().iter().all(|node| node["differing"] == 0);
@@ -216,7 +217,7 @@ fn galera_goes_on_by_itself_after_a_kill() {
 
 #[test]
 fn galera_expels_a_node_that_says_nothing() {
-    let (_, one) = failed(&Desk::new(), "mariadb-galera --fault freeze --resend");
+    let (_, one) = measure_failure(&Desk::new(), "mariadb-galera --fault freeze --resend");
     went_on(&one);
     assert!(
         count(&one, "lost") == 0 && one["how"] == "freeze" && one["resends"] == true,
@@ -234,7 +235,7 @@ fn a_node_that_is_cut_off_is_left_by_its_clients() {
         if done.code == Some(3) && done.stderr.contains("--network-delay") {
             return skipped("LINK", done.stderr);
         }
-        let (_, one) = checked(&desk, &done.ok().json());
+        let (_, one) = check_failover(&desk, &done.ok().json());
         went_on(&one);
         assert_eq!((count(&one, "lost"), &one["how"]), (0, &"cut".into()), "{one:#}");
     }

@@ -10,7 +10,7 @@ const ARGS: &str = "--size 0.24 --workload STO-READ";
 const NOTED: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
 
 /// Rows that are noted as in; none before there is a note.
-fn noted(server: &mut Existing) -> u64 {
+fn count_noted(server: &mut Existing) -> u64 {
     let rows = server.admin.query(NOTED, &[]).ok();
     rows.and_then(|rows| rows.scalar()?.parse().ok()).unwrap_or(0)
 }
@@ -24,11 +24,11 @@ fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays(
     let url = server.admin_url();
     let line = format!("load {url} --quiet {ARGS}");
     let load = desk.spawn(&line);
-    until("a third of the rows are in", || noted(&mut server) > 80_000);
+    until("a third of the rows are in", || count_noted(&mut server) > 80_000);
     server.kill();
     ended(load, &line).fails(3, &["mariadb://", "table dbdyno.big"]);
     server.start_again();
-    let kept = noted(&mut server);
+    let kept = count_noted(&mut server);
     // All of them where there are as many sessions as chunks: only the indexes were missing then.
     assert!((80_001..=240_000).contains(&kept), "{kept} rows are in");
     let again = desk.run(&format!("load {url} {ARGS}")).ok();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use dbdyno::model::{Reason, ReasonCode, RunRecord, RunStatus, Status, TestResult, Verdict};
-use dbdyno::monitor::baseline::Measured;
+use dbdyno::monitor::baseline::MeasuredPlatform;
 use dbdyno::monitor::rates::Rate;
 use dbdyno::report::RunTests;
 use dbdyno::report::ab_test::{AB_TEST, SIDE};
@@ -449,7 +449,7 @@ fn html_rows(page: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 /// The value of a figure as it is printed, and the verdict by its mark.
-fn marked(shown: &str) -> (f64, &'static str) {
+fn read_mark(shown: &str) -> (f64, &'static str) {
     let verdict = match shown.chars().last() {
         Some('?') => "conditional",
         Some('!') => "invalid",
@@ -475,7 +475,7 @@ fn tables_of_a_page_have_the_figure_and_the_verdict_that_the_run_tells() {
             continue;
         };
         // The verdict of a row is the worst of its figures; the mark is the figure's own.
-        let (shown, verdict) = marked(shown);
+        let (shown, verdict) = read_mark(shown);
         let is_told = |figure: &&Value| {
             figure["workload"] == workload(label)
                 && figure["jobs"].as_f64() == jobs.parse::<f64>().ok()
@@ -539,7 +539,7 @@ fn an_ab_test_has_the_figures_and_the_verdicts_that_its_runs_tell() {
             continue;
         };
         for (side, figures) in ["A", "B"].iter().zip(&figures) {
-            let (shown, verdict) = marked(&row[*side]);
+            let (shown, verdict) = read_mark(&row[*side]);
             let is_told = |figure: &&Value| {
                 figure["kind"] == "at-jobs"
                     && figure["workload"] == workload(label)
@@ -564,7 +564,7 @@ fn a_monitor_measures_against_the_figure_that_the_run_tells() {
     let data = RunTests::new(record, tests);
     let (now, peak) = (1.0, 1.0);
     let mut rates = [Rate { id: "commits", title: "", unit: "tps", now, peak, against: None }];
-    Measured::from_tests(&data.tests).cover(&mut rates);
+    MeasuredPlatform::from_tests(&data.tests).cover(&mut rates);
     let covered = rates[0].against.as_ref().unwrap();
     // An op of these tests commits once. The seconds of other points tell nothing of a counter, so
     // that what is far off is judged by its own repetitions alone.

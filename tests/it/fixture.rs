@@ -124,12 +124,12 @@ pub fn tests() -> Vec<TestResult> {
     tests.push(test(11, &RampPoint::tps("TP-LIGHT", "TP", 1, 990.0)));
     tests[10].params = map([("update_pct", "50")]);
     tests[10].chosen = tests[10].params.clone();
-    tests.push(mixed(12));
+    tests.push(mixed_test(12));
     tests
 }
 
 /// Two kinds of transactions at once; the second wrote too little for a p99.
-fn mixed(seq: u32) -> TestResult {
+fn mixed_test(seq: u32) -> TestResult {
     let mut test = test(seq, &RampPoint::tps("TP-MIXED1", "TP", 4, 3_000.0));
     test.params.clear();
     let of = |id: &str, ops_per_s: f64| {
@@ -264,7 +264,7 @@ pub fn test(seq: u32, point: &RampPoint) -> TestResult {
         server_log: is_sampled(group).then(server_log),
         driver: None,
         workers: Vec::new(),
-        explained: is_sampled(group).then(explained),
+        explained: is_sampled(group).then(experiment_result),
         failover: None,
         server_clock_step_s: 0.0,
         login: None,
@@ -425,7 +425,7 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
         .into()
 }
 
-fn explained() -> ExperimentResult {
+fn experiment_result() -> ExperimentResult {
     let relaxed = ExperimentResult {
         cause: "log-sync".into(),
         change: "commits that do not wait for the log".into(),

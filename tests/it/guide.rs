@@ -232,7 +232,7 @@ pub fn without_targets(line: &str) -> String {
 }
 
 /// A command of a tutorial with short windows and small data.
-fn shortened(command: &str) -> String {
+fn shorten(command: &str) -> String {
     let short = command.replace("--duration 5s", "--duration 200ms");
     match words(&short).first().map(String::as_str) {
         Some("run") => format!("{short} --warmup 50ms --size 0.05"),
@@ -290,7 +290,7 @@ fn the_tutorials_work_as_they_are_written() {
         assert!(commands.len() >= 3, "{}: {commands:?}", page.name());
         for command in commands {
             let output = format!("--output {}/", desk.path("").display());
-            desk.run(&shortened(command).replace("--output ", &output)).ok();
+            desk.run(&shorten(command).replace("--output ", &output)).ok();
         }
     }
 }

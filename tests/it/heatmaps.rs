@@ -38,7 +38,7 @@ struct Printing {
     unit: String,
 }
 
-fn printed() -> Printed {
+fn printed_values() -> Printed {
     let mut printed = Printed::new();
     for row in csv::Reader::from_path(RESULTS).unwrap().deserialize::<BTreeMap<String, String>>() {
         let row = row.unwrap();
@@ -77,7 +77,7 @@ fn row<'a>(document: &'a Value, printing: &Printing) -> &'a Value {
 
 #[test]
 fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
-    let (document, printed) = (document(), printed());
+    let (document, printed) = (document(), printed_values());
     let (mut cells_seen, mut without_best, mut other_best) = (0, 0, 0);
     let mut bounded: Vec<&str> = Vec::new();
     for (key, expected) in &printed {

@@ -1,4 +1,4 @@
-//! Texts from outside (names, labels, titles, settings, messages, arguments, catalogues) in every
+//! Texts from outside (names, labels, titles, settings, messages, arguments, catalogs) in every
 //! field of every report, format, comparison, listing and error line: each is shown, and none acts
 //! where it is shown.
 
@@ -172,8 +172,8 @@ fn runs(text: &str) -> Input {
     Input { runs, groups, prices: vec![price], command: text.into(), ..Input::default() }
 }
 
-/// The fixture catalogue with this text in its titles, prose, units and values.
-fn catalogue_in(dir: &Path, text: &str) {
+/// The fixture catalog with this text in its titles, prose, units and values.
+fn catalog_in(dir: &Path, text: &str) {
     let escaped: String =
         text.chars().map(|character| format!("\\U{:08x}", u32::from(character))).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/catalog");
@@ -195,9 +195,9 @@ fn files_in(dir: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }
 
-fn catalogue(text: &str) -> Input {
+fn catalog(text: &str) -> Input {
     let dir = tempfile::tempdir().unwrap();
-    catalogue_in(dir.path(), text);
+    catalog_in(dir.path(), text);
     let catalog = Catalog::only_dir(dir.path()).unwrap();
     let code = Code { caption: text.into(), text: format!("select 1\n{text}\n```\n{text}") };
     let of = |drive: &str, sql| Statements {
@@ -216,7 +216,7 @@ fn catalogue(text: &str) -> Input {
 /// Input of a report on this subject; `of_runs` is that of runs.
 fn input(subject: Subject, text: &str, of_runs: &Input) -> Input {
     let mut input = match subject {
-        Subject::Catalog => catalogue(text),
+        Subject::Catalog => catalog(text),
         Subject::Runs | Subject::Tests | Subject::AbTest => of_runs.clone(),
     };
     if subject == Subject::Tests {
@@ -714,13 +714,13 @@ fn no_argument_acts_or_floods_in_an_error_line() {
     }
 }
 
-/// A catalogue of another's: what it says is shown, and so are its mistakes.
+/// A catalog of another's: what it says is shown, and so are its mistakes.
 #[test]
-fn no_text_of_a_catalogue_acts_on_the_terminal() {
+fn no_text_of_a_catalog_acts_on_the_terminal() {
     for text in ["\u{1b}[2J\u{9b}\u{7f}\u{202e}", "a\r\nb\u{85}c\u{2028}d; drop table x;"] {
         let desk = Desk::new();
-        catalogue_in(&desk.path("mine"), text);
-        // The fixture's engines would hide the counters that the embedded catalogue names.
+        catalog_in(&desk.path("mine"), text);
+        // The fixture's engines would hide the counters that the embedded catalog names.
         for own in ["engines", "probes"] {
             std::fs::remove_dir_all(desk.path("mine").join(own)).unwrap();
         }

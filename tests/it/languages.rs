@@ -108,7 +108,7 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
         Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
         Subject::Runs | Subject::AbTest => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
-        // The catalogue is written in English.
+        // The catalog is written in English.
         Subject::Catalog => Vec::new(),
     }
 }
@@ -129,7 +129,7 @@ fn strings(value: &serde_json::Value, found: &mut BTreeSet<String>) {
 }
 
 /// Every text that is stored with the runs: shown as it is, in any language.
-fn stored(input: &Input) -> BTreeSet<String> {
+fn stored_texts(input: &Input) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for data in &input.runs {
         let mut run = serde_json::to_value(&data.run).unwrap();
@@ -233,7 +233,7 @@ fn mistakes(text: &str, stored: &BTreeSet<String>) -> Vec<String> {
 
 /// English words and numbers in a German report in Markdown.
 pub fn mistakes_of(markdown: &str, input: &Input) -> Vec<String> {
-    mistakes(&markdown.replace('\\', "").replace('\u{a0}', " "), &stored(input))
+    mistakes(&markdown.replace('\\', "").replace('\u{a0}', " "), &stored_texts(input))
 }
 
 /// Text around the first such mistake.
@@ -255,7 +255,7 @@ fn german_reports_have_no_english_word_and_no_decimal_point() {
     let mut found = BTreeSet::new();
     for report in REPORTS {
         for (number, input) in inputs(*report).into_iter().map(german).enumerate() {
-            let stored = stored(&input);
+            let stored = stored_texts(&input);
             // The published runs have hundreds of tests: one form tells enough of them.
             let forms = if number < 2 { &["text", "markdown", "html"][..] } else { &["markdown"] };
             for name in forms {
@@ -411,7 +411,7 @@ fn a_comparison_is_german_too() {
         Options::default(),
     );
     let both = [(base_run, base_tests), (run, other)].map(|(run, tests)| RunTests { run, tests });
-    let stored = stored(&Input { runs: both.into(), ..input() });
+    let stored = stored_texts(&Input { runs: both.into(), ..input() });
     let plain = text.replace('\\', "").replace('\u{a0}', " ");
     assert_eq!(mistakes(&plain, &stored), Vec::<String>::new(), "{text}");
     assert_eq!(golden("compare.de", &text), Ok(()));
@@ -422,7 +422,7 @@ fn an_ab_test_is_german_too() {
     let input = german(ab_tests::input());
     let text = rendered(format("markdown"), &TrialsReport.build(&input), Options::default());
     let plain = text.replace('\\', "").replace('\u{a0}', " ");
-    assert_eq!(mistakes(&plain, &stored(&input)), Vec::<String>::new(), "{text}");
+    assert_eq!(mistakes(&plain, &stored_texts(&input)), Vec::<String>::new(), "{text}");
 }
 
 #[test]

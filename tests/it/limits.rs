@@ -121,7 +121,7 @@ impl Bench {
             .arg(source)
             .status();
         assert!(built.unwrap().success());
-        let real = installed(kind.program);
+        let real = installed_program(kind.program);
         let slow = home.path().join(SLOW).display().to_string();
         let library = library.display();
         let text = format!(
@@ -130,7 +130,7 @@ impl Bench {
         );
         std::fs::write(&wrapped, text).unwrap();
         std::fs::set_permissions(&wrapped, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let installer = installed(kind.installer);
+        let installer = installed_program(kind.installer);
         std::os::unix::fs::symlink(&installer, programs.join(kind.installer)).unwrap();
         Bench::with(kind, home, settings, Some(programs))
     }
@@ -167,7 +167,7 @@ impl Bench {
 }
 
 /// Result of the experiment for a test's bottleneck; it is that of a cause which was found.
-fn explained(test: &Value) -> &Value {
+fn experiment_of(test: &Value) -> &Value {
     let explained = &test["explained"];
     let mut causes = test["limiters"].as_array().unwrap().iter().map(|limit| &limit["cause"]);
     assert!(
@@ -237,7 +237,7 @@ impl Drop for Busy {
 }
 
 /// Path of a server's program that a distribution's package installed.
-fn installed(program: &str) -> PathBuf {
+fn installed_program(program: &str) -> PathBuf {
     let packages = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -302,7 +302,7 @@ fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
         let test = bench.finds("log-sync", "--workload LGWR-LAT --jobs 2 --test-bottleneck=1");
-        let refused = explained(&test);
+        let refused = experiment_of(&test);
         assert_eq!(refused["outcome"], "not-tried", "{refused:#}");
         assert!(refused["missing"].as_str().is_some_and(|why| why.len() > 5), "{refused:#}");
         let own = hot_row(&bench.desk).display().to_string();
@@ -312,7 +312,7 @@ fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
                 "--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --test-bottleneck=1"
             ),
         );
-        let tried = explained(&test);
+        let tried = experiment_of(&test);
         assert!(is_tried(tried) && tried["changed"]["jobs"] == "3", "{}: {tried:#}", kind.engine);
     }
 }
@@ -496,7 +496,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         // away.
         let limits = tests[1]["limiters"].as_array().unwrap();
         if limits.first().is_some_and(|limit| limit["cause"] == "read") {
-            let read = explained(&tests[1]);
+            let read = experiment_of(&tests[1]);
             assert!(read["cause"] == "read" && is_tried(read), "{}: {read:#}", kind.engine);
             assert!(
                 read["share_after"].as_f64() <= read["share_before"].as_f64(),

@@ -14,7 +14,7 @@ mod branding;
 mod browser;
 mod bundles;
 mod capacity;
-mod catalogue;
+mod catalog;
 mod chdb;
 mod chromium;
 mod cli_catalog;

@@ -64,7 +64,7 @@ set v_rows = v_rows + row_count();\nset v_commits = v_commits + 1;\n
 -- name: OWN-NAIVE.body\nwhile v_done < 500 do\n  update {{prefix}}own_rows set counter = counter + 1 where id = p_job;
   set v_done = v_done + 1;\n  set v_commits = v_commits + 1;\nend while;\n";
 
-fn catalogue(desk: &Desk) -> PathBuf {
+fn catalog(desk: &Desk) -> PathBuf {
     let folder = desk.path("own/workloads/own");
     std::fs::create_dir_all(&folder).unwrap();
     // Only MariaDB has the blocks.
@@ -98,7 +98,7 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     let line = format!(
         "--catalog {} run mariadb --size 0.01 --workload OWN-EACH --workload OWN-NAIVE --jobs \
          1,4,16 --warmup 0 --duration 1s --quiet --format json",
-        catalogue(&desk).display()
+        catalog(&desk).display()
     );
     let run = desk.run(&line).ok();
     let document = run.json();

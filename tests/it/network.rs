@@ -223,7 +223,7 @@ fn a_standby_can_only_read_and_is_one_line() {
 }
 
 /// Facts about a server at this port: its processes, and the directory of its files.
-fn known(engine: &str, url: &str, port: u16) -> (Vec<u32>, Option<PathBuf>) {
+fn server_facts(engine: &str, url: &str, port: u16) -> (Vec<u32>, Option<PathBuf>) {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let url = Some(url.replace("PORT", &port.to_string()));
     let password = Some(SECRET.into());
@@ -245,10 +245,10 @@ fn a_server_behind_a_published_port_is_not_taken_for_one_of_this_host() {
         ("postgres", "postgres://published@127.0.0.1:PORT/postgres", postgres.port),
         ("mariadb", "mariadb://published@127.0.0.1:PORT/", mariadb_port),
     ] {
-        let (pids, directory) = known(engine, url, port);
+        let (pids, directory) = server_facts(engine, url, port);
         assert!(!pids.is_empty() && directory.is_some(), "{engine}: {pids:?} {directory:?}");
         let relay = Relay::start("127.0.0.1:0", port, None);
-        assert_eq!(known(engine, url, relay.at.port()), (Vec::new(), None), "{engine}");
+        assert_eq!(server_facts(engine, url, relay.at.port()), (Vec::new(), None), "{engine}");
     }
     mariadb.admin.execute("drop user published@'127.0.0.1'").unwrap();
     postgres.admin("postgres").execute("drop role published").unwrap();

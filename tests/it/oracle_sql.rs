@@ -147,7 +147,7 @@ fn dropped_is_what_was_created(dir: &Path) {
             .collect()
     };
     let dropped = std::fs::read_to_string(dir.join("drop.sql")).unwrap();
-    // Everything with these beginnings is looked for in the catalogue.
+    // Everything with these beginnings is looked for in the catalog.
     assert!(dropped.contains("'^dbdyno_(w|state)_'"), "{dropped}");
     let gone = objects(&dropped, &["drop"]);
     let scripts =
@@ -299,7 +299,7 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
     assert!(table.len() > 35, "{} lines", table.len());
-    kept(&(table.join("\n") + "\n"));
+    assert_executed(&(table.join("\n") + "\n"));
 }
 
 /// Ops of a timed call, and calls of each kind.
@@ -480,12 +480,12 @@ impl Pair {
             }
         };
         on(session, self.native.setup_sql());
-        checked(session, routine_name(&self.oracle));
+        check_routine(session, routine_name(&self.oracle));
         let native = match &self.native.code {
-            JobCode::Routine(_) => called(session, &native_call(&self.native), ""),
-            _ => loaded(),
+            JobCode::Routine(_) => call_routine(session, &native_call(&self.native), ""),
+            _ => bulk_load_result(),
         };
-        let translated = called(session, &translated_call(&self.oracle), "p_");
+        let translated = call_routine(session, &translated_call(&self.oracle), "p_");
         if let JobCode::Bulk { table, .. } = &self.native.code {
             let sql =
                 format!("select count(*), count(distinct id), min(length(filler)) from {table}");
@@ -499,7 +499,7 @@ impl Pair {
 }
 
 /// Names and types of a routine are right as PostgreSQL's checker sees them, with its tables there.
-fn checked(session: &mut dyn Session, routine: &str) {
+fn check_routine(session: &mut dyn Session, routine: &str) {
     let sql = format!(
         "select c.lineno, c.message from pg_proc p cross join lateral \
          plpgsql_check_function_tb(p.oid::regprocedure) c where p.proname = '{routine}' and \
@@ -510,7 +510,7 @@ fn checked(session: &mut dyn Session, routine: &str) {
 }
 
 /// Result of the ops of a bulk load, which PostgreSQL has no routine for.
-fn loaded() -> Done {
+fn bulk_load_result() -> Done {
     let seed = (0..OPS).fold(u64::from(SEED), |seed, _| seed * 48_271 % 2_147_483_647);
     [u64::from(OPS), u64::from(OPS) * BATCH, u64::from(OPS), seed, 0]
         .map(|number| number.to_string())
@@ -541,7 +541,7 @@ fn routine_name(part: &PartPlan) -> &str {
     &routine.name
 }
 
-fn called(session: &mut dyn Session, call: &str, prefix: &str) -> Done {
+fn call_routine(session: &mut dyn Session, call: &str, prefix: &str) -> Done {
     let rows = session.query(call, &[]).unwrap_or_else(|error| panic!("{error}: {call}"));
     let seed = if prefix.is_empty() { "seed" } else { "next_seed" };
     ["ops", "rows", "commits", seed, "sink"]
@@ -587,7 +587,7 @@ fn alike(native: &Done, translated: &Done) -> bool {
 }
 
 /// The table in the repository says what was found.
-fn kept(table: &str) {
+fn assert_executed(table: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(EXECUTED, table).unwrap();
     }

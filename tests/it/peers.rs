@@ -40,7 +40,7 @@ type Packages = BTreeMap<String, BTreeSet<String>>;
 
 /// Packages that a build of this choice compiles for what it has these edges to, each with its
 /// features.
-fn compiled(edges: &str, choice: &[&str]) -> Packages {
+fn compiled_packages(edges: &str, choice: &[&str]) -> Packages {
     let mut tree = cargo(&["tree", "--offline", "--locked", "--prefix", "none"]);
     tree.args(["--format", "{p}|{f}", "--edges", edges]).args(choice);
     let output = tree.output().unwrap();
@@ -57,16 +57,16 @@ fn compiled(edges: &str, choice: &[&str]) -> Packages {
 
 #[test]
 fn the_tools_compile_no_dependency_that_the_program_has_with_other_features() {
-    let program = compiled("normal,build", &["--package", "dbdyno"]);
-    let tools = compiled("normal,build", &["--package", "dbdyno-tools"]);
+    let program = compiled_packages("normal,build", &["--package", "dbdyno"]);
+    let tools = compiled_packages("normal,build", &["--package", "dbdyno-tools"]);
     assert!(program.len() > 100 && tools.len() > program.len(), "{}", tools.len());
     assert_same_features(&program, &tools);
 }
 
 #[test]
 fn the_workspace_compiles_nothing_that_the_tests_have_with_other_features() {
-    let tests = compiled("normal,build,dev", &["--package", "dbdyno"]);
-    let workspace = compiled("normal,build,dev", &["--workspace"]);
+    let tests = compiled_packages("normal,build,dev", &["--package", "dbdyno"]);
+    let workspace = compiled_packages("normal,build,dev", &["--workspace"]);
     assert!(tests.len() > 200, "{}", tests.len());
     assert_same_features(&tests, &workspace);
 }

@@ -57,7 +57,7 @@ fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Op
 }
 
 /// Counter names in the first column of the tables of docs/counters.md that PostgreSQL has.
-fn documented() -> BTreeSet<String> {
+fn documented_counters() -> BTreeSet<String> {
     let text = std::fs::read_to_string("docs/counters.md").unwrap();
     let database = text.split("## Database").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut names = BTreeSet::new();
@@ -90,7 +90,7 @@ fn assert_counters_are_documented(server: &PrivateServer) {
     session.execute("create table dbdyno.t (id int primary key)").unwrap();
     session.execute("insert into dbdyno.t select generate_series(1, 1000)").unwrap();
     session.query("select count(*) from dbdyno.t", &[]).unwrap();
-    let documented = documented();
+    let documented = documented_counters();
     assert!(documented.len() > 15, "{documented:?}");
     let version = server.version().to_string();
     let counters = counters(session.as_mut(), &version);

@@ -110,11 +110,11 @@ fn options(kind: &Kind, data_dir: &Path, port: Option<u16>) -> StartOptions {
     StartOptions { port, ..start_options(data_dir, kind.settings) }
 }
 
-fn started(kind: &Kind, data_dir: &Path, port: Option<u16>) -> PrivateServer {
+fn start(kind: &Kind, data_dir: &Path, port: Option<u16>) -> PrivateServer {
     server::start(kind.engine, &options(kind, data_dir, port)).unwrap()
 }
 
-fn refused(kind: &Kind, data_dir: &Path, port: Option<u16>) -> dbdyno::error::Error {
+fn start_error(kind: &Kind, data_dir: &Path, port: Option<u16>) -> dbdyno::error::Error {
     server::start(kind.engine, &options(kind, data_dir, port)).err().unwrap()
 }
 
@@ -217,7 +217,7 @@ fn count(database: &dyn Database, sql: &str) -> i64 {
 fn loads_and_runs_both_drives_and_leaves_nothing() {
     for kind in KINDS {
         let dir = directory();
-        let server = started(&kind, dir.path(), None);
+        let server = start(&kind, dir.path(), None);
         let pid = server.pid().unwrap();
         let database = open(&server.url(), None, Access::Provision).unwrap();
         database.session().unwrap().execute(TABLE).unwrap();
@@ -323,7 +323,7 @@ fn check_routine(kind: &Kind, database: &dyn Database) {
 fn a_server_killed_in_the_middle_is_a_lost_connection() {
     for kind in KINDS {
         let dir = directory();
-        let server = started(&kind, dir.path(), None);
+        let server = start(&kind, dir.path(), None);
         let database = open(&server.url(), None, Access::Provision).unwrap();
         let pid =
             rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
@@ -352,7 +352,7 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
         "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
     for kind in KINDS {
         let (dir, port, [create, grant, spoil]) = (directory(), free_port(), kind.ann);
-        let server = started(&kind, dir.path(), Some(port));
+        let server = start(&kind, dir.path(), Some(port));
         let admin = open(&server.url(), None, Access::Inspect).unwrap();
         assert_eq!(count(&*admin, OURS), 0);
         let mut session = admin.session().unwrap();
@@ -421,7 +421,7 @@ fn a_port_in_use_is_said_before_anything_starts() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let dir = directory();
-        let error = refused(&kind, dir.path(), Some(port));
+        let error = start_error(&kind, dir.path(), Some(port));
         assert!(
             error.to_string().starts_with(&format!("--port {port}: the port cannot be used")),
             "{error}"
@@ -437,7 +437,7 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
     for kind in KINDS {
         let dir = directory();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-        let error = refused(&kind, dir.path(), None);
+        let error = start_error(&kind, dir.path(), None);
         assert!(
             error.to_string().contains("cannot enter") && error.advice.contains("--data-dir"),
             "{error}"
@@ -462,7 +462,7 @@ fn a_wrong_setting_shows_the_servers_own_words() {
 fn a_kept_server_is_used_again() {
     for kind in KINDS {
         let dir = directory();
-        let server = started(&kind, dir.path(), None);
+        let server = start(&kind, dir.path(), None);
         let url = server.url();
         open(&url, None, Access::Provision)
             .unwrap()
@@ -473,7 +473,7 @@ fn a_kept_server_is_used_again() {
         let hint = server.keep().unwrap();
         assert!(kind.hint.iter().all(|words| hint.contains(words)), "{hint}");
         assert!(open(&url, None, Access::Inspect).is_ok(), "a kept server runs on");
-        let server = started(&kind, dir.path(), None);
+        let server = start(&kind, dir.path(), None);
         let database = open(&server.url(), None, Access::Inspect).unwrap();
         assert_eq!(count(&*database, "select count(*) from dbdyno.t"), 0);
         server.keep().unwrap();
@@ -483,8 +483,8 @@ fn a_kept_server_is_used_again() {
 }
 
 /// A server of a kind that was kept; its directory.
-fn kept(kind: &Kind, data_dir: &Path) -> PathBuf {
-    started(kind, data_dir, None).keep().unwrap();
+fn keep_server(kind: &Kind, data_dir: &Path) -> PathBuf {
+    start(kind, data_dir, None).keep().unwrap();
     data_dir.join(format!("dbdyno-{}", kind.engine))
 }
 
@@ -495,7 +495,7 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
     }
     for kind in KINDS {
         let dir = directory();
-        let home = kept(&kind, dir.path());
+        let home = keep_server(&kind, dir.path());
         let uid_and_mode = |path: &Path| {
             let metadata = std::fs::symlink_metadata(path).unwrap();
             (metadata.uid(), metadata.mode() & 0o777)
@@ -525,7 +525,7 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
 fn a_marker_that_names_somebody_elses_directory_and_a_home_of_another_user_are_left_alone() {
     let kind = &KINDS[0];
     let dir = directory();
-    let (home, precious) = (kept(kind, dir.path()), dir.path().join("precious"));
+    let (home, precious) = (keep_server(kind, dir.path()), dir.path().join("precious"));
     std::fs::create_dir(&precious).unwrap();
     let marker = home.join("dbdyno.json");
     let text = std::fs::read_to_string(&marker).unwrap();

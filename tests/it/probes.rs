@@ -48,7 +48,7 @@ fn codes(test: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_within_us() {
+fn a_busy_neighbor_lowers_the_verdict_whether_the_database_is_a_server_or_within_us() {
     let _neighbours = Neighbours::at_work();
     let desk = Desk::new();
     let mut called_slow = Vec::new();

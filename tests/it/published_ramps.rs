@@ -24,7 +24,7 @@ fn reference() -> Vec<Reference> {
     reader.deserialize().collect::<Result<_, _>>().unwrap()
 }
 
-fn imported() -> Vec<ImportedRun> {
+fn import_results() -> Vec<ImportedRun> {
     let text = std::fs::read_to_string(RESULTS).unwrap();
     published(Text { place: RESULTS, text: &text }, None, &crate::support::catalog(), "").unwrap()
 }
@@ -56,7 +56,7 @@ fn difference(
 
 #[test]
 fn every_published_ramp_has_the_law_of_an_independent_optimiser() {
-    let runs = imported();
+    let runs = import_results();
     let mut reference = reference();
     let mut wrong = Vec::new();
     let tests = |run: &ImportedRun| run.tests.iter().cloned().map(Test::from).collect::<Vec<_>>();

@@ -68,7 +68,7 @@ pub fn with_password(desk: &Desk, line: &str) -> Done {
 }
 
 /// The only test of a run, and who has told of the host.
-fn measured(desk: &Desk, target: &str) -> (Value, Option<String>) {
+fn measure(desk: &Desk, target: &str) -> (Value, Option<String>) {
     let run =
         with_password(desk, &format!("run {target} {TINY} --quiet --format json")).ok().json();
     let test = run["tests"][0].clone();
@@ -99,7 +99,7 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
     server.create_user("hosted", SECRET, true);
     let elsewhere = server.url("hosted").replace("127.0.0.1", "0.0.0.0");
     let is_known = |test: &Value, name: &str| test["metrics"][name].is_number();
-    let (test, told_by) = measured(&desk, &elsewhere);
+    let (test, told_by) = measure(&desk, &elsewhere);
     assert!(told_by.is_none() && !is_known(&test, "cpu_busy_pct"), "{told_by:?} {test}");
     let check = || with_password(&desk, &format!("check {elsewhere} {FEW}")).ok().stdout;
     let lacks = check();
@@ -120,7 +120,7 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
         .execute("grant execute on function pg_read_file(text, bigint, bigint, boolean) to hosted")
         .unwrap();
     assert!(!check().contains("figures of its host"), "{}", check());
-    let (test, told_by) = measured(&desk, &elsewhere);
+    let (test, told_by) = measure(&desk, &elsewhere);
     assert_eq!(told_by.as_deref(), Some("the server"));
     for name in ["cpu_busy_pct", "cpu_steal_pct"] {
         assert!(is_known(&test, name), "{name}: {test}");
@@ -140,12 +140,12 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
     };
     {
         let _started = Helper::node_exporter("127.0.0.1", exporter);
-        let (test, told_by) = measured(&desk, &url(exporter, ""));
+        let (test, told_by) = measure(&desk, &url(exporter, ""));
         assert!(told_by.unwrap().starts_with("node_exporter 1."), "{test}");
         assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
     }
     let _started = Helper::probe(&desk, probe);
-    let (test, told_by) = measured(&desk, &url(probe, "/metrics"));
+    let (test, told_by) = measure(&desk, &url(probe, "/metrics"));
     assert!(told_by.unwrap().starts_with("dbdyno host-exporter "), "{test}");
     assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
     let checked = with_password(&desk, &format!("check {} {FEW}", url(probe, ""))).ok();
@@ -412,7 +412,7 @@ fn limits_of_a_users_sessions_are_told_or_do_not_hold_for_ours() {
     server.create_user("limited", SECRET, true);
     let mut admin = server.admin("limited");
     admin.execute("alter role limited set statement_timeout = '1ms'").unwrap();
-    measured(&desk, &server.url("limited"));
+    measure(&desk, &server.url("limited"));
     admin.execute("alter role limited set default_transaction_read_only = on").unwrap();
     let line = format!("run {} {TINY} --quiet", server.url("limited"));
     with_password(&desk, &line).fails(3, &["can only read", "default_transaction_read_only = off"]);
@@ -422,7 +422,7 @@ fn limits_of_a_users_sessions_are_told_or_do_not_hold_for_ours() {
 fn a_user_of_mariadb_with_a_schema_alone_measures_and_is_told_what_it_lacks() {
     let (desk, mut existing) = (Desk::new(), Existing::shared());
     existing.create_user("alone", "all");
-    let (test, _) = measured(&desk, &existing.url("alone"));
+    let (test, _) = measure(&desk, &existing.url("alone"));
     assert!(test["ops"].as_u64() > Some(0), "{test}");
     let check =
         |desk: &Desk, url: &str| with_password(desk, &format!("check {url} {FEW}")).ok().stdout;

@@ -80,7 +80,7 @@ pub fn one_test() -> Input {
     }
 }
 
-/// A catalogue of one workload and one suite.
+/// A catalog of one workload and one suite.
 fn small_catalog() -> Input {
     let catalog = Catalog::only_dir(&root().join("tests/fixtures/catalog")).unwrap();
     let statements = |engine: &str, sql| Statements {

@@ -129,7 +129,7 @@ fn run(statement: &str, window: Window, jobs: u32) -> Outcome {
 }
 
 #[track_caller]
-fn measured(outcome: Outcome) -> TestResult {
+fn result_of(outcome: Outcome) -> TestResult {
     match outcome {
         Outcome::Done(result) => *result,
         other => panic!("not done: {other:?}"),
@@ -146,7 +146,7 @@ fn failure(outcome: Outcome) -> EngineError {
 
 #[test]
 fn fixed_work_is_done_exactly_and_counted_exactly() {
-    let result = measured(run("rows 2", ops(700), 3));
+    let result = result_of(run("rows 2", ops(700), 3));
     assert_eq!((result.window.ops, result.window.rows, result.total.ops), (2100, 4200, 2100));
     assert_eq!(result.units, 6300.0);
     assert_eq!(result.counters.get("statements_run"), Some(2100.0));
@@ -158,7 +158,7 @@ fn fixed_work_is_done_exactly_and_counted_exactly() {
 
 #[test]
 fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
-    let result = in_a_calm_moment(|| measured(run(ONE_MS, seconds(0.4, 0.6), 1)));
+    let result = in_a_calm_moment(|| result_of(run(ONE_MS, seconds(0.4, 0.6), 1)));
     let moments: Vec<_> = result.snapshots.iter().map(|snapshot| snapshot.moment).collect();
     assert_eq!(
         moments,
@@ -190,7 +190,7 @@ fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
 
 #[test]
 fn an_op_longer_than_the_window_is_measured_to_its_end() {
-    let result = measured(run("spin 400000000", seconds(0.0, 0.1), 2));
+    let result = result_of(run("spin 400000000", seconds(0.0, 0.1), 2));
     assert!(result.window.ops >= 2, "{:?}", result.window);
     assert!(result.ops_per_s <= 2.0 / 0.4 * 1.01, "{}", result.ops_per_s);
     let whole = |job: &JobResult| job.elapsed_s >= 0.4 * job.tally.ops as f64;
@@ -246,7 +246,7 @@ impl Database for Metronome {
 fn run_until_known(swings: bool, most_s: f64) -> TestResult {
     let database = Metronome { inner: null(), swings };
     let end = End::Known { precision: "2%".parse().unwrap(), most_s };
-    measured(run_watched(
+    result_of(run_watched(
         &database,
         &selection("rows 1", Window { warmup_s: 1.0, end }),
         2,
@@ -279,7 +279,7 @@ fn a_noisy_test_is_given_up_without_a_narrow_interval() {
 
 /// Ops in flight on average, by throughput and service time.
 fn in_flight(jobs: u32) -> f64 {
-    let result = measured(run(ONE_MS, seconds(0.2, 0.8), jobs));
+    let result = result_of(run(ONE_MS, seconds(0.2, 0.8), jobs));
     let ops: u64 = result.job_figures.iter().map(|job| job.tally.ops).sum();
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
     let of_jobs = f64::from(jobs) * ops as f64 / elapsed_s;
@@ -301,7 +301,7 @@ fn littles_law_holds() {
 #[test]
 fn errors_that_can_be_retried_are_counted_by_class() {
     // Every tenth run fails: 900 good ones need 999.
-    let result = measured(run("fail deadlock every 10", ops(900), 2));
+    let result = result_of(run("fail deadlock every 10", ops(900), 2));
     assert_eq!(result.window.ops, 1800);
     assert_eq!(result.total.errors, BTreeMap::from([("deadlock".to_string(), 198)]));
     assert!(result.first_error.unwrap().contains("deadlock"));
@@ -310,7 +310,7 @@ fn errors_that_can_be_retried_are_counted_by_class() {
 #[test]
 fn errors_are_in_a_row_only_if_no_op_is_done_between() {
     // All in one slice: hundreds of errors, none after another.
-    let result = measured(run("fail deadlock every 2", ops(900), 1));
+    let result = result_of(run("fail deadlock every 2", ops(900), 1));
     assert_eq!(result.window.ops, 900);
     assert_eq!(result.total.errors, BTreeMap::from([("deadlock".to_string(), 899)]));
 }
@@ -509,7 +509,7 @@ fn a_failed_teardown_goes_on_and_fails_the_test() {
 #[test]
 fn the_gate_opens_when_the_last_job_has_come() {
     let diary = Diary { slow_job: Some((2, "job 1 is ready")), ..Diary::new() };
-    measured(run_watched(&diary, &selection("rows 1", ops(10)), 2, &|_, _| ()));
+    result_of(run_watched(&diary, &selection("rows 1", ops(10)), 2, &|_, _| ()));
     let lines = diary.lines();
     let at = |line: &str| {
         lines.iter().position(|have| have == line).unwrap_or_else(|| panic!("no {line}: {lines:?}"))
@@ -546,7 +546,7 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let selection = selection("wait 1000000", seconds(0.0, 4.0));
     let (database, connect_timeout) = (null(), CONNECT_TIMEOUT);
     let test = NullTest { database: &*database, selection: &selection, jobs: 1, connect_timeout };
-    let result = measured(run_probed(&test, &mut read, &|_, _| ()));
+    let result = result_of(run_probed(&test, &mut read, &|_, _| ()));
     let context = JudgeContext {
         engine: "null",
         in_process: true,
@@ -590,10 +590,10 @@ fn run_profile(statement: &str, profile: &str, jobs: u32) -> TestResult {
 
 /// The codes of what is said of a result.
 fn codes(result: &TestResult) -> Vec<ReasonCode> {
-    judged(result).reasons.into_iter().map(|reason| reason.code).collect()
+    judge(result).reasons.into_iter().map(|reason| reason.code).collect()
 }
 
-fn judged(result: &TestResult) -> Verdict {
+fn judge(result: &TestResult) -> Verdict {
     let context = JudgeContext {
         engine: "null",
         in_process: true,
@@ -617,7 +617,7 @@ fn run_spec(spec: &TestSpec<'_>) -> TestResult {
         sessions: None,
         workers: None,
     };
-    measured(run_test(&context, spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
+    result_of(run_test(&context, spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
 }
 
 /// The open loop of a result: ops done, ops due, and a response time in us.
@@ -744,7 +744,7 @@ fn a_platform_that_never_recovers_says_so_by_phase() {
     let phases = &result.open.as_ref().unwrap().phases;
     assert_eq!(phases[1].recovery_s, None, "{phases:?}");
     assert!(phases[1].is_overloaded() && phases[1].undone().is_some(), "{phases:?}");
-    let judged = judged(&result);
+    let judged = judge(&result);
     let late = |reason: &Reason| reason.text.contains("at the end of phase 2 (hold 500 2s)");
     assert!(judged.reasons.iter().any(late), "{judged:?}");
     assert_eq!(judged.status, Status::Invalid, "ops were not done: {judged:?}");
@@ -809,7 +809,7 @@ fn a_rate_beyond_the_platform_leaves_ops_undone() {
 fn a_stall_stands_in_max_though_only_some_ops_are_timed() {
     // About 100,000 ops a second, of which a tenth or fewer are timed (on a machine so busy that
     // all are, the stall is seen, too); the stall is the 150,000th op.
-    let result = measured(run("spin 5000, slow 250000000 every 150000", ops(200_000), 1));
+    let result = result_of(run("spin 5000, slow 250000000 every 150000", ops(200_000), 1));
     eprintln!("one of {} ops timed", result.latency_stride);
     let max_us = result.latency.max_us.unwrap();
     assert!(max_us >= 240_000.0, "{max_us}");

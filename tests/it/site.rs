@@ -199,7 +199,7 @@ fn what_is_not_ours_is_neither_written_over_nor_removed() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
-/// Content of a table of figures: by metric and row the colour and the sign of each platform.
+/// Content of a table of figures: by metric and row the color and the sign of each platform.
 const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')]\
                     .map(table => [table.dataset.metric, \
                     Object.fromEntries([...table.tBodies[0].rows].filter(row => \
@@ -209,12 +209,12 @@ const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelector
                     /^h\\d+$/.test(name)) ?? '', cell.querySelector('[data-sign]')?.textContent ?? \
                     '', cell.dataset.mark ?? '']]))]))])))";
 
-fn seen(browser: &mut Browser) -> Value {
+fn shown_map(browser: &mut Browser) -> Value {
     serde_json::from_str(browser.evaluate(SEEN).as_str().unwrap()).unwrap()
 }
 
 /// The same by the report that this program makes of these runs alone.
-fn expected(desk: &Desk, runs: &[&str]) -> Value {
+fn expected_map(desk: &Desk, runs: &[&str]) -> Value {
     let report = desk.run(&format!("report heatmap {} --format json", runs.join(" "))).ok().json();
     let mut metrics = serde_json::Map::new();
     for section in report["sections"].as_array().unwrap() {
@@ -239,10 +239,10 @@ fn expected(desk: &Desk, runs: &[&str]) -> Value {
 }
 
 /// Compares what is shown of these platforms with the report of them; gives the number of figures
-/// that are coloured.
+/// that are colored.
 fn same_as_report(desk: &Desk, seen: &Value, platforms: &[(&str, &str)]) -> usize {
     let names: Vec<&str> = platforms.iter().map(|(_, name)| *name).collect();
-    let expected = expected(desk, &names);
+    let expected = expected_map(desk, &names);
     let mut colored = 0;
     for (metric, rows) in expected.as_object().unwrap() {
         for (label, cells) in rows.as_object().unwrap() {
@@ -273,7 +273,7 @@ fn a_browser_ticks_sorts_and_links_without_a_server_and_colours_only_what_is_val
     let mut browser = Browser::start();
     browser.open_url(&page, DESKTOP);
     assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
-    let all = seen(&mut browser);
+    let all = shown_map(&mut browser);
     assert!(same_as_report(&desk, &all, &platforms) > 60, "all are ticked at first");
     let uncolored = |cell: &Value| cell[2] == "valid" || (cell[0] == "" && cell[1] == "");
     let cells =
@@ -282,10 +282,10 @@ fn a_browser_ticks_sorts_and_links_without_a_server_and_colours_only_what_is_val
     assert!(cells.iter().all(|cell| uncolored(cell)));
     assert!(cells.iter().any(|cell| cell[2] == "conditional" || cell[2] == "invalid"));
 
-    // Unticked by a click: the colours are those of the rest, and the address says so.
+    // Unticked by a click: the colors are those of the rest, and the address says so.
     browser.evaluate(&format!("document.querySelector('input[value=\"{}\"]').click()", ids[1]));
     let two = [platforms[0], platforms[2]];
-    let rest = seen(&mut browser);
+    let rest = shown_map(&mut browser);
     assert!(same_as_report(&desk, &rest, &two) > 40);
     let hash = browser.evaluate("location.hash");
     assert_eq!(hash, json!(format!("#p={},{}", ids[0], ids[2])));
@@ -307,7 +307,7 @@ fn a_browser_ticks_sorts_and_links_without_a_server_and_colours_only_what_is_val
     browser.open_url("about:blank", DESKTOP);
     browser.open_url(link.as_str().unwrap(), DESKTOP);
     assert_eq!(browser.evaluate(order), sorted);
-    assert_eq!(seen(&mut browser), rest, "a choice can be linked to");
+    assert_eq!(shown_map(&mut browser), rest, "a choice can be linked to");
     browser.evaluate("document.querySelector('[data-tick=none]').click()");
     assert_eq!(
         browser.count("document.querySelectorAll('table.figures tbody tr:not([hidden])').length"),

@@ -28,7 +28,7 @@ const LACKING_ORGS: &[(&str, &str)] =
 pub struct Skeleton;
 
 impl Engine for Skeleton {
-    /// As on the command line and in the names of the catalogue's files: `probes/skeleton.sql`.
+    /// As on the command line and in the names of the catalog's files: `probes/skeleton.sql`.
     fn name(&self) -> &'static str {
         "skeleton"
     }
@@ -208,7 +208,7 @@ impl ClientSession for SkeletonJob {
     }
 }
 
-/// The catalogue's part of an engine, with one workload: `probes/` makes its name known, each
+/// The catalog's part of an engine, with one workload: `probes/` makes its name known, each
 /// workload folder has the statements in its own dialect, and its own file says what it cannot do.
 const FILES: [(&str, &str); 4] = [
     ("probes/skeleton.sql", "-- name: version\nversion\n"),

@@ -107,7 +107,7 @@ pub fn drawing(engine: &str, params: &str) -> Routine {
 }
 
 /// The hash of so many draws of a routine in the server, from state 1 on.
-fn drawn(session: &mut dyn Session, routine: &Routine, draws: &str) -> String {
+fn hash_of_draws(session: &mut dyn Session, routine: &Routine, draws: &str) -> String {
     execute(session, &routine.create);
     let value = |name: &str| match name {
         "job" | "jobs" | "seed" => "1",
@@ -145,7 +145,7 @@ pub fn server_draws_the_same(engine: &str, url: &str) {
     let mut session = try_session_of(engine, url).unwrap();
     session.execute("create schema dbdyno").unwrap();
     for [params, draws, hash] in vectors() {
-        let found = drawn(session.as_mut(), &drawing(engine, &params), &draws);
+        let found = hash_of_draws(session.as_mut(), &drawing(engine, &params), &draws);
         assert_eq!(found, hash, "{engine} {params}");
     }
 }

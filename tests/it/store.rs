@@ -18,7 +18,7 @@ use crate::skipped::skipped;
 use crate::support::{Desk, Done, finished};
 
 /// A store with the fixture run in a directory of its own.
-fn filled() -> (TempDir, Store, i64) {
+fn store_with_run() -> (TempDir, Store, i64) {
     let dir = TempDir::new().unwrap();
     let mut store = Store::open(&dir.path().join("deep/er/results.db")).unwrap();
     let id = add(&mut store, fixture::run());
@@ -34,7 +34,7 @@ fn add(store: &mut Store, run: RunRecord) -> i64 {
 }
 
 /// The error of opening `path`, which must be one line that names the file.
-fn refused(path: &Path) -> Error {
+fn open_error(path: &Path) -> Error {
     let error = Store::open(path).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with(&path.display().to_string()), "{text}");
@@ -44,7 +44,7 @@ fn refused(path: &Path) -> Error {
 
 #[test]
 fn a_run_and_its_tests_are_read_back_as_they_were_written() {
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let expected = RunRecord { id, ..fixture::run() };
     assert_eq!(store.run("last").unwrap(), expected);
     assert_eq!(store.run("nightly").unwrap(), expected);
@@ -54,7 +54,7 @@ fn a_run_and_its_tests_are_read_back_as_they_were_written() {
 
 #[test]
 fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
-    let (_dir, mut store, id) = filled();
+    let (_dir, mut store, id) = store_with_run();
     let mut run = RunRecord { id, status: RunStatus::Running, ended_at: None, ..fixture::run() };
     run.loads.truncate(1);
     run.disclosure.set("os", "kernel", "6.2");
@@ -71,7 +71,7 @@ fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
 
 #[test]
 fn a_run_that_does_not_exist_is_answered_with_those_that_do() {
-    let (dir, mut store, id) = filled();
+    let (dir, mut store, id) = store_with_run();
     let text = store.run("weekly").unwrap_err().to_string();
     assert!(
         text.contains("no run 'weekly'")
@@ -88,7 +88,7 @@ fn a_run_that_does_not_exist_is_answered_with_those_that_do() {
 
 #[test]
 fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
-    let (_dir, mut store, first) = filled();
+    let (_dir, mut store, first) = store_with_run();
     let second = add(&mut store, fixture::run());
     store.delete(first).unwrap();
     assert_eq!(store.tests(second).unwrap(), fixture::as_tests(fixture::tests()));
@@ -102,7 +102,7 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
 
 #[test]
 fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
-    let (_dir, mut store, id) = filled();
+    let (_dir, mut store, id) = store_with_run();
     let mut test = fixture::tests().remove(0);
     test.seq = 13;
     test.series[5].ops = f64::NAN;
@@ -120,7 +120,7 @@ fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
 
 #[test]
 fn a_run_whose_process_died_is_shown_as_failed() {
-    let (_dir, mut store, id) = filled();
+    let (_dir, mut store, id) = store_with_run();
     store.update_run(&RunRecord { id, status: RunStatus::Running, ..fixture::run() }).unwrap();
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running, "we are alive");
     let sql = "UPDATE run SET process = replace(process, ' ', ' 1')";
@@ -131,7 +131,7 @@ fn a_run_whose_process_died_is_shown_as_failed() {
 
 #[test]
 fn two_writers_and_a_reader_get_along() {
-    let (_dir, mut store, first) = filled();
+    let (_dir, mut store, first) = store_with_run();
     let path = std::path::PathBuf::from(store.place());
     let writer = std::thread::spawn(move || {
         let mut store = Store::open(&path).unwrap();
@@ -151,18 +151,18 @@ fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
     let path = |name: &str| dir.path().join(name);
     fs::write(path("text"), "no database at all, just a text that is long enough".repeat(40))
         .unwrap();
-    assert!(refused(&path("text")).what.contains("not a dbdyno results file"));
+    assert!(open_error(&path("text")).what.contains("not a dbdyno results file"));
     Connection::open(path("foreign")).unwrap().execute("CREATE TABLE t (a)", []).unwrap();
-    assert!(refused(&path("foreign")).what.contains("not a dbdyno results file"));
+    assert!(open_error(&path("foreign")).what.contains("not a dbdyno results file"));
     drop(Store::open(&path("newer")).unwrap());
     Connection::open(path("newer"))
         .unwrap()
         .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
         .unwrap();
-    let newer = refused(&path("newer"));
+    let newer = open_error(&path("newer"));
     assert!(newer.what.contains("newer dbdyno") && newer.kind == Kind::Usage);
     fs::create_dir(path("dir")).unwrap();
-    assert_eq!(refused(&path("dir")).kind, Kind::Target);
+    assert_eq!(open_error(&path("dir")).kind, Kind::Target);
     fs::write(path("file"), "x").unwrap();
     let below_a_file = Store::open(&path("file/results.db")).unwrap_err();
     assert_eq!(below_a_file.kind, Kind::Target, "{below_a_file}");
@@ -170,7 +170,7 @@ fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
 
 #[test]
 fn a_file_damaged_in_the_middle_is_said_to_be_damaged() {
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let path = std::path::PathBuf::from(store.place());
     drop(store);
     let mut bytes = fs::read(&path).unwrap();
@@ -183,7 +183,7 @@ fn a_file_damaged_in_the_middle_is_said_to_be_damaged() {
 
 #[test]
 fn a_value_changed_by_hand_is_named() {
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let sql = "UPDATE test SET params = '{broken' WHERE seq = 2";
     Connection::open(Path::new(&store.place())).unwrap().execute(sql, []).unwrap();
     assert!(store.tests(id).unwrap_err().to_string().contains("test.params"));
@@ -194,19 +194,19 @@ fn a_full_disk_is_told_apart() {
     if !Path::new("/dev/full").exists() {
         return skipped("DEV_FULL", "there is no /dev/full here");
     }
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let error = store.export(&[id], &mut fs::File::create("/dev/full").unwrap()).unwrap_err();
     assert_eq!(error.kind, Kind::Target, "{error}");
 }
 
-fn exported(store: &Store) -> String {
+fn export(store: &Store) -> String {
     let ids: Vec<i64> = store.runs().unwrap().iter().map(|run| run.id).collect();
     let mut out = Vec::new();
     store.export(&ids, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn imported(text: &str) -> (TempDir, Store, dbdyno::error::Result<Counts>) {
+fn import(text: &str) -> (TempDir, Store, dbdyno::error::Result<Counts>) {
     let dir = TempDir::new().unwrap();
     let mut store = Store::open(&dir.path().join("results.db")).unwrap();
     let outcome = store.import("runs.jsonl", &mut text.as_bytes());
@@ -215,20 +215,20 @@ fn imported(text: &str) -> (TempDir, Store, dbdyno::error::Result<Counts>) {
 
 #[test]
 fn export_and_import_lose_nothing() {
-    let (_dir, mut store, _) = filled();
+    let (_dir, mut store, _) = store_with_run();
     let second = add(&mut store, RunRecord { name: None, ..fixture::run() });
     store.delete(1).unwrap();
-    let text = exported(&store);
-    let (_other_dir, other, counts) = imported(&text);
+    let text = export(&store);
+    let (_other_dir, other, counts) = import(&text);
     assert_eq!(counts.unwrap(), Counts { runs: 1, tests: 12 });
-    let with_old_id = exported(&other).replace("\"id\":1,", &format!("\"id\":{second},"));
+    let with_old_id = export(&other).replace("\"id\":1,", &format!("\"id\":{second},"));
     assert_eq!(with_old_id, text);
 }
 
 #[test]
 fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
-    let (_dir, store, _) = filled();
-    let text = exported(&store);
+    let (_dir, store, _) = store_with_run();
+    let text = export(&store);
     let lines: Vec<&str> = text.lines().collect();
     let without = |skip: usize| {
         let kept =
@@ -247,7 +247,7 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
         (text.replacen("\"seq\":3", "\"seq\":2", 1), "runs.jsonl:5: does not fit"),
     ];
     for (text, expected) in cases {
-        let (_dir, store, outcome) = imported(&text);
+        let (_dir, store, outcome) = import(&text);
         let error = outcome.unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains('\n'), "{error} / {expected}");
         assert!(store.runs().unwrap().is_empty(), "{expected}: half imported");
@@ -256,8 +256,8 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
 
 #[test]
 fn a_run_that_is_there_already_is_not_imported_twice() {
-    let (_dir, mut store, _) = filled();
-    let text = exported(&store);
+    let (_dir, mut store, _) = store_with_run();
+    let text = export(&store);
     let error = store.import("runs.jsonl", &mut text.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("runs.jsonl:2: this run is here already as run 1"), "{error}");
     assert_eq!(store.runs().unwrap().len(), 1);
@@ -265,7 +265,7 @@ fn a_run_that_is_there_already_is_not_imported_twice() {
 
 #[test]
 fn a_results_file_explains_every_column_of_its_tables() {
-    let (_dir, store, _) = filled();
+    let (_dir, store, _) = store_with_run();
     let connection = Connection::open(Path::new(&store.place())).unwrap();
     let sql = "SELECT t.name, c.name, s.sql FROM pragma_table_list t, pragma_table_info(t.name) c \
                JOIN sqlite_schema s ON s.name = t.name WHERE t.schema = 'main' AND t.name NOT LIKE \
@@ -284,7 +284,7 @@ fn a_results_file_explains_every_column_of_its_tables() {
 
 #[test]
 fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured() {
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let path = std::path::PathBuf::from(store.place());
     drop(store);
     let connection = Connection::open(&path).unwrap();
@@ -297,7 +297,7 @@ fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured()
 
 #[test]
 fn a_run_of_the_second_schema_keeps_its_kind() {
-    let (_dir, store, id) = filled();
+    let (_dir, store, id) = store_with_run();
     let path = std::path::PathBuf::from(store.place());
     drop(store);
     let second = "ALTER TABLE run DROP COLUMN kind; ALTER TABLE run ADD COLUMN kind TEXT NOT NULL \
@@ -310,7 +310,7 @@ fn a_run_of_the_second_schema_keeps_its_kind() {
 
 #[test]
 fn verdicts_are_counted_without_reading_the_tests() {
-    let (_dir, store, _) = filled();
+    let (_dir, store, _) = store_with_run();
     let path = std::path::PathBuf::from(store.place());
     drop(store);
     // As a file of the third schema is brought up to date.
@@ -400,11 +400,11 @@ fn an_older_file_that_may_only_be_read_says_what_it_lacks() {
 
 #[test]
 fn an_export_of_the_first_format_is_read() {
-    let (_dir, store, _) = filled();
-    let text = exported(&store)
+    let (_dir, store, _) = store_with_run();
+    let text = export(&store)
         .replacen("\"format\":2", "\"format\":1", 1)
         .replace("\"kind\":\"measured\",", "");
-    let (_dir, store, outcome) = imported(&text);
+    let (_dir, store, outcome) = import(&text);
     outcome.unwrap();
     assert_eq!(store.run("last").unwrap().kind, dbdyno::model::RunKind::Measured);
     assert_eq!(store.tests(1).unwrap(), fixture::as_tests(fixture::tests()));

@@ -26,7 +26,7 @@ const SHORT: &str = "--size 0.01 --warmup 0 --duration 100ms --quiet";
 const WARMED: &str = "--size 0.01 --warmup 200ms --duration 200ms --quiet";
 
 /// The tests of the last run by drive and parameters, and how many there are of each.
-fn counted(desk: &Desk) -> BTreeMap<String, usize> {
+fn count_tests(desk: &Desk) -> BTreeMap<String, usize> {
     let run = desk.shown("last");
     let mut counted = BTreeMap::new();
     for test in run["tests"].as_array().unwrap() {
@@ -87,7 +87,7 @@ fn a_private_server_is_measured_by_every_way_that_it_has() {
         {
             expected.insert(format!("client {transport} {protocol}"), blocks);
         }
-        assert_eq!(counted(&desk), expected, "{}", kind.engine);
+        assert_eq!(count_tests(&desk), expected, "{}", kind.engine);
         assert_complete(layers(&document));
         // A private server has no certificate.
         assert!(why(layers(&document), "tls")[0].starts_with("not measured: "), "{document:#}");
@@ -115,7 +115,7 @@ fn an_existing_server_is_measured_by_the_ways_that_reach_it_and_gets_no_account(
     assert_complete(rows);
     assert_eq!(column(session(&lease.url).as_mut(), accounts), Vec::<String>::new());
     // Over TCP the superuser has no password: the reason stands where the figure would.
-    let counted = counted(&desk);
+    let counted = count_tests(&desk);
     assert!(
         counted.contains_key("client socket -") && !counted.contains_key("client tcp -"),
         "{counted:?}"
@@ -128,7 +128,7 @@ fn in_our_process_there_is_only_the_call() {
     let desk = Desk::new();
     let document = desk.run(&format!("layers sqlite {SHORT} --blocks 6 --format json")).ok().json();
     assert_complete(layers(&document));
-    assert_eq!(counted(&desk), BTreeMap::from([("client process -".to_string(), 6)]));
+    assert_eq!(count_tests(&desk), BTreeMap::from([("client process -".to_string(), 6)]));
     for layer in ["transport", "tcp", "text", "simple", "tls"] {
         assert_eq!(
             why(layers(&document), layer),
@@ -182,7 +182,7 @@ fn what_cannot_travel_so_is_one_line() {
 }
 
 /// Stops a study after its first tests; what was measured is stored and shown, and nothing is left.
-fn interrupted(line: &str) -> Done {
+fn interrupt_study(line: &str) -> Done {
     let desk = Desk::new();
     let child = desk.spawn(line);
     until("something was measured", || {
@@ -199,7 +199,7 @@ fn interrupted(line: &str) -> Done {
 
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
-    let done = interrupted(&format!("layers postgres {SHORT} --blocks 1000"));
+    let done = interrupt_study(&format!("layers postgres {SHORT} --blocks 1000"));
     assert!(done.stdout.contains("SRV-QUERY1"), "{}", done.stdout);
 }
 

@@ -159,7 +159,7 @@ fn the_work_of_an_op_is_what_its_workload_says() {
 }
 
 #[test]
-fn what_has_a_workload_in_the_catalogue_is_not_listed_as_missing() {
+fn what_has_a_workload_in_the_catalog_is_not_listed_as_missing() {
     for suite in PUBLISHED {
         for test in tests(suite).iter().filter(|test| test.none.is_some()) {
             let reason = test.none.as_deref().unwrap();

@@ -295,7 +295,7 @@ fn the_published_licence_example_comes_out() {
     let sum = costs.iter().find(|row| row[3] == "all").unwrap();
     assert_eq!((&sum[6], &sum[7], &sum[8]), (&6.0.into(), &552_000.0.into(), &"USD".into()));
     let values = document["sections"][1]["tables"][0]["rows"].as_array().unwrap();
-    // T111: 187,135 kops/s on 6 licences and 12 cores for 552,000 USD.
+    // T111: 187,135 kops/s on 6 licenses and 12 cores for 552,000 USD.
     let row = values.iter().find(|row| row[0].as_str().unwrap().contains("(T111)")).unwrap();
     let throughput = row[2].as_f64().unwrap();
     assert!((row[4].as_f64().unwrap() - throughput / 6.0).abs() < 1e-6);

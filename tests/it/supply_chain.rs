@@ -70,7 +70,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Every package of the lock file, without our own.
-fn locked() -> Vec<Locked> {
+fn locked_packages() -> Vec<Locked> {
     let lock: Lock = toml::from_str(&std::fs::read_to_string("Cargo.lock").unwrap()).unwrap();
     let packages: Vec<Locked> =
         lock.package.into_iter().filter(|package| !is_ours(&package.name)).collect();
@@ -124,7 +124,7 @@ fn every_package_has_a_permissive_licence() {
 #[test]
 fn every_package_comes_from_the_registry() {
     let allowed = rules().sources.allow_registry;
-    for package in locked() {
+    for package in locked_packages() {
         let source = package.source.unwrap_or_else(|| panic!("{} is a path", package.name));
         let registry = source.strip_prefix("registry+").unwrap_or(&source);
         assert!(allowed.iter().any(|name| name == registry), "{}: {source}", package.name);
@@ -134,7 +134,7 @@ fn every_package_comes_from_the_registry() {
 #[test]
 fn two_versions_of_a_package_are_named_with_a_reason() {
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in locked() {
+    for package in locked_packages() {
         versions.entry(package.name).or_default().insert(package.version);
     }
     let doubled: BTreeSet<String> = versions

@@ -183,7 +183,7 @@ impl Reply {
     }
     fn value(self, value: &Value) -> Self {
         match value {
-            Value::Number(number) => self.text(&encoded(*number)),
+            Value::Number(number) => self.text(&encode(*number)),
             Value::Text(text) => self.text(text.as_bytes()),
         }
     }
@@ -197,7 +197,7 @@ impl Reply {
 }
 
 /// A whole number as Oracle's NUMBER: an exponent, then digits to the base of 100, each one more.
-fn encoded(number: u64) -> Vec<u8> {
+fn encode(number: u64) -> Vec<u8> {
     let mut digits = Vec::new();
     let mut rest = number;
     while rest > 0 {

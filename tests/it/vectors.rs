@@ -1,5 +1,5 @@
 //! Searches of vectors: the truth against a search of our own, recall against settings, and mutants
-//! of the catalogue that the contract must find.
+//! of the catalog that the contract must find.
 
 use std::path::PathBuf;
 
@@ -159,12 +159,12 @@ fn postgres_holds_the_truth_and_its_index_finds_more_with_more_effort() {
     assert_eq!(column(session.as_mut(), left), ["0"]);
 }
 
-/// The neighbours among a share of the rows, in a routine.
+/// The neighbors among a share of the rows, in a routine.
 const WITHIN_SHARE: &str = "select v operator(public.<->) v_query as d from {{prefix}}vec_rows \
                             where grp <= {{pct}} order by v operator(public.<->) v_query limit \
                             {{near}}";
 
-/// The catalogue with one text of PostgreSQL's file in the place of another.
+/// The catalog with one text of PostgreSQL's file in the place of another.
 fn mutant(desk: &Desk, from: &str, to: &str) -> String {
     assert!(OF_POSTGRES.contains(from), "{from}");
     let folder = desk.path("own/workloads/vec");
@@ -256,7 +256,7 @@ fn a_server_without_vectors_leaves_them_out_with_the_reason() {
 
 /// The beginnings of the reasons that leave a workload out with this version of pgvector in the
 /// database, as SQL has it; 0.8.6 could be made.
-fn refused(session: &mut dyn Session, workload: &str, installed: &str) -> Vec<String> {
+fn refused_reasons(session: &mut dyn Session, workload: &str, installed: &str) -> Vec<String> {
     let stated = format!(
         "(values ('vector', '0.8.6', {installed})) as e (name, default_version, installed_version)"
     );
@@ -287,7 +287,7 @@ fn a_version_of_pgvector_that_lacks_what_a_test_needs_leaves_it_out() {
         ("VEC-FILTER", "'0.10.1'", None),
         ("VEC-FILTER", "null", None),
     ] {
-        let found = refused(session.as_mut(), workload, installed);
+        let found = refused_reasons(session.as_mut(), workload, installed);
         assert_eq!(found, Vec::from_iter(expected), "{workload} with {installed}");
     }
 }

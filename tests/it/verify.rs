@@ -13,7 +13,7 @@ const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Cli
 
 /// Output of `verify` for every workload that this engine has, in this drive or in any, by
 /// workload.
-fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
+fn verify_all(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     let catalog = crate::support::catalog();
     let runs = |id: &str| {
         let drives = drive.map_or(vec![Drive::Database, Drive::Client], |drive| vec![drive]);
@@ -52,7 +52,7 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     let all = embedded.chain(servers);
     let catalog = crate::support::catalog();
     for (target, drive) in all {
-        let verified = verified(target, drive);
+        let verified = verify_all(target, drive);
         // ClickHouse has cached queries and analytics only.
         let least = if target == "chdb" { 6 } else { 35 };
         assert!(verified.len() > least, "{target} {drive:?}: {verified:?}");
@@ -71,7 +71,7 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     }
 }
 
-/// Ops of a client that do not do what the catalogue says of them, each in another way.
+/// Ops of a client that do not do what the catalog says of them, each in another way.
 const GROUP: &str = r#"
 id = "OWN"
 title = "wrong"
@@ -131,7 +131,7 @@ const SQL: &str = "\
 -- name: lookup\nselect id from {{small}} where id = :id\n";
 
 #[test]
-fn an_op_that_touches_other_rows_than_the_catalogue_says_is_a_wrong_answer() {
+fn an_op_that_touches_other_rows_than_the_catalog_says_is_a_wrong_answer() {
     for target in ["sqlite", "duckdb", "postgres", "mariadb"] {
         let desk = Desk::new();
         let folder = desk.path("own/workloads/own");

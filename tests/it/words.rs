@@ -29,7 +29,7 @@ struct Text {
     words: String,
 }
 
-fn replaced() -> Replaced {
+fn replaced_words() -> Replaced {
     let text = std::fs::read_to_string("tests/fixtures/replaced-words.toml").unwrap();
     toml::from_str(&text).unwrap()
 }
@@ -229,7 +229,7 @@ fn parts() -> [(&'static str, usize, Vec<Text>); 6] {
 
 #[test]
 fn no_replaced_word_is_in_help_messages_reports_catalog_and_documents() {
-    let Replaced { words, exception } = replaced();
+    let Replaced { words, exception } = replaced_words();
     assert!(words.len() > 70, "only {} words", words.len());
     assert!(exception.iter().all(|one| !one.why.is_empty()));
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! The workbook, read back by another program: values, types, number formats, colour scales and
+//! The workbook, read back by another program: values, types, number formats, color scales and
 //! charts are what was written.
 
 use std::fs;
@@ -166,7 +166,7 @@ fn another_program_reads_what_was_written() {
         "invalid, but a number"
     );
 
-    // One colour scale per row that has something to compare.
+    // One color scale per row that has something to compare.
     assert_eq!(speed.matches("<calcext:color-scale>").count(), 5, "{speed}");
     let scale =
         speed.split("<calcext:conditional-format ").find(|scale| scale.contains("MIN(")).unwrap();

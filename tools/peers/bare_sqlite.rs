@@ -36,7 +36,7 @@ fn lookups(
     one_transaction: bool,
 ) -> Result<Done> {
     if one_transaction {
-        connection.execute_batch("begin").map_err(|error| named(&error))?;
+        connection.execute_batch("begin").map_err(|error| to_error(&error))?;
     }
     let mut statement = Bare::prepare(connection, sql)?;
     let mut keys = KeyStream::for_job(SEED, 1);
@@ -56,15 +56,15 @@ fn connect(lab: &Lab) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
-    let connection = Connection::open_with_flags(file, flags).map_err(|error| named(&error))?;
+    let connection = Connection::open_with_flags(file, flags).map_err(|error| to_error(&error))?;
     let cache_mb: i64 = lab.settings.get("cache_mb").and_then(|mb| mb.parse().ok()).unwrap_or(16);
     connection
         .pragma_update(None, "cache_size", -1024 * cache_mb)
-        .map_err(|error| named(&error))?;
+        .map_err(|error| to_error(&error))?;
     Ok(connection)
 }
 
-fn named(error: &rusqlite::Error) -> Error {
+fn to_error(error: &rusqlite::Error) -> Error {
     failed("bare loop", error.to_string())
 }
 

@@ -33,7 +33,7 @@ pub const COUNTING: Routine = Routine {
     drop: "drop function if exists dbdyno.peers_barest_counting(bigint, bigint)",
 };
 
-/// As our job sessions have it.
+/// Settings of our job sessions.
 const SESSION: &str = "set plan_cache_mode = force_generic_plan; set jit = off";
 /// Ops that show how many fill the time.
 const FIRST_OPS: i64 = 20_000;
@@ -42,18 +42,18 @@ const FIRST_OPS: i64 = 20_000;
 pub fn create(lab: &Lab, routine: &Routine) -> Result<()> {
     let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
     let create = routine.create.replace(":rows", &rows.to_string());
-    session(lab)?.execute(&create).map(drop).map_err(named)
+    session(lab)?.execute(&create).map(drop).map_err(to_error)
 }
 
 /// Drops it.
 pub fn drop_routine(lab: &Lab, routine: &Routine) -> Result<()> {
-    session(lab)?.execute(routine.drop).map(drop).map_err(named)
+    session(lab)?.execute(routine.drop).map(drop).map_err(to_error)
 }
 
 /// Loops for about `seconds`: lookups per second.
 pub fn run(lab: &Lab, routine: &Routine, seconds: f64) -> Result<Done> {
     let mut session = session(lab)?;
-    session.execute(SESSION).map_err(named)?;
+    session.execute(SESSION).map_err(to_error)?;
     let first_s = call(session.as_mut(), routine, FIRST_OPS)?;
     let ops = (FIRST_OPS as f64 * seconds / first_s.max(1e-3)) as i64;
     let elapsed_s = call(session.as_mut(), routine, ops)?;
@@ -63,14 +63,14 @@ pub fn run(lab: &Lab, routine: &Routine, seconds: f64) -> Result<Done> {
 /// Calls the routine for so many ops: seconds.
 fn call(session: &mut dyn Session, routine: &Routine, ops: i64) -> Result<f64> {
     let start = Instant::now();
-    session.query(routine.call, &[ops, SEED as i64]).map_err(named)?;
+    session.query(routine.call, &[ops, SEED as i64]).map_err(to_error)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
 fn session(lab: &Lab) -> Result<Box<dyn Session>> {
-    lab.database.session().map_err(named)
+    lab.database.session().map_err(to_error)
 }
 
-fn named(error: EngineError) -> dbdyno::error::Error {
+fn to_error(error: EngineError) -> dbdyno::error::Error {
     error.at("barest loop")
 }

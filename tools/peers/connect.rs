@@ -23,7 +23,7 @@ pub fn compare(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Outcome> {
         unit: "connections/s",
         target: None,
         ours: &mut || drive::run(lab, &selection, JOBS),
-        peer: &mut || pgbench.connecting(&script, JOBS, seconds),
+        peer: &mut || pgbench.run_connecting(&script, JOBS, seconds),
     };
     interleave(rules, comparison)
 }

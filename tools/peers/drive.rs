@@ -51,11 +51,11 @@ pub fn workload_of(
         seed: SEED,
         ..plan::Request::new(engine.name(), engine.capabilities(), 1)
     };
-    planned(lab, id, &request)
+    plan_selection(lab, id, &request)
 }
 
 /// The same with `ops` per job instead of a window.
-pub fn fixed(lab: &Lab, id: &str, drive: Drive, ops: u64) -> Result<Selection> {
+pub fn fixed_ops(lab: &Lab, id: &str, drive: Drive, ops: u64) -> Result<Selection> {
     let request = plan::Request {
         workloads: vec![id.to_owned()],
         jobs: Some(AskedRamp::single(1)),
@@ -65,10 +65,10 @@ pub fn fixed(lab: &Lab, id: &str, drive: Drive, ops: u64) -> Result<Selection> {
         seed: SEED,
         ..plan::Request::new(lab.engine.name(), lab.engine.capabilities(), 1)
     };
-    planned(lab, id, &request)
+    plan_selection(lab, id, &request)
 }
 
-fn planned(lab: &Lab, id: &str, request: &plan::Request) -> Result<Selection> {
+fn plan_selection(lab: &Lab, id: &str, request: &plan::Request) -> Result<Selection> {
     let selections = plan::build(&lab.catalog, request)?.selections;
     selections.into_iter().next().ok_or_else(|| failed(id, "is not in the plan"))
 }
@@ -124,12 +124,12 @@ pub fn run_on(
 ) -> Result<Done> {
     let facts = lab.loaded.facts_for(&[]);
     let context = TestContext { database, ..context(lab, &facts) };
-    let result = ended(&context, selection, jobs, &mut |_| Default::default())?;
+    let result = run_to_end(&context, selection, jobs, &mut |_| Default::default())?;
     Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
 }
 
 /// The same beside these probes and this sampler of the sessions.
-pub fn run_probed(
+pub fn run_with_probes(
     lab: &Lab,
     selection: &Selection,
     jobs: u32,
@@ -149,7 +149,7 @@ pub fn test(
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Box<TestResult>> {
     let facts = lab.loaded.facts_for(&[]);
-    ended(&TestContext { sessions, ..context(lab, &facts) }, selection, jobs, probes)
+    run_to_end(&TestContext { sessions, ..context(lab, &facts) }, selection, jobs, probes)
 }
 
 /// Context of tests on the lab's database, with these facts of its data.
@@ -166,7 +166,7 @@ fn context<'a>(lab: &'a Lab, facts: &'a Facts) -> TestContext<'a> {
     }
 }
 
-fn ended(
+fn run_to_end(
     context: &TestContext<'_>,
     selection: &Selection,
     jobs: u32,

@@ -22,7 +22,7 @@ pub fn compare(
     for drive in lab.engine.capabilities().drives {
         let window = drive::workload(lab, WORKLOAD, *drive, seconds)?;
         let ops = (drive::run(lab, &window, 1)?.rate * seconds).max(1.0) as u64;
-        let fixed = drive::fixed(lab, WORKLOAD, *drive, ops)?;
+        let fixed = drive::fixed_ops(lab, WORKLOAD, *drive, ops)?;
         let comparison = Comparison {
             name: format!(
                 "{} {WORKLOAD}, {} drive, {ops} ops : {seconds} s",

@@ -97,7 +97,7 @@ impl Lab {
     ) -> Result<Lab> {
         let options =
             StartOptions { data_dir: directory.into(), server_bin: bin, ..StartOptions::default() };
-        let (catalog, server, settings) = started(engine, options, more)?;
+        let (catalog, server, settings) = start_server(engine, options, more)?;
         let target = Target::Existing { engine: engine.into(), url: server.url() };
         let server = Some(server);
         Lab::open(catalog, target, directory, Equipment { server, settings, password: None })
@@ -111,7 +111,7 @@ impl Lab {
             port: Some(port),
             ..StartOptions::default()
         };
-        let (catalog, server, settings) = started("postgres", options, &[])?;
+        let (catalog, server, settings) = start_server("postgres", options, &[])?;
         let (url, password) = tls::encrypt(&server, port, directory)?;
         let target = Target::Existing { engine: "postgres".into(), url };
         let (server, password) = (Some(server), Some(password));
@@ -124,16 +124,16 @@ impl Lab {
 
     /// A private SQLite file.
     pub fn sqlite(directory: &Path) -> Result<Lab> {
-        Lab::embedded("sqlite", directory)
+        Lab::open_embedded("sqlite", directory)
     }
 
     /// A private DuckDB file; its library is fetched if it is not there.
     pub fn duckdb(directory: &Path) -> Result<Lab> {
         server::fetch("duckdb", None)?;
-        Lab::embedded("duckdb", directory)
+        Lab::open_embedded("duckdb", directory)
     }
 
-    fn embedded(engine: &str, directory: &Path) -> Result<Lab> {
+    fn open_embedded(engine: &str, directory: &Path) -> Result<Lab> {
         let catalog = Catalog::embedded()?;
         let settings = settings(&catalog, engine)?;
         let target = Target::Embedded { engine: engine.into(), data_dir: directory.into() };
@@ -264,7 +264,7 @@ pub fn run_program(name: &str, command: &mut Command) -> Result<String> {
 }
 
 /// A server of ours, with the catalog and the settings that it has.
-fn started(
+fn start_server(
     engine: &str,
     options: StartOptions,
     more: &[(&str, &str)],

@@ -54,7 +54,7 @@ fn load_postgres(lab: &Lab, size_gb: f64) -> Result<Done> {
     lab.session("load")?
         .execute("create schema if not exists dbdyno; checkpoint")
         .map_err(|error| error.at("load"))?;
-    let loaded = load_timed(lab, size_gb, "vacuum and statistics")?;
+    let loaded = time_load(lab, size_gb, "vacuum and statistics")?;
     Ok(Done { rate: loaded.table_bytes as f64 / 1e6 / loaded.elapsed_s, ops: None })
 }
 
@@ -62,12 +62,12 @@ fn load_postgres(lab: &Lab, size_gb: f64) -> Result<Done> {
 struct TimedLoad {
     table_bytes: u64,
     index_bytes: u64,
-    /// Of the rows, the indexes and the statistics, not of the verification.
+    /// Time of the rows, the indexes and the statistics, without the verification.
     elapsed_s: f64,
 }
 
 /// Loads our tables, which are not there, and prints how long each phase took.
-fn load_timed(lab: &Lab, size_gb: f64, last_phase: &str) -> Result<TimedLoad> {
+fn time_load(lab: &Lab, size_gb: f64, last_phase: &str) -> Result<TimedLoad> {
     let loads = lab.load(&["small", "big"], size_gb)?.loads;
     let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
     let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
@@ -121,7 +121,7 @@ fn load_mariadb(lab: &Lab, size_gb: f64) -> Result<Done> {
     for table in dataset::tables(&site.recipe, &lab.request(&["small", "big"], size_gb)) {
         site.execute(site.session()?.as_mut(), "drop", &table.values(&site.recipe))?;
     }
-    let loaded = load_timed(lab, size_gb, "statistics")?;
+    let loaded = time_load(lab, size_gb, "statistics")?;
     let mb = (loaded.table_bytes + loaded.index_bytes) as f64 / 1e6;
     Ok(Done { rate: mb / loaded.elapsed_s, ops: Some(mb) })
 }

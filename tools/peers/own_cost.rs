@@ -61,12 +61,12 @@ pub fn compare(
                 unit: "ops/s",
                 target: Some(TARGET),
                 ours: &mut || {
-                    let (done, part) = counted(lab, &selection, jobs, &mut probes, sessions)?;
+                    let (done, part) = measure_left(lab, &selection, jobs, &mut probes, sessions)?;
                     left.borrow_mut().extend(part);
                     Ok(done)
                 },
                 peer: &mut || {
-                    drive::run_probed(
+                    drive::run_with_probes(
                         lab,
                         &selection,
                         jobs,
@@ -85,7 +85,7 @@ pub fn compare(
 /// A test with all probes and samplers, and the part of the processor time of client and server
 /// that was left to it; none if the kernel does not account for the sessions that measure. The
 /// readings before the jobs start and after they ended take nothing from them.
-fn counted(
+fn measure_left(
     lab: &Lab,
     selection: &Selection,
     jobs: u32,
@@ -151,13 +151,13 @@ pub fn monitor(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
-    let mut observer = Poller::open(&lab.catalog, &request(lab)?)?;
+    let mut poller = Poller::open(&lab.catalog, &request(lab)?)?;
     for &jobs in jobs {
         let comparison = Comparison {
             name: format!("lookup beside a monitor against without, jobs {jobs}"),
             unit: "ops/s",
             target: Some(MONITOR_TARGET),
-            ours: &mut || watched(lab, &mut observer, &selection, jobs),
+            ours: &mut || run_monitored(lab, &mut poller, &selection, jobs),
             peer: &mut || drive::run(lab, &selection, jobs),
         };
         let by_clock = interleave(rules, comparison)?;
@@ -167,10 +167,10 @@ pub fn monitor(
     Ok(())
 }
 
-fn watched(lab: &Lab, observer: &mut Poller, selection: &Selection, jobs: u32) -> Result<Done> {
+fn run_monitored(lab: &Lab, poller: &mut Poller, selection: &Selection, jobs: u32) -> Result<Done> {
     let (running, ended) = channel();
     std::thread::scope(|scope| {
-        let monitor = scope.spawn(move || observe(observer, &ended));
+        let monitor = scope.spawn(move || poll(poller, &ended));
         let done = drive::run(lab, selection, jobs);
         drop(running);
         let observed = monitor.join().unwrap_or_else(|_| Err(failed("monitor", "panicked")));
@@ -179,16 +179,16 @@ fn watched(lab: &Lab, observer: &mut Poller, selection: &Selection, jobs: u32) -
 }
 
 /// Glances and looks as `dbdyno monitor` does, until the sender is dropped.
-fn observe(observer: &mut Poller, ended: &Receiver<()>) -> Result<()> {
+fn poll(poller: &mut Poller, ended: &Receiver<()>) -> Result<()> {
     let mut due = Instant::now() + INTERVAL;
     loop {
-        observer.glance();
+        poller.sample_sessions();
         if ended.recv_timeout(SAMPLE_INTERVAL) != Err(RecvTimeoutError::Timeout) {
             return Ok(());
         }
         if Instant::now() >= due {
             due += INTERVAL;
-            observer.read()?;
+            poller.read()?;
         }
     }
 }

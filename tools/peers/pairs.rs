@@ -79,7 +79,7 @@ pub struct Pair {
     pub peer: Half,
 }
 
-/// Whose processor time is counted.
+/// Process whose CPU time is counted.
 pub struct Processor {
     whose: &'static str,
     /// Microseconds per op.

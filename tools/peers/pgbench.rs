@@ -48,7 +48,7 @@ impl Pgbench {
 
     /// Runs a script, each transaction in a connection of its own: transactions per second, the
     /// time of connecting included.
-    pub fn connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
+    pub fn run_connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
         self.measure_rate(&CONNECTING, script, jobs, seconds)
     }
 
@@ -56,14 +56,14 @@ impl Pgbench {
         let seconds = seconds.ceil().to_string();
         let text = self.run_script(mode, script, jobs, ["-T", &seconds])?;
         let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
-        Ok(Done { rate, ops: processed(&text) })
+        Ok(Done { rate, ops: processed_count(&text) })
     }
 
     /// Runs a script in `jobs` sessions, so often in each: the number of transactions that it says
     /// it processed.
     pub fn count(&self, mode: &[&str], script: &Path, jobs: u32, per_job: u64) -> Result<u64> {
         let text = self.run_script(mode, script, jobs, ["-t", &per_job.to_string()])?;
-        let count = processed(&text).ok_or_else(|| failed("pgbench", "printed no count"))?;
+        let count = processed_count(&text).ok_or_else(|| failed("pgbench", "printed no count"))?;
         Ok(count as u64)
     }
 
@@ -129,7 +129,7 @@ pub fn write_script(lab: &Lab, text: &str) -> Result<PathBuf> {
 }
 
 /// Number of transactions that it says it processed.
-fn processed(text: &str) -> Option<f64> {
+fn processed_count(text: &str) -> Option<f64> {
     figure(text, PROCESSED)
 }
 

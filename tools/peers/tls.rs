@@ -31,7 +31,7 @@ pub fn encrypt(
     port: u16,
     directory: &Path,
 ) -> Result<(String, SecretString)> {
-    let database = opened(&server.url(), None)?;
+    let database = open_database(&server.url(), None)?;
     let mut session = database.session().map_err(|error| error.at("peers"))?;
     let mut query = |sql: &str| session.query(sql, &[]).map_err(|error| error.at("peers"));
     let data = query("show data_directory")?;
@@ -53,12 +53,12 @@ pub fn encrypt(
     let password = SecretString::from(password);
     // The server takes a moment to read its settings.
     for _ in 0..MAX_POLLS {
-        if opened(&url, Some(password.clone())).is_ok() {
+        if open_database(&url, Some(password.clone())).is_ok() {
             break;
         }
         std::thread::sleep(POLL_INTERVAL);
     }
-    opened(&url, Some(password.clone())).map(|_| (url, password))
+    open_database(&url, Some(password.clone())).map(|_| (url, password))
 }
 
 /// Under the names that the server looks for, for its user alone; and the certificate where others
@@ -79,7 +79,7 @@ fn write_certificate(data: &Path, directory: &Path) -> std::io::Result<PathBuf> 
     std::fs::write(&path, certificate).map(|()| path)
 }
 
-fn opened(url: &str, password: Option<SecretString>) -> Result<Box<dyn Database>> {
+fn open_database(url: &str, password: Option<SecretString>) -> Result<Box<dyn Database>> {
     let engine =
         engine::find("postgres").ok_or_else(|| failed("postgres", "is not compiled in"))?;
     let target = Target::Existing { engine: "postgres".into(), url: url.into() };

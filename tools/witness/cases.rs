@@ -4,7 +4,7 @@ use dbdyno::model::Tally;
 
 /// A workload, and its statements as they arrive at a server.
 pub struct Case {
-    /// As on the command line.
+    /// Id on the command line.
     pub id: &'static str,
     /// Ops per job of the count.
     pub ops: u64,

@@ -96,7 +96,7 @@ fn count_ours(
     report: &mut Report<'_>,
 ) -> Result<()> {
     let drive = report.subject.drive;
-    let selection = drive::fixed(lab, change.workload, drive, change.scaled_ops(extent))?;
+    let selection = drive::fixed_ops(lab, change.workload, drive, change.scaled_ops(extent))?;
     let before = counter(session, change.counter)?;
     let result = drive::test(lab, &selection, 1, &mut |_| Default::default(), None)?;
     let counted = counter(session, change.counter)? - before;

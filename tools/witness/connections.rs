@@ -24,7 +24,7 @@ const FIRST: Bound = Bound::Within(2.0, "pgbench connects once more before it be
 pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let per_job = ((CONNECTIONS_PER_JOB as f64 * extent.scale) as u64).max(1);
     let mut session = lab.session(WORKLOAD)?;
-    let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
+    let selection = drive::fixed_ops(lab, WORKLOAD, Drive::Client, per_job)?;
     let mut agreements = Vec::new();
     let before = begin(session.as_mut())?;
     let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;

@@ -35,7 +35,7 @@ pub trait CountWitness {
     fn count(&self, test: &mut CountedTest<'_>, report: &mut Report<'_>) -> Result<()>;
 }
 
-/// Those of all engines.
+/// Witnesses of counts of all engines.
 const COUNT_WITNESSES: &[&dyn CountWitness] = &[&Postgres, &MariaDb, &Sqlite];
 
 /// Fewer reads say nothing: the table was in the cache.
@@ -67,7 +67,7 @@ pub fn lab(engine: &str, directory: &Path, size_gb: f64) -> Result<Lab> {
 /// The drives in which a case runs: those that the engine has for the workload.
 pub fn drives(lab: &Lab, case: &Case) -> Vec<Drive> {
     let has = |drive: &Drive| {
-        drive::fixed(lab, case.id, *drive, 1).is_ok_and(|selection| selection.drive == *drive)
+        drive::fixed_ops(lab, case.id, *drive, 1).is_ok_and(|selection| selection.drive == *drive)
     };
     [Drive::Database, Drive::Client].into_iter().filter(has).collect()
 }
@@ -76,7 +76,7 @@ pub fn drives(lab: &Lab, case: &Case) -> Vec<Drive> {
 pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Result<Vec<Agreement>> {
     let witness = find(lab.engine.name())?;
     let ops = ((case.ops as f64 * extent.scale) as u64).max(1);
-    let selection = drive::fixed(lab, case.id, drive, ops)?;
+    let selection = drive::fixed_ops(lab, case.id, drive, ops)?;
     let asked_ops = ops * u64::from(case.jobs);
     let is_traced = extent.is_traced;
     let probes = probes(lab)?;
@@ -91,7 +91,7 @@ pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Resul
 pub struct CountedTest<'a> {
     pub lab: &'a Lab,
     pub case: &'a Case,
-    /// Of all jobs.
+    /// Number of ops that all jobs were to do.
     pub asked_ops: u64,
     selection: Selection,
     probes: ProbeSet,

@@ -37,7 +37,7 @@ const CHANCE: &str =
 pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     let per_job = ((DRAWS_PER_JOB as f64 * extent.scale) as u64).max(1000);
     let mut session = lab.session(WORKLOAD)?;
-    let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
+    let selection = drive::fixed_ops(lab, WORKLOAD, Drive::Client, per_job)?;
     create(session.as_mut())?;
     let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
     let ours = counts(session.as_mut())?;

@@ -149,7 +149,7 @@ pub fn reset(session: &mut dyn Session) -> Result<()> {
         "flush table_statistics",
         "flush binary logs",
     ] {
-        session.execute(sql).map_err(named)?;
+        session.execute(sql).map_err(to_error)?;
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ pub fn read_events(session: &mut dyn Session, kind: &str) -> Result<Events> {
          from performance_schema.events_statements_summary_global_by_event_name \
          where event_name = '{kind}'"
     );
-    let read = session.query(&sql, &[]).map_err(named)?;
+    let read = session.query(&sql, &[]).map_err(to_error)?;
     let number = |column: usize| {
         read.rows.first()?.get(column)?.as_deref().and_then(|text| text.parse::<f64>().ok())
     };
@@ -181,7 +181,7 @@ pub fn read_executions_us(session: &mut dyn Session) -> Result<Vec<f64>> {
         "select timer_wait / 1e6 from performance_schema.events_statements_history_long \
          where event_name = '{EXECUTE}' order by timer_wait"
     );
-    let read = session.query(&sql, &[]).map_err(named)?;
+    let read = session.query(&sql, &[]).map_err(to_error)?;
     Ok(read.rows.iter().filter_map(|row| row.first()?.as_deref()?.parse().ok()).collect())
 }
 
@@ -197,7 +197,7 @@ fn read_table_rows(session: &mut dyn Session, table: &str) -> Result<TableRows> 
         "select rows_read, rows_changed from information_schema.table_statistics \
          where table_schema = 'dbdyno' and table_name = '{table}'"
     );
-    let read = session.query(&sql, &[]).map_err(named)?;
+    let read = session.query(&sql, &[]).map_err(to_error)?;
     let count = |column: usize| {
         read.rows.first().and_then(|row| row.get(column)?.as_deref()?.parse().ok()).unwrap_or(0)
     };
@@ -207,9 +207,10 @@ fn read_table_rows(session: &mut dyn Session, table: &str) -> Result<TableRows> 
 /// Transactions in the newest file of the binary log that contain such a change by a statement of
 /// the workload, and committed.
 fn count_commits(session: &mut dyn Session, case: &Case, change: Change) -> Result<u64> {
-    let file = session.query("show master status", &[]).map_err(named)?;
+    let file = session.query("show master status", &[]).map_err(to_error)?;
     let file = file.scalar().unwrap_or_default();
-    let events = session.query(&format!("show binlog events in '{file}'"), &[]).map_err(named)?;
+    let events =
+        session.query(&format!("show binlog events in '{file}'"), &[]).map_err(to_error)?;
     let begin = if change == Change::Insert { "insert" } else { "update" };
     let table = case.statements[0].rsplit(' ').next().unwrap_or_default();
     let (mut is_open, mut commits) = (false, 0);
@@ -225,6 +226,6 @@ fn count_commits(session: &mut dyn Session, case: &Case, change: Change) -> Resu
     Ok(commits)
 }
 
-fn named(error: EngineError) -> Error {
+fn to_error(error: EngineError) -> Error {
     error.at(PLACE)
 }

@@ -54,7 +54,7 @@ impl CountWitness for Postgres {
 
     fn prepare(&self, lab: &Lab) -> Result<()> {
         let sql = "create extension if not exists pg_stat_statements schema public";
-        lab.session(PLACE)?.execute(sql).map(drop).map_err(named)
+        lab.session(PLACE)?.execute(sql).map(drop).map_err(to_error)
     }
 
     fn count(&self, test: &mut CountedTest<'_>, report: &mut Report<'_>) -> Result<()> {
@@ -123,7 +123,7 @@ pub struct Statements {
 
 /// All that is counted is 0 from now on.
 pub fn reset(session: &mut dyn Session) -> Result<()> {
-    session.query("select public.pg_stat_statements_reset()", &[]).map(drop).map_err(named)
+    session.query("select public.pg_stat_statements_reset()", &[]).map(drop).map_err(to_error)
 }
 
 /// Counts of the statements for which `is_own` holds.
@@ -134,7 +134,7 @@ pub fn read_statements(
     let sql = "select query, calls, rows, shared_blks_hit + shared_blks_read as blocks, \
                shared_blks_read as blocks_read, total_exec_time as time_ms \
                from public.pg_stat_statements";
-    let read = session.query(sql, &[]).map_err(named)?;
+    let read = session.query(sql, &[]).map_err(to_error)?;
     let mut sum = Statements::default();
     for row in 0..read.rows.len() {
         let query = read.get(row, "query").unwrap_or_default();
@@ -156,23 +156,23 @@ pub fn read_statements(
 /// Milliseconds that sessions of this database were at work, those that have ended.
 pub fn read_active_ms(session: &mut dyn Session) -> Result<f64> {
     let sql = "select active_time from pg_stat_database where datname = current_database()";
-    let read = session.query(sql, &[]).map_err(named)?;
+    let read = session.query(sql, &[]).map_err(to_error)?;
     Ok(read.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
 }
 
 /// Sessions of this database that were opened so far.
 pub fn count_sessions(session: &mut dyn Session) -> Result<u64> {
     let sql = "select sessions from pg_stat_database where datname = current_database()";
-    let read = session.query(sql, &[]).map_err(named)?;
+    let read = session.query(sql, &[]).map_err(to_error)?;
     let count = read.scalar().and_then(|text| text.parse().ok());
     count.ok_or_else(|| failed(PLACE, "it does not count its sessions"))
 }
 
 /// A place in the log: everything before it is in the files.
 fn find_log_position(session: &mut dyn Session) -> Result<String> {
-    let position = session.query("select pg_current_wal_insert_lsn()", &[]).map_err(named)?;
+    let position = session.query("select pg_current_wal_insert_lsn()", &[]).map_err(to_error)?;
     // The rest of the page is filled, so that a reader finds the end of what is before.
-    session.query("select pg_switch_wal()", &[]).map_err(named)?;
+    session.query("select pg_switch_wal()", &[]).map_err(to_error)?;
     Ok(position.scalar().unwrap_or_default().to_owned())
 }
 
@@ -188,7 +188,7 @@ struct Logged {
 fn read_log(lab: &Lab, from: &str, to: &str, change: Change) -> Result<Logged> {
     let server = lab.server.as_ref().ok_or_else(|| failed(LOG, "needs a server"))?;
     let mut session = lab.session(PLACE)?;
-    let data = session.query("show data_directory", &[]).map_err(named)?;
+    let data = session.query("show data_directory", &[]).map_err(to_error)?;
     let mut command = Command::new(server.program(LOG));
     command.arg("--path").arg(format!("{}/pg_wal", data.scalar().unwrap_or_default()));
     command.args(["--start", from, "--end", to]);
@@ -230,6 +230,6 @@ fn between<'a>(line: &'a str, from: &str, to: &str) -> Option<&'a str> {
     Some(tail.trim_start().split_once(to).map_or(tail, |(head, _)| head).trim())
 }
 
-fn named(error: EngineError) -> Error {
+fn to_error(error: EngineError) -> Error {
     error.at(PLACE)
 }

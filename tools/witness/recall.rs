@@ -44,9 +44,9 @@ pub fn agreements(lab: &Lab, oracle: &Path, extent: Extent) -> Result<Vec<Agreem
     let mut agreements = Vec::new();
     for workload in WORKLOADS {
         let ops = ((OPS * extent.scale) as u64).max(100);
-        let selection = drive::fixed(lab, workload, Drive::Client, ops)?;
+        let selection = drive::fixed_ops(lab, workload, Drive::Client, ops)?;
         let result = drive::test(lab, &selection, JOBS, &mut |_| Default::default(), None)?;
-        let searched = searched(lab, &selection)?;
+        let searched = search(lab, &selection)?;
         let [hits, same] = by_oracle(lab, oracle)?;
         let subject = Subject { engine: lab.engine.name(), workload, drive: Drive::Client };
         let mut report = Report { subject, agreements: &mut agreements };
@@ -70,7 +70,7 @@ struct Searched {
 
 /// Sets the workload up once more, asks its own statement for every query, and writes down what is
 /// stored and what was found.
-fn searched(lab: &Lab, selection: &Selection) -> Result<Searched> {
+fn search(lab: &Lab, selection: &Selection) -> Result<Searched> {
     let part = &selection.parts[0];
     let data = part.vectors.map(|set| VectorData::new(set, SEED));
     let mut session = lab.session(ORACLE)?;

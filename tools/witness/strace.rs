@@ -24,7 +24,7 @@ pub struct Trace {
 /// A call of the system, and the file that it was for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Of the thread that called.
+    /// Thread that made the call.
     pub thread: u32,
     pub name: String,
     pub file: String,

@@ -30,13 +30,13 @@ const CALLS_OF_SETUP: f64 = 0.01;
 #[derive(Debug, Clone, Copy)]
 pub struct Length {
     pub turns: usize,
-    /// Of each turn.
+    /// Length of each turn.
     pub seconds: f64,
 }
 
 /// Clocks that are not ours.
 pub enum Clocks {
-    /// Those of a server, and another client.
+    /// A server with its own times, and another client.
     Server(&'static dyn TimedServer),
     /// The kernel's.
     Kernel(Breakpoints),
@@ -99,9 +99,9 @@ impl TimedTest<'_> {
 /// A test of ours with the server's times of the whole of it.
 pub struct ServerTimed {
     pub result: Box<TestResult>,
-    /// Of all its statements.
+    /// Time of all its statements.
     pub time_ms: f64,
-    /// Of its ops; absent where the server does not know them one by one.
+    /// 99th percentile of its ops; absent if the server does not time them one by one.
     pub p99_us: Option<f64>,
 }
 
@@ -114,7 +114,7 @@ pub struct Times {
 
 /// A turn of ours.
 struct Turn {
-    /// Of the window.
+    /// Our times of the window.
     ours: Times,
     /// With the mean of the whole test.
     whole: Times,
@@ -146,7 +146,7 @@ pub fn agreements(
     }
 }
 
-/// Beside the kernel's clock, which is attached to this program.
+/// Compares with the kernel's clock, which is attached to this program.
 fn beside_kernel(
     lab: &Lab,
     case: &Case,
@@ -193,7 +193,7 @@ fn of_calls(calls: &[Call], ops: u64) -> Result<Times> {
     Ok(Times { mean: times_us.iter().sum::<f64>() / ops as f64, p99 })
 }
 
-/// Beside another client, and the server's clock.
+/// Compares with another client and the server's clock.
 fn beside_server(
     lab: &Lab,
     case: &Case,

@@ -31,7 +31,7 @@ pub struct ProgramComparison {
     pub agreements: fn(&Lab, Extent) -> Result<Vec<Agreement>>,
 }
 
-/// Those of all engines, in the order in which they are compared.
+/// Witnesses of all engines, in the order in which they are compared.
 pub const WITNESSES: &[&dyn Witness] = &[&Postgres, &MariaDb, &Sqlite];
 
 impl Witness for Postgres {

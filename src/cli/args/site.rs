@@ -9,15 +9,15 @@ use crate::report::Language;
 
 /// Runs that are compared, the first is the base.
 #[derive(Debug, Clone)]
-pub struct Compared(pub Vec<String>);
+pub struct ComparedRuns(pub Vec<String>);
 
-impl FromStr for Compared {
+impl FromStr for ComparedRuns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let runs: Vec<String> = text.split(',').map(|run| run.trim().to_string()).collect();
         match runs.len() > 1 && runs.iter().all(|run| !run.is_empty()) {
-            true => Ok(Compared(runs)),
+            true => Ok(ComparedRuns(runs)),
             false => Err("give two runs or more: 3,5".into()),
         }
     }
@@ -25,18 +25,18 @@ impl FromStr for Compared {
 
 /// Public name of a run.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct RunName {
     pub run: String,
     pub name: String,
 }
 
-impl FromStr for Named {
+impl FromStr for RunName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').map(|(run, name)| (run.trim(), name.trim()));
         match parts.filter(|(run, name)| !run.is_empty() && !name.is_empty()) {
-            Some((run, name)) => Ok(Named { run: run.into(), name: name.into() }),
+            Some((run, name)) => Ok(RunName { run: run.into(), name: name.into() }),
             None => Err("give RUN=TEXT: 3='Server of 2026'".into()),
         }
     }
@@ -55,11 +55,11 @@ pub struct SiteArgs {
     /// several times [default: the oldest measured run with each other one that has a test in
     /// common with it]
     #[arg(long, value_name = "RUNS")]
-    pub compare: Vec<Compared>,
+    pub compare: Vec<ComparedRuns>,
     /// Name of a platform on the site; may be given several times [default: A, B, C; the
     /// printed name of a platform of a known publication]
     #[arg(long, value_name = "RUN=TEXT")]
-    pub name: Vec<Named>,
+    pub name: Vec<RunName>,
     /// Title of the site
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,

@@ -78,7 +78,7 @@ pub struct InterferenceArgs {
 impl InterferenceArgs {
     /// The workloads that are named: a piece without an id is a further parameter of the one before
     /// it.
-    pub fn named(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let mut named: Vec<String> = Vec::new();
         for piece in self.workloads.iter().flat_map(|list| list.split(',')).map(str::trim) {
             match named.last_mut() {
@@ -137,7 +137,7 @@ mod tests {
             #[command(flatten)]
             args: InterferenceArgs,
         }
-        let named = |list: &str| Alone::parse_from(["x", "null", "--workloads", list]).args.named();
+        let named = |list: &str| Alone::parse_from(["x", "null", "--workloads", list]).args.names();
         assert_eq!(named("A, B:x=1,y=2,C"), ["A", "B:x=1,y=2", "C"]);
         assert_eq!(named("A,,B"), ["A", "", "B"], "an empty one is refused as an unknown workload");
     }

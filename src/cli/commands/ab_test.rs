@@ -18,7 +18,7 @@ use crate::model::{Status, Target};
 use crate::report::ab_test::{AB_TEST, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::format::junit::Junit;
 use crate::report::{Input, RunTests};
-use crate::run::ab_test::{self, Trials, TrialsEnded};
+use crate::run::ab_test::{self, AbTestEnd, Trials};
 use crate::run::schedule;
 use crate::run::{Event, Request, RunContext};
 use crate::serve::stored;
@@ -68,7 +68,7 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
 struct AskedTrials<'a> {
     args: &'a AbTestArgs,
     catalog: &'a Catalog,
-    /// Of both sides.
+    /// Requests of both sides.
     requests: &'a [Request; 2],
 }
 
@@ -78,7 +78,7 @@ fn measure(
     asked: &AskedTrials<'_>,
     console: &Console,
     store: &mut Store,
-) -> Result<TrialsEnded> {
+) -> Result<AbTestEnd> {
     let AskedTrials { args, catalog, requests } = *asked;
     let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
     if let Some(data_dir) = &args.data.data_dir {
@@ -147,7 +147,7 @@ fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Resul
     let labels = [
         (AB_TEST, started.to_string()),
         (SIDE, SIDES[at].to_string()),
-        (SETTINGS, described(&set)),
+        (SETTINGS, assignments_of(&set)),
     ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let labels = labels.map(|(key, value)| Label { key: key.into(), value });
@@ -190,7 +190,7 @@ fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Resul
     })
 }
 
-fn described(set: &[&Setting]) -> String {
+fn assignments_of(set: &[&Setting]) -> String {
     set.iter()
         .map(|setting| format!("{}={}", setting.name, setting.value))
         .collect::<Vec<_>>()
@@ -235,7 +235,7 @@ fn is_server(request: &Request) -> bool {
 }
 
 /// Both runs as they are stored.
-fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs) -> Result<Input> {
+fn input(store: &Store, ended: &AbTestEnd, catalog: Catalog, args: &AbTestArgs) -> Result<Input> {
     let runs = ended
         .runs
         .iter()
@@ -259,7 +259,7 @@ fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs
 ///
 /// # Errors
 /// If it is of none, or the other side is gone.
-pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
+pub fn read_ab_test(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.store_to_read()?;
     let named = store.run(runs.first().map_or("last", String::as_str))?;
     let sides = stored::sides(&store, &named)?;
@@ -299,12 +299,7 @@ fn not_an_ab_test(run: &str, what: &str) -> Error {
 }
 
 /// Judges the end: stopped, or with a figure that is worse than allowed.
-fn judge(
-    args: &AbTestArgs,
-    ended: &TrialsEnded,
-    rows: &[Row],
-    unpaired: &[Unpaired],
-) -> Result<()> {
+fn judge(args: &AbTestArgs, ended: &AbTestEnd, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     ending::check_ab_test(ended)?;
     match args.limit.fail_below {
         Some(below) => judge_losses(below.0, rows, unpaired),
@@ -318,13 +313,13 @@ fn judge_losses(below: f64, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
     let found: Vec<String> = [
         worse(rows, below),
         became_invalid(rows),
-        lost(unpaired),
+        describe_lost(unpaired),
         nothing_to_judge(rows, unpaired),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let open = [undecided(rows), invalid(rows)].into_iter().flatten();
+    let open = [describe_undecided(rows), describe_invalid(rows)].into_iter().flatten();
     if found.is_empty() {
         let open: Vec<String> = open.collect();
         if !open.is_empty() {
@@ -355,7 +350,7 @@ fn became_invalid(rows: &[Row]) -> Option<String> {
 }
 
 /// The sound figures of side A that B lacks.
-fn lost(unpaired: &[Unpaired]) -> Option<String> {
+fn describe_lost(unpaired: &[Unpaired]) -> Option<String> {
     let lost: Vec<&Unpaired> = unpaired.iter().filter(|one| one.is_lost()).collect();
     let first = lost.first()?;
     Some(format!("{} lost, first {}", ending::figures_are(lost.len()), first.label))
@@ -371,14 +366,14 @@ fn nothing_to_judge(rows: &[Row], unpaired: &[Unpaired]) -> Option<String> {
 }
 
 /// Figures that pass because they are not decided.
-fn undecided(rows: &[Row]) -> Option<String> {
+fn describe_undecided(rows: &[Row]) -> Option<String> {
     let is_open = |row: &&Row| row.outcome == Outcome::Undecided && row.verdict != Status::Invalid;
     let open = rows.iter().filter(is_open).count();
     (open > 0).then(|| format!("{open} of {} figures undecided", rows.len()))
 }
 
 /// Figures that pass although nothing can be said of them: not B alone is invalid.
-fn invalid(rows: &[Row]) -> Option<String> {
+fn describe_invalid(rows: &[Row]) -> Option<String> {
     let is_invalid = |row: &&Row| row.verdict == Status::Invalid && !row.has_become_invalid();
     let invalid: Vec<&Row> = rows.iter().filter(is_invalid).collect();
     let first = invalid.first()?;
@@ -400,7 +395,7 @@ impl Directories {
         )
     }
 
-    /// One that is not empty holds what somebody keeps.
+    /// A directory that is not empty holds data that somebody keeps.
     fn remove(&self) {
         for directory in &self.0 {
             let _ = std::fs::remove_dir(directory);

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 500_000_000;
 /// Seals a run, and says the file's name and its digest.
 ///
 /// # Errors
-/// Unknown runs, one that is not of a measurement of ours or has not ended; an unwritable file.
+/// Unknown runs, a run that was not measured or has not ended; an unwritable file.
 pub fn bundle(context: &Context, args: &BundleArgs) -> Result<()> {
     context.text_only()?;
     let store = context.store_to_read()?;
@@ -51,7 +51,7 @@ pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
     }
     let runs = vec![RunTests::new(bundle.run, bundle.tests).ordered()];
     let input = Input { runs, is_sealed: true, language: args.out.language, ..Input::default() };
-    let input = report::priced(input, &args.price)?;
+    let input = report::with_prices(input, &args.price)?;
     let output = args.out.output.as_deref();
     let format = report::form(context, &AuditReport, output)?;
     let document = report::build(&AuditReport, format, input);

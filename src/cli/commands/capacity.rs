@@ -20,25 +20,25 @@ use crate::report::capacity::{CapacityReport, platforms};
 /// Unknown runs and workloads; needs that are not valid; an unwritable file.
 pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let output = args.out.output.as_deref();
-    let asked = asked(args)?;
-    let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
+    let asked = requirements(args)?;
+    let input = report::with_prices(report::load(context, &args.runs, false)?, &args.price)?;
     one_currency(&input)?;
     let catalog = context.catalog()?;
     let needs = asked
         .into_iter()
-        .map(|need| resolved(need, &catalog, &input))
+        .map(|need| resolve(need, &catalog, &input))
         .collect::<Result<Vec<_>>>()?;
     let input = Input { needs, language: args.out.language, ..input };
-    let outcome = judged(&input);
+    let outcome = check_outcome(&input);
     let format = report::form(context, &CapacityReport, output)?;
     let document =
-        report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
+        report::with_branding(report::build(&CapacityReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     outcome
 }
 
 /// The needs of the command line, then those of files.
-fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
+fn requirements(args: &CapacityArgs) -> Result<Vec<Need>> {
     let typed = args.requirement.iter().map(|text| {
         Need::parse(text).map_err(|what| Error::usage("--requirement", what).advise(FORM))
     });
@@ -59,7 +59,7 @@ fn needs_of(path: &Path) -> Result<Vec<Need>> {
 
 /// The need by the workload's id: with what an alias fixes. A workload of the runs needs no
 /// catalog.
-fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
+fn resolve(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
     let mut tests = input.runs.iter().flat_map(|data| &data.tests);
     if let Ok(found) = catalog.find(&need.workload) {
         let params = found.with(&need.params, "--requirement")?;
@@ -88,7 +88,7 @@ fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
 }
 
 /// One platform that fits is enough.
-fn judged(input: &Input) -> Result<()> {
+fn check_outcome(input: &Input) -> Result<()> {
     let names = input.platforms();
     let found = platforms(input, &names);
     if found.iter().any(|platform| platform.outcome == Outcome::Fits) {

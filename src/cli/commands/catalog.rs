@@ -19,7 +19,7 @@ pub fn input(context: &Context, command: String) -> Result<Input> {
     Ok(Input { command, ..input_from(&context.catalog()?) })
 }
 
-/// As [`input`], of this catalog.
+/// Input of a report about this catalog.
 pub fn input_from(catalog: &Catalog) -> Input {
     let statements =
         catalog.workloads().flat_map(|workload| on_engines(catalog, workload)).collect();

@@ -71,7 +71,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     request.check_host_metrics()?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
-    let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
+    let asked = CheckRequest { catalog: &catalog, request: &request, plan: &plan };
     let mut findings =
         vec![finding("catalog", Ok(format!("{} workloads", catalog.workloads().count())))];
     findings
@@ -83,7 +83,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     }
     let (found, of_host) = target(context, &asked, needed_bytes);
     findings.extend(found);
-    findings.extend(licences(&asked));
+    findings.extend(licenses(&asked));
     findings.push(disclosure(&asked, of_host));
     findings.push(finding("results file", results(context)));
     let mut table = out::Table::headless();
@@ -131,8 +131,8 @@ fn finding(what: &str, result: Result<String>) -> Finding {
     }
 }
 
-/// Options of the product that the plan's tests need a licence for.
-fn licences(asked: &Asked<'_>) -> Vec<Finding> {
+/// Options of the product that the plan's tests need a license for.
+fn licenses(asked: &CheckRequest<'_>) -> Vec<Finding> {
     let tests = asked.plan.selections.iter().map(|selection| &selection.params);
     let needed = asked.catalog.licences(asked.request.target.engine(), tests);
     let line = |(option, by): (&str, BTreeSet<String>)| {
@@ -146,7 +146,7 @@ fn licences(asked: &Asked<'_>) -> Vec<Finding> {
 }
 
 /// Finding on the facts that a complete disclosure of this platform needs and lacks.
-fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
+fn disclosure(asked: &CheckRequest<'_>, of_host: Disclosure) -> Finding {
     let mut disclosure = of_host;
     for (name, stated) in &asked.request.facts {
         disclosure.set(STATED, name, stated);
@@ -175,14 +175,18 @@ fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
 }
 
 /// Request of the user.
-struct Asked<'a> {
+struct CheckRequest<'a> {
     catalog: &'a Catalog,
     request: &'a Request,
     plan: &'a Plan,
 }
 
 /// Findings on the target, and the disclosure of its host.
-fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Finding>, Disclosure) {
+fn target(
+    context: &Context,
+    asked: &CheckRequest<'_>,
+    needed_bytes: u64,
+) -> (Vec<Finding>, Disclosure) {
     let found = match &asked.request.target {
         Target::Private { engine, data_dir, server_bin, port, cluster } => {
             let (data_dir, server_bin, cluster) =
@@ -196,7 +200,7 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Findi
             };
             private(engine, &options, needed_bytes)
         }
-        Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),
+        Target::Embedded { engine, data_dir } => check_embedded(engine, data_dir, needed_bytes),
         Target::Existing { .. } => return existing(context, asked, needed_bytes),
     };
     let of_host = host::disclosure(asked.request.data_dir());
@@ -252,7 +256,7 @@ fn quota(cpus: Option<f64>, who: &str, effect: &str) -> Option<Finding> {
 }
 
 /// An engine that loads its library says which one it finds.
-fn embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
+fn check_embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
     let library = crate::engine::find(engine)
         .and_then(|found| Some((found.capabilities().product, found.library()?)));
     let what = match library {
@@ -272,7 +276,11 @@ fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<St
 
 /// Connects without creating anything: version, privileges, disk if it is on this host, room for
 /// the jobs.
-fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Finding>, Disclosure) {
+fn existing(
+    context: &Context,
+    asked: &CheckRequest<'_>,
+    needed_bytes: u64,
+) -> (Vec<Finding>, Disclosure) {
     let request = Request { keep: Keep::Yes, ..asked.request.clone() };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
     let platform = match request::with_password(context, &request, open) {
@@ -301,7 +309,7 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
 }
 
 /// Disclosure of an existing server's host; empty without a source.
-fn of_host(asked: &Asked<'_>, platform: &Platform) -> Disclosure {
+fn of_host(asked: &CheckRequest<'_>, platform: &Platform) -> Disclosure {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let host = HostFigures::open(platform, &blocks);
     host.map(|host| host.disclosure(platform)).unwrap_or_default()
@@ -309,7 +317,7 @@ fn of_host(asked: &Asked<'_>, platform: &Platform) -> Disclosure {
 
 /// Finding on the sizes of the server's cache and the plan's tables, which must be as the workloads
 /// assume.
-fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
+fn cache(asked: &CheckRequest<'_>, platform: &Platform) -> Option<Finding> {
     let set = asked.catalog.dataset(dataset::STANDARD).ok()?;
     let definition = Definition::parse(&set.toml, &set.toml_path).ok()?;
     let recipe = Recipe::new(platform.engine, &definition, set);
@@ -325,7 +333,7 @@ fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
 }
 
 /// Source for a host whose exporter the user named.
-fn host_source(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
+fn host_source(asked: &CheckRequest<'_>, platform: &Platform) -> Option<Result<String>> {
     if asked.request.host_metrics.is_empty() {
         return None;
     }
@@ -335,7 +343,7 @@ fn host_source(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>>
 
 /// Findings on missing rights, each with the statement that grants it, and on rights that no test
 /// needs.
-fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
+fn rights(asked: &CheckRequest<'_>, platform: &Platform) -> Vec<Finding> {
     let known =
         platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
     let wanted = if known { &RIGHTS[..2] } else { &RIGHTS[..] };
@@ -344,12 +352,12 @@ fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
 }
 
 /// The worst causes of noise here, each with what to do.
-fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
+fn noises(context: &Context, asked: &CheckRequest<'_>) -> Vec<String> {
     let causes = noise::causes(CPU_SAMPLE_TIME)
         .into_iter()
         .chain(of_server(context, asked).unwrap_or_default())
         .collect();
-    let causes = noise::sorted(causes);
+    let causes = noise::sort_by_weight(causes);
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
         true => vec!["nothing was found that makes figures vary".into()],
@@ -358,19 +366,20 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
 }
 
 /// Causes of noise on an existing server; a private one has the profile's settings, which avoid it.
-fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
+fn of_server(context: &Context, asked: &CheckRequest<'_>) -> Option<Vec<Cause>> {
     let Target::Existing { .. } = asked.request.target else { return None };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
     let platform = request::with_password(context, asked.request, open).ok()?;
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let sql = statement(&blocks.iter().find(|block| block.name == NOISE)?.text).to_string();
     let rows = platform.database.session().ok()?.query(&sql, &[]).ok()?;
-    let cause = |at: usize| Some(Cause::known(rows.get(at, "found")?, rows.get(at, "advice")?, at));
+    let cause =
+        |at: usize| Some(Cause::unmeasured(rows.get(at, "found")?, rows.get(at, "advice")?, at));
     Some((0..rows.rows.len()).filter_map(cause).collect())
 }
 
 /// Checks that an existing server has what the plan needs.
-fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<String> {
+fn suits(asked: &CheckRequest<'_>, platform: &Platform, needed_bytes: u64) -> Result<String> {
     let (product, version) = (platform.engine.capabilities().product, platform.database.version());
     let lacking = lacking(asked, platform)?;
     let disk = match platform.database.storage_path() {
@@ -390,7 +399,7 @@ fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
 }
 
 /// Reports requirements of the plan that the server or the user does not satisfy.
-fn lacking(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
+fn lacking(asked: &CheckRequest<'_>, platform: &Platform) -> Result<String> {
     let Some(lacking) = run::lacking(asked.plan, platform) else { return Ok(String::new()) };
     asked.request.plan_without(asked.catalog, &lacking)?;
     Ok(format!(", but {}", lacking.notes().join("; ")))

@@ -27,7 +27,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let output = args.out.output.as_deref();
     let input = only(runs(context, args, &catalog)?, &args.workload)?;
     let input = if args.baseline.is_some() { with_base(input, &catalog) } else { input };
-    let input = report::priced(input, &args.price)?;
+    let input = report::with_prices(input, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
     let is_gate = args.limit.fail_below.is_some();
@@ -49,7 +49,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         report::show(context, &Junit, &document, Some(path))?;
     }
     let document =
-        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
+        report::with_branding(report::build(&CompareReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }
@@ -110,8 +110,8 @@ fn runs(context: &Context, args: &CompareArgs, catalog: &Catalog) -> Result<Inpu
         return Err(Error::usage("--baseline", "is compared with one run")
             .advise("name one run: compare --baseline last:10 RUN"));
     };
-    let (label, most) = base_named(baseline)?;
-    let history = stored::base_of(&store, &run.run, label, most)?;
+    let Baseline { label, max_runs } = parse_base(baseline)?;
+    let history = stored::base_of(&store, &run.run, label, max_runs)?;
     if history.len() < MIN_OF_BASE {
         let what = format!(
             "{} finds {} finished runs of this platform before {}, of the {MIN_OF_BASE} that it \
@@ -156,17 +156,26 @@ const MIN_OF_BASE: usize = 2;
 /// Runs of a base: more gain nothing, and hold what has changed since.
 const RUNS_OF_BASE: usize = 10;
 
-/// `last:10` or `KEY=VALUE`: the label, if it is one, and how many runs at most.
+/// Runs that a base of many consists of.
+struct Baseline<'t> {
+    /// Key and value of the label of these runs; none for the last runs, whatever their labels.
+    label: Option<(&'t str, &'t str)>,
+    max_runs: usize,
+}
+
+/// Parses `last:10` or `KEY=VALUE`.
 ///
 /// # Errors
-/// Anything else.
-fn base_named(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
+/// Any other text.
+fn parse_base(text: &str) -> Result<Baseline<'_>> {
     if let Some(count) = text.strip_prefix("last:") {
         let count = count.parse().ok().filter(|count| *count >= MIN_OF_BASE);
-        return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
+        let max_runs = count.ok_or_else(|| wrong_base(text))?;
+        return Ok(Baseline { label: None, max_runs });
     }
     let label = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    label.map(|label| (Some(label), RUNS_OF_BASE)).ok_or_else(|| wrong_base(text))
+    let label = label.ok_or_else(|| wrong_base(text))?;
+    Ok(Baseline { label: Some(label), max_runs: RUNS_OF_BASE })
 }
 
 fn wrong_base(text: &str) -> Error {
@@ -203,12 +212,12 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let found: Vec<String> = worst(comparisons, below.0)
         .into_iter()
         .chain(levels(comparisons))
-        .chain(lost(comparisons))
+        .chain(describe_lost(comparisons))
         .chain(empty)
         .collect();
     let unjudged =
         comparisons.iter().filter_map(|comparison| Some(unjudged(comparison)?.to_string()));
-    let open: Vec<String> = unjudged.chain(undecided(comparisons)).collect();
+    let open: Vec<String> = unjudged.chain(describe_undecided(comparisons)).collect();
     if found.is_empty() {
         unseen(comparisons).iter().for_each(|text| out::report(&format!("--fail-below: {text}")));
         open.iter()
@@ -249,8 +258,9 @@ fn levels(comparisons: &[Comparison]) -> Option<String> {
     (!failed.is_empty()).then(|| format!("together worse than allowed: {}", failed.join(", ")))
 }
 
-/// Figures that pass because nothing can be said of them; whoever reads the exit code should know.
-fn undecided(comparisons: &[Comparison]) -> Option<String> {
+/// Sentence about figures that pass because they are undecided; readers of the exit code should
+/// know of them.
+fn describe_undecided(comparisons: &[Comparison]) -> Option<String> {
     let rows: Vec<_> = comparisons.iter().flat_map(|comparison| &comparison.kpms).collect();
     let open: Vec<_> = rows.iter().filter(|row| row.is_undecided()).collect();
     let why = open.first()?.ratio.span.err()?;
@@ -271,7 +281,7 @@ fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
     let first = failed.first()?;
     let label = |row: &Row| format!("{} {}", row.subject.label(), row.kind.name());
     let how = "worse than allowed or became invalid";
-    // The loss of a figure that became invalid tells nothing.
+    // The loss of a figure that became invalid is no finding.
     let known = failed.iter().filter(|row| row.other_status < Status::Invalid);
     let worst = known.max_by(|a, b| a.loss().total_cmp(&b.loss()));
     Some(match worst {
@@ -281,7 +291,7 @@ fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
 }
 
 /// The sound figures of the base that are gone.
-fn lost(comparisons: &[Comparison]) -> Option<String> {
+fn describe_lost(comparisons: &[Comparison]) -> Option<String> {
     let mut lost = comparisons.iter().flat_map(Comparison::lost);
     let first = lost.next()?;
     let kind = first.kind.map_or(String::new(), |kind| format!(" {}", kind.name()));

@@ -58,8 +58,10 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
         out::report("--confirm: no figure differs by its own interval: nothing is measured again");
         return Ok(None);
     }
-    let sides =
-        [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
+    let sides = [
+        measure_again(context, &base.run, &suspects)?,
+        measure_again(context, &other.run, &suspects)?,
+    ];
     let figures = if suspects.len() == 1 { "figure" } else { "figures" };
     out::report(&format!(
         "--confirm: {} {figures} of {} differed and were measured again, as runs {} and {}; what \
@@ -82,7 +84,7 @@ fn is_suspect(row: &Row) -> bool {
 }
 
 /// Measures what is suspect again as a run was measured, and gives the new run.
-fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
+fn measure_again(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
     let words = words(run, suspects)?;
     let program =
         std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;
@@ -94,7 +96,7 @@ fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64
         let what = format!("measuring {} again ended with {}", name(run), ended.status);
         return Err(Error::target("--confirm", what));
     }
-    // The last run of the results may be somebody else's.
+    // The last run of the results may be one of another user.
     let document: Option<serde_json::Value> = serde_json::from_slice(&ended.stdout).ok();
     let run_id = document.and_then(|document| document["run_id"].as_i64());
     run_id.ok_or_else(|| {

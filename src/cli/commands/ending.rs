@@ -5,8 +5,8 @@ use crate::cli::context::Context;
 use crate::cli::paths;
 use crate::error::{Error, Kind, Result};
 use crate::model::RunStatus;
-use crate::run::Ended;
-use crate::run::ab_test::TrialsEnded;
+use crate::run::RunEnd;
+use crate::run::ab_test::AbTestEnd;
 
 /// The sentence that says where a run is stored.
 pub(super) fn describe_run_storage(context: &Context, run_id: i64) -> String {
@@ -15,7 +15,7 @@ pub(super) fn describe_run_storage(context: &Context, run_id: i64) -> String {
 }
 
 /// The sentence that says where the sides of an A/B test are stored.
-pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> String {
+pub(super) fn describe_sides_storage(context: &Context, ended: &AbTestEnd) -> String {
     let [a, b] = ended.runs;
     let results = paths::results_file(context.global.results.as_ref());
     format!("runs {a} (A) and {b} (B) are stored in {}", results.display())
@@ -25,7 +25,7 @@ pub(super) fn describe_sides_storage(context: &Context, ended: &TrialsEnded) -> 
 ///
 /// # Errors
 /// Interrupted; the target no longer answers.
-pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
+pub(super) fn check_run(target: &str, ended: &RunEnd) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     let why = cause(ended.last_words.as_deref());
     let failure = Error::target(target, format!("no longer answers, {run} ends here{why}"))
@@ -37,7 +37,7 @@ pub(super) fn check_run(target: &str, ended: &Ended) -> Result<()> {
 ///
 /// # Errors
 /// Interrupted; a side no longer answers.
-pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
+pub(super) fn check_ab_test(ended: &AbTestEnd) -> Result<()> {
     let [a, b] = ended.runs;
     let runs = format!("runs {a} and {b}");
     let why = cause(ended.last_words.as_deref());
@@ -49,13 +49,13 @@ pub(super) fn check_ab_test(ended: &TrialsEnded) -> Result<()> {
 /// The error of what ended in this way: `failure` if it failed.
 fn check_status(status: RunStatus, runs: String, failure: Error) -> Result<()> {
     match status {
-        RunStatus::Interrupted => Err(interrupted(runs)),
+        RunStatus::Interrupted => Err(interrupt_error(runs)),
         RunStatus::Failed => Err(failure),
         RunStatus::Finished | RunStatus::Running => Ok(()),
     }
 }
 
-fn interrupted(runs: String) -> Error {
+fn interrupt_error(runs: String) -> Error {
     Error::new(Kind::Interrupted, runs, "interrupted").advise("what was measured is stored")
 }
 
@@ -69,7 +69,7 @@ pub(super) fn figures_are(count: usize) -> String {
     format!("{count} {}", if count == 1 { "figure is" } else { "figures are" })
 }
 
-/// The sentence about so many figures that fail an allowed loss, with the worst of them.
+/// Sentence about the number of figures that fail an allowed loss, with the worst of them.
 pub(super) fn describe_worse(count: usize, how: &str, worst: &str, loss: f64) -> String {
     format!("{} {how}, most {worst} by {:.1} %", figures_are(count), 100.0 * loss)
 }

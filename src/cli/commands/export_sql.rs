@@ -101,7 +101,7 @@ fn check_empty(dir: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a way that somebody else has laid in a directory open to everybody.
+/// Refuses a path that another user has prepared in a directory open to everybody.
 fn refuse_links(path: &Path) -> Result<()> {
     match leads_where_others_want(path) {
         Ok(false) => Ok(()),

@@ -11,8 +11,8 @@ use crate::cli::{file, request};
 use crate::error::{Error, Result};
 use crate::model::{How, Target};
 use crate::report::failover::FailoverReport;
-use crate::run::failover::{self, Asked, Commands};
-use crate::run::{Ended, Request};
+use crate::run::failover::{self, Commands, FailoverOptions};
+use crate::run::{Request, RunEnd};
 
 /// Shortest load before a failure: of a second or two a median is one.
 const MIN_BEFORE_S: f64 = 1.0;
@@ -32,8 +32,8 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     }
     let catalog = context.catalog()?;
     let request = request_of(&catalog, args)?;
-    let asked = asked(&request.target, args)?;
-    let ended = measured(context, &catalog, &request, &asked)?;
+    let options = failover_options(&request.target, args)?;
+    let ended = measure(context, &catalog, &request, &options)?;
     let shown = Shown { report: &FailoverReport, format, out: &args.out };
     study::show_results(context, &shown, catalog, &ended)?;
     ending::check_run(&request.target.label(), &ended)
@@ -76,7 +76,7 @@ fn no_cluster(target: &Target) -> Error {
         .advise(advice)
 }
 
-fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
+fn failover_options(target: &Target, args: &FailoverArgs) -> Result<FailoverOptions> {
     check_times(args)?;
     let commands = match target {
         Target::Existing { .. } => Some(commands(args)?),
@@ -90,7 +90,7 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
         HowArg::Freeze => How::Freeze,
         HowArg::Partition => How::Cut,
     };
-    Ok(Asked {
+    Ok(FailoverOptions {
         how,
         commands,
         promote: args.promote_command.clone(),
@@ -144,8 +144,8 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
         );
     }
     match (&args.fault_command, &args.repair_command) {
-        (Some(breaks), Some(mends)) => {
-            Ok(Commands { breaks: breaks.clone(), mends: mends.clone() })
+        (Some(fault), Some(repair)) => {
+            Ok(Commands { fault: fault.clone(), repair: repair.clone() })
         }
         (None, _) => Err(Error::usage(
             "--fault-command",
@@ -174,14 +174,15 @@ fn refuse_commands(args: &FailoverArgs) -> Result<()> {
     }
 }
 
-fn measured(
+fn measure(
     context: &Context,
     catalog: &Catalog,
     request: &Request,
-    asked: &Asked,
-) -> Result<Ended> {
+    options: &FailoverOptions,
+) -> Result<RunEnd> {
     let plan = failover::plan(request);
     let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;
-    measuring.on_console(Console::show, |run_context| failover::run(run_context, asked, &mut store))
+    measuring
+        .on_console(Console::show, |run_context| failover::run(run_context, options, &mut store))
 }

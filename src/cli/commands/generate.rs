@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 pub fn completions(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "dbdyno", &mut script);
-    out::rendered(&String::from_utf8_lossy(&script))
+    out::print_rendered(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page: dbdyno(1), followed by a section for every command. With a directory it
@@ -39,7 +39,7 @@ pub fn man(dir: Option<&Path>) -> Result<()> {
         let name = format!("dbdyno-{}", sub.get_name());
         render(sub.clone().name(name), &mut page)?;
     }
-    out::rendered(&String::from_utf8_lossy(&page))
+    out::print_rendered(&String::from_utf8_lossy(&page))
 }
 
 fn render(command: clap::Command, page: &mut Vec<u8>) -> Result<()> {

@@ -53,11 +53,12 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
         Listing::Engines => engines(&context.catalog()?),
-        Listing::Reports => {
-            named("reports", super::report::all().map(|report| (report.name(), report.title())))
-        }
+        Listing::Reports => list_named(
+            "reports",
+            super::report::all().map(|report| (report.name(), report.title())),
+        ),
         Listing::Formats => {
-            named("formats", FORMATS.iter().map(|format| (format.name(), format.title())))
+            list_named("formats", FORMATS.iter().map(|format| (format.name(), format.title())))
         }
     };
     if format == "json" {
@@ -99,8 +100,16 @@ struct WorkloadEntry<'a> {
 }
 
 fn workloads(catalog: &Catalog) -> List {
-    let entry = |workload: &Workload| {
-        json::value(&WorkloadEntry {
+    List::new(
+        "workloads",
+        &["id", "title", "unit", "aliases", "engines"],
+        catalog.workloads().map(|workload| json::value(&WorkloadEntry::new(workload))),
+    )
+}
+
+impl<'a> WorkloadEntry<'a> {
+    fn new(workload: &'a Workload) -> WorkloadEntry<'a> {
+        WorkloadEntry {
             id: &workload.id,
             group: &workload.group,
             title: &workload.title,
@@ -111,13 +120,8 @@ fn workloads(catalog: &Catalog) -> List {
             engines: targets()
                 .map(|engine| (engine.name(), availability(workload, engine)))
                 .collect(),
-        })
-    };
-    List::new(
-        "workloads",
-        &["id", "title", "unit", "aliases", "engines"],
-        catalog.workloads().map(entry),
-    )
+        }
+    }
 }
 
 /// The engines that have a database behind them.
@@ -272,11 +276,16 @@ struct EngineEntry<'a> {
 }
 
 fn engines(catalog: &Catalog) -> List {
-    let entry = |engine: &'static dyn Engine| {
+    let entries = targets().map(|engine| EngineEntry::new(engine, catalog));
+    List::new("engines", &["id", "title", "drives", "confirmed"], entries)
+}
+
+impl<'a> EngineEntry<'a> {
+    fn new(engine: &'static dyn Engine, catalog: &'a Catalog) -> EngineEntry<'a> {
         let can = engine.capabilities();
         let confirmations = catalog.confirmed(engine.name());
         EngineEntry {
-            confirmed: confirmed(confirmations),
+            confirmed: describe_confirmed(confirmations),
             confirmations,
             id: engine.name(),
             title: engine.title(),
@@ -287,12 +296,11 @@ fn engines(catalog: &Catalog) -> List {
             private_server: can.private_server,
             url_schemes: can.url_schemes,
         }
-    };
-    List::new("engines", &["id", "title", "drives", "confirmed"], targets().map(entry))
+    }
 }
 
 /// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.
-fn confirmed(all: &[Confirmed]) -> String {
+fn describe_confirmed(all: &[Confirmed]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for one in all {
         let how = format!("since {}, {}, {}", one.since, one.on, one.by);
@@ -306,11 +314,14 @@ fn confirmed(all: &[Confirmed]) -> String {
 }
 
 #[derive(Serialize)]
-struct Named {
+struct NamedItem {
     id: &'static str,
     title: &'static str,
 }
 
-fn named(key: &'static str, items: impl Iterator<Item = (&'static str, &'static str)>) -> List {
-    List::new(key, &["id", "title"], items.map(|(id, title)| Named { id, title }))
+fn list_named(
+    key: &'static str,
+    items: impl Iterator<Item = (&'static str, &'static str)>,
+) -> List {
+    List::new(key, &["id", "title"], items.map(|(id, title)| NamedItem { id, title }))
 }

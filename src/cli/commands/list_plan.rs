@@ -33,8 +33,8 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
             .advise("write 'list workloads --plan SUITE'"));
     }
     let format = context.format(&["text", "json"])?;
-    let engine = engine.map_or_else(embedded, show::find)?;
-    let listed = listed(&context.catalog()?, suite, engine)?;
+    let engine = engine.map_or_else(find_embedded, show::find)?;
+    let listed = list_suite(&context.catalog()?, suite, engine)?;
     if format == "json" {
         return out::json(&listed);
     }
@@ -42,7 +42,7 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
 }
 
 /// The engine that runs in our process.
-fn embedded() -> Result<&'static dyn Engine> {
+fn find_embedded() -> Result<&'static dyn Engine> {
     let found = ENGINES
         .iter()
         .copied()
@@ -54,7 +54,7 @@ fn embedded() -> Result<&'static dyn Engine> {
 
 /// Plan of a run; values that are unknown before it has run are null.
 #[derive(Serialize)]
-struct Listed {
+struct SuitePlan {
     suite: String,
     engine: &'static str,
     profile: String,
@@ -62,12 +62,12 @@ struct Listed {
     tables: Vec<String>,
     load_disk_bytes: u64,
     timed_s: f64,
-    selections: Vec<Selected>,
+    selections: Vec<PlannedSelection>,
     left_out: Vec<LeftOut>,
 }
 
 #[derive(Serialize)]
-struct Selected {
+struct PlannedSelection {
     code: Option<String>,
     workload: String,
     params: BTreeMap<String, String>,
@@ -87,7 +87,7 @@ struct Selected {
     differs: Option<String>,
 }
 
-fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result<Listed> {
+fn list_suite(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result<SuitePlan> {
     let suite = catalog.suite(suite)?;
     let (profile, size_gb) = request::of_suite(catalog, suite)?;
     let request = plan::Request {
@@ -97,8 +97,8 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
     };
     let plan = plan::build(catalog, &request)?;
     let selections: Vec<_> =
-        plan.selections.iter().map(|selection| selected(&plan, selection)).collect();
-    Ok(Listed {
+        plan.selections.iter().map(|selection| select(&plan, selection)).collect();
+    Ok(SuitePlan {
         suite: suite.id.clone(),
         engine: engine.name(),
         profile: profile.id.clone(),
@@ -111,13 +111,13 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
     })
 }
 
-fn selected(plan: &Plan, selection: &Selection) -> Selected {
+fn select(plan: &Plan, selection: &Selection) -> PlannedSelection {
     let steps = schedule::all_tests(selection);
     let (jobs, jobs_from, jobs_to) = match &selection.ramp {
         Ramp::Fixed(jobs) => (list_jobs(jobs), jobs.first().copied(), jobs.last().copied()),
         Ramp::Auto { from, max } => (format!("{from} to {max}, doubled"), Some(*from), Some(*max)),
     };
-    Selected {
+    PlannedSelection {
         code: selection.asked_as.clone(),
         workload: selection.workload.id.clone(),
         params: selection.chosen.clone(),
@@ -156,7 +156,7 @@ fn redo_bytes_per_op(plan: &Plan, selection: &Selection) -> Option<f64> {
         .find_map(|claim| scope.bound(claim.min.as_ref()?).ok())
 }
 
-fn text(listed: &Listed, width: Option<usize>) -> String {
+fn text(listed: &SuitePlan, width: Option<usize>) -> String {
     let fitted =
         |text: &str| width.map_or(text.to_string(), |width| fold(text, width).join("\n")) + "\n";
     let mut table =
@@ -174,7 +174,7 @@ fn text(listed: &Listed, width: Option<usize>) -> String {
 }
 
 /// `differs: T331, T332: ...`: the codes whose work is not the published one, by how it differs.
-fn differences(listed: &Listed) -> Vec<String> {
+fn differences(listed: &SuitePlan) -> Vec<String> {
     let mut by_text: Vec<(&str, Vec<&str>)> = Vec::new();
     for test in &listed.selections {
         let (Some(text), Some(code)) = (&test.differs, &test.code) else { continue };
@@ -188,13 +188,13 @@ fn differences(listed: &Listed) -> Vec<String> {
     by_text.iter().map(said).collect()
 }
 
-fn cells(number: usize, test: &Selected) -> [String; 8] {
+fn cells(number: usize, test: &PlannedSelection) -> [String; 8] {
     let unknown = || "-".to_string();
     let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
     let redo = |bytes: f64| format!(">= {} bytes", bytes as u64);
     [
         number.to_string(),
-        named(test),
+        label_of(test),
         test.drive.name().into(),
         test.jobs.clone(),
         test.tests_at_most.to_string(),
@@ -204,8 +204,8 @@ fn cells(number: usize, test: &Selected) -> [String; 8] {
     ]
 }
 
-fn head(listed: &Listed) -> String {
-    let Listed { suite, engine, profile, size_gb, .. } = listed;
+fn head(listed: &SuitePlan) -> String {
+    let SuitePlan { suite, engine, profile, size_gb, .. } = listed;
     let (tables, load_gb) = (listed.tables.join(", "), listed.load_disk_bytes as f64 / 1e9);
     format!(
         "{suite} on {engine}, profile {profile}: {size_gb:?} GB nominal, tables {tables}; loading \
@@ -213,7 +213,7 @@ fn head(listed: &Listed) -> String {
     )
 }
 
-fn foot(listed: &Listed) -> String {
+fn foot(listed: &SuitePlan) -> String {
     let time = duration(listed.timed_s);
     let blocks = match listed.selections.iter().map(|test| test.repeat).max() {
         Some(most) if most > 1 => {
@@ -229,13 +229,13 @@ fn foot(listed: &Listed) -> String {
 }
 
 /// `T626 STO-SCATTER rows=10240`.
-fn named(test: &Selected) -> String {
+fn label_of(test: &PlannedSelection) -> String {
     let params = test.params.iter().map(|(name, value)| format!(" {name}={value}"));
     let code = test.code.iter().map(|code| format!("{code} "));
     code.chain([test.workload.clone()]).chain(params).collect()
 }
 
 /// Maximum time of a test that ends when its figure is known.
-fn up_to(test: &Selected) -> String {
+fn up_to(test: &PlannedSelection) -> String {
     test.precision.map_or_else(String::new, |_| "up to ".into())
 }

@@ -31,7 +31,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(250);
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Help at the foot of the screen.
 const KEYS: &str = "q ends; --record FILE keeps what is shown, --baseline RUN compares";
-/// Between two questions whether somebody interrupts.
+/// Interval between two checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Watches a server until it is interrupted, or shows a recording.
@@ -54,8 +54,8 @@ pub fn monitor(context: &Context, args: &MonitorArgs) -> Result<()> {
 
 /// Shows the looks of a recording.
 fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrupt) -> Result<()> {
-    let (run, tests) = stored(context, run, true)?;
-    let looks = recording::looks(&tests);
+    let (run, tests) = read_run(context, run, true)?;
+    let looks = recording::interval_samples(&tests);
     if looks.is_empty() {
         return Err(Error::usage(format!("run {}", run.id), "is not a recording")
             .advise("record with --record FILE"));
@@ -70,13 +70,13 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
             return Ok(());
         }
     }
-    // The last one stays until somebody ends it.
+    // The last one stays until the user ends it.
     while view.is_screen() && !view.wait(POLL_INTERVAL, interrupt) {}
     Ok(())
 }
 
 /// A run of the results file, its figures those of every report; its seconds if they are wanted.
-fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
+fn read_run(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
     let store = context.store_to_read()?;
     let run = store.run(run)?;
     let mut tests = if with_seconds { store.tests(run.id)? } else { store.figures(run.id)? };
@@ -92,62 +92,68 @@ fn watch(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let catalog = context.catalog()?;
-    let mut observer = opened(context, &catalog, target, &args.host)?;
+    let mut poller = open_poller(context, &catalog, target, &args.host)?;
     let at = args.once.then(store::now);
     let keys = if args.record.is_some() { "q ends; recording" } else { KEYS };
-    let mut title = Title { target: observer.label(), at, against: None, keys };
+    let mut title = Title { target: poller.label(), at, against: None, keys };
     if let Some(run) = &args.baseline {
-        let (run, tests) = stored(context, run, false)?;
-        observer.compare_with(&catalog, &run, &tests)?;
+        let (run, tests) = read_run(context, run, false)?;
+        poller.compare_with(&catalog, &run, &tests)?;
         title.against = Some(format!("run {}", run.id));
     }
-    let metrics = served(args, &observer)?;
-    let mut recording = args.record.as_ref().map(|_| recorded(args, &observer)).transpose()?;
+    let metrics = serve_metrics(args, &poller)?;
+    let mut recording = args.record.as_ref().map(|_| start_recording(args, &poller)).transpose()?;
     let mut view = if is_json { View::Json } else { View::open(context, args.once, title) };
-    let watched = watched(args, &mut observer, &mut view, interrupt, &mut |look| {
+    let watched = poll_until_end(args, &mut poller, &mut view, interrupt, &mut |look| {
         metrics.iter().for_each(|page| page.set(look));
         recording.as_mut().map_or(Ok(()), |recording| recording.add(look))
     });
     drop(view);
     let status = if watched.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-    let ended = recording.map_or(Ok(()), |recording| recording.end(observer.elapsed_s(), status));
+    let ended = recording.map_or(Ok(()), |recording| recording.end(poller.elapsed_s(), status));
     watched.and(ended)
 }
 
-fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Poller> {
+fn open_poller(
+    context: &Context,
+    catalog: &Catalog,
+    target: &str,
+    host: &HostArgs,
+) -> Result<Poller> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
     let request = Request { host_metrics: host.urls()?, ..request };
     request::with_password(context, &request, |request| Poller::open(catalog, request))
 }
 
-fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
+fn start_recording(args: &MonitorArgs, poller: &Poller) -> Result<Recording> {
     let file = args.record.clone().unwrap_or_default();
     paths::check_parent(&file, "--record")?;
     paths::refuse_made_by_others(&file, "--record")?;
-    let (engine, disclosure) = observer.platform();
-    let (target, command, name) = (observer.label(), paths::command_line(), args.name.clone());
+    let (engine, disclosure) = poller.platform();
+    let (target, command, name) = (poller.label(), paths::command_line(), args.name.clone());
     let subject = Subject { target, engine, disclosure: disclosure.clone(), command, name };
     let recording = Recording::begin(Store::open(&file)?, subject)?;
     out::report(&format!("recording run {} in {}", recording.run_id(), file.display()));
     Ok(recording)
 }
 
-/// Looks until it is enough: each interval is told to `take` and shown.
-fn watched(
+/// Polls until the end that the arguments or the user set; passes every interval to `take` and
+/// shows it.
+fn poll_until_end(
     args: &MonitorArgs,
-    observer: &mut Poller,
+    poller: &mut Poller,
     view: &mut View,
     interrupt: &Interrupt,
     take: &mut dyn FnMut(&IntervalSample) -> Result<()>,
 ) -> Result<()> {
     let interval = Duration::from_secs_f64(args.interval.0).max(MIN_INTERVAL);
-    // One look is to tell as much as it can.
-    let between_glances = if args.once { MIN_INTERVAL } else { SAMPLE_INTERVAL };
+    // A single interval is to hold as many samples as it can.
+    let between_samples = if args.once { MIN_INTERVAL } else { SAMPLE_INTERVAL };
     let mut due = Instant::now() + interval;
     loop {
-        observer.glance();
-        if view.wait(between_glances.min(due.saturating_duration_since(Instant::now())), interrupt)
+        poller.sample_sessions();
+        if view.wait(between_samples.min(due.saturating_duration_since(Instant::now())), interrupt)
         {
             return Ok(());
         }
@@ -156,7 +162,7 @@ fn watched(
         }
         // An interval that came late is as long as it is.
         due = (due + interval).max(Instant::now());
-        let look = observer.read()?;
+        let look = poller.read()?;
         take(&look)?;
         view.show(&look)?;
         if args.once || args.duration.is_some_and(|duration| look.t_s >= duration.0) {
@@ -177,10 +183,10 @@ impl MetricsPage {
     }
 }
 
-fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> {
+fn serve_metrics(args: &MonitorArgs, poller: &Poller) -> Result<Option<MetricsPage>> {
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
-    let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
+    let page = MetricsPage { target: poller.label(), text: Arc::clone(&text) };
     metrics_server::serve(address, move || text.lock().clone())?;
     Ok(Some(page))
 }
@@ -229,13 +235,13 @@ impl View {
                     .map(drop)
                     .map_err(|error| Error::target("the terminal", error.to_string()))
             }
-            View::Lines => out::rendered(&monitor_view::line(look)),
-            View::Whole(title) => out::rendered(&monitor_view::whole(title, look)),
+            View::Lines => out::print_rendered(&monitor_view::line(look)),
+            View::Whole(title) => out::print_rendered(&monitor_view::whole(title, look)),
             View::Json => out::json(look),
         }
     }
 
-    /// Waits; true if somebody wants to end.
+    /// Waits; true if the user wants to end.
     fn wait(&self, time: Duration, interrupt: &Interrupt) -> bool {
         let until = Instant::now() + time;
         loop {
@@ -256,7 +262,7 @@ impl View {
     }
 }
 
-/// A signal ends it early: nobody need wake up to ask.
+/// A signal ends the wait early, without polling.
 fn sleep_until_signal(time: Duration) {
     let time = Timespec::try_from(time).unwrap_or_default();
     // Interrupted or over: the caller looks why.

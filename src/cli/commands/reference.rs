@@ -92,12 +92,12 @@ pub fn reference(context: &Context, page: ReferencePage) -> Result<()> {
         ReferencePage::Reasons => reasons_page()?,
         ReferencePage::Columns => columns()?,
     };
-    out::rendered(&text)
+    out::print_rendered(&text)
 }
 
 /// The help of every command, as `--help` prints it.
 fn commands() -> String {
-    let mut command = overview::grouped(Cli::command()).term_width(HELP_WIDTH);
+    let mut command = overview::group_commands(Cli::command()).term_width(HELP_WIDTH);
     command.build();
     let mut text = format!(
         "{GENERATED}# Commands\n\nEvery command with its options, as `dbdyno COMMAND --help` \
@@ -105,10 +105,10 @@ fn commands() -> String {
          command.\n"
     );
     section(&mut text, "dbdyno", &command);
-    for sub in shown(&command) {
+    for sub in visible_subcommands(&command) {
         let name = format!("dbdyno {}", sub.get_name());
         section(&mut text, &name, sub);
-        for nested in shown(sub) {
+        for nested in visible_subcommands(sub) {
             section(&mut text, &format!("{name} {}", nested.get_name()), nested);
         }
     }
@@ -116,7 +116,7 @@ fn commands() -> String {
 }
 
 /// The subcommands that the help shows.
-fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+fn visible_subcommands(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
 }
 

@@ -31,14 +31,14 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     if args.baseline.is_some() && !report.baseline().is_any() {
         return Err(no_place_for_a_baseline(report));
     }
-    rendered(context, report, output, &args.dress, || match subject {
+    show_report(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalog::input(context, command_line())
         }
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
         Subject::AbTest => {
-            Ok(Input { language: args.out.language, ..ab_test::stored(context, &args.runs)? })
+            Ok(Input { language: args.out.language, ..ab_test::read_ab_test(context, &args.runs)? })
         }
         Subject::Runs | Subject::Tests => {
             let input = input(context, args, subject)?;
@@ -101,10 +101,10 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
     if find(&args.kind)?.is_publication() {
         warn_of_licences(&input);
     }
-    priced(input, &args.price)
+    with_prices(input, &args.price)
 }
 
-/// Says which licences restrict the publication of figures.
+/// Says which licenses restrict the publication of figures.
 pub fn warn_of_licences(input: &Input) {
     let mut engines: Vec<&str> =
         input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
@@ -121,7 +121,7 @@ pub fn warn_of_licences(input: &Input) {
 ///
 /// # Errors
 /// Unreadable price lists, and those that are for none of the runs.
-pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
+pub fn with_prices(input: Input, paths: &[PathBuf]) -> Result<Input> {
     let prices = paths.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
     let input = Input { prices, ..input };
     match price::unused(&input) {
@@ -168,12 +168,12 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
 /// # Errors
 /// As [`report`].
 pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
-    rendered(context, report, None, &BrandingArgs::default(), || {
+    show_report(context, report, None, &BrandingArgs::default(), || {
         load(context, &[run.to_string()], report.needs_seconds())
     })
 }
 
-fn rendered(
+fn show_report(
     context: &Context,
     report: &dyn Report,
     output: Option<&Path>,
@@ -181,14 +181,14 @@ fn rendered(
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
-    show(context, format, &dressed(build(report, format, input()?), format, dress)?, output)
+    show(context, format, &with_branding(build(report, format, input()?), format, dress)?, output)
 }
 
 /// The document with what is added to it.
 ///
 /// # Errors
 /// Unreadable files, a format that has no place for it, unknown sections.
-pub fn dressed(
+pub fn with_branding(
     mut document: Document,
     format: &dyn Format,
     dress: &BrandingArgs,
@@ -365,7 +365,7 @@ pub fn check_file(context: &Context, path: &Path) -> Result<()> {
     Err(Error::usage(path.display().to_string(), "cannot be written").advise("name another file"))
 }
 
-/// A workbook on a terminal helps nobody.
+/// Refuses to print a workbook on a terminal.
 fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
     if format.is_text() || output.is_some() || !std::io::stdout().is_terminal() {
         return Ok(());
@@ -387,7 +387,7 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
     stored::input(&context.store_to_read()?, &context.catalog()?, chosen, seconds, command_line())
 }
 
-/// Width and colours, for a file or the terminal.
+/// Width and colors, for a file or the terminal.
 fn options(context: &Context, output: Option<&Path>) -> Options {
     match output {
         Some(_) => for_file(),
@@ -400,7 +400,7 @@ pub fn for_file() -> Options {
     Options::whole_tables(FILE_WIDTH)
 }
 
-/// Text for standard output: its width and colours. Where no terminal shows it and nobody asked for
+/// Text for standard output: its width and colors. Where no terminal shows it and nobody asked for
 /// a width, a program may read it, so tables keep all their columns.
 fn terminal(context: &Context) -> Options {
     let options = match context.fit() {

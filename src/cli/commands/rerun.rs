@@ -22,7 +22,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     let bundle = bundle::open(&args.bundle, args.digest.as_deref())?;
     let catalog = context.catalog()?;
     let run_args = args.run(&bundle.run)?;
-    let run_args = paced(run_args, &args.bundle.display().to_string(), &bundle.tests)?;
+    let run_args = with_pace(run_args, &args.bundle.display().to_string(), &bundle.tests)?;
     let request = request_of(&catalog, args, &run_args, &bundle)?;
     report_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
@@ -38,7 +38,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
 ///
 /// # Errors
 /// Tests of several; one that cannot be read.
-fn paced(run_args: RunArgs, place: &str, tests: &[Test]) -> Result<RunArgs> {
+fn with_pace(run_args: RunArgs, place: &str, tests: &[Test]) -> Result<RunArgs> {
     let Some((option, text)) = experiment::pace(place, tests)? else { return Ok(run_args) };
     let unreadable = |what: String| Error::usage(place, format!("{option}: {what}"));
     let mut measured = tests.iter().filter_map(Test::measured);

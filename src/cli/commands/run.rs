@@ -22,7 +22,7 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::run::{self, Ended, Event, Request};
+use crate::run::{self, Event, Request, RunEnd};
 use crate::store::{Store, url_of};
 use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
@@ -65,7 +65,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         request.plan(&catalog).map(|_| request)
     };
     let requests = experiment.runs.iter().map(request).collect::<Result<Vec<_>>>();
-    let requests = requests.map_err(|error| experiment.placed(error))?;
+    let requests = requests.map_err(|error| experiment.at_line(error))?;
     let measured = experiment
         .runs
         .iter()
@@ -140,7 +140,7 @@ fn worker_pool(
     let Some(count) = args.workers else { return Ok(None) };
     let url = match &request.target {
         Target::Existing { url, .. } => Some(url.as_str()),
-        // There is no database that somebody else could not see.
+        // Other processes can see every database.
         _ if !request.engine()?.is_target() => None,
         here => {
             return Err(Error::usage(
@@ -185,7 +185,7 @@ fn report_before(console: &Console, request: &Request, plan: &Plan) {
 /// The facts of a run's beginning that its end needs.
 struct Begun<'a> {
     target: &'a Target,
-    /// Of the output: `text` or `json`.
+    /// Format of the output: `text` or `json`.
     format: &'a str,
     catalog: &'a Catalog,
 }
@@ -196,7 +196,7 @@ fn conclude(
     args: &RunArgs,
     store: &Store,
     begun: &Begun<'_>,
-    ended: Ended,
+    ended: RunEnd,
 ) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
@@ -225,7 +225,7 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
     let report: &dyn Report = if is_json { &RunReport } else { super::report::find("datasheet")? };
     let format = super::report::form(context, report, None)?;
     if !is_json {
-        out::rendered("")?;
+        out::print_rendered("")?;
     }
     super::report::show(context, format, &report.build(input), None)
 }
@@ -249,7 +249,7 @@ fn report_results_file(context: &Context, args: &RunArgs, run_id: i64, input: &m
 }
 
 /// Judges the end, and with `--strict` the tests.
-fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<()> {
+fn judge(args: &RunArgs, ended: &RunEnd, target: &str, tests: &[Test]) -> Result<()> {
     ending::check_run(target, ended)?;
     let invalid = tests.iter().filter(|test| test.status() == Status::Invalid).count();
     if args.strict && invalid > 0 {

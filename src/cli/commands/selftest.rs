@@ -41,7 +41,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     }
     let mut catalog = context.catalog()?;
     catalog.lay_over_selftest()?;
-    let request = asked(&catalog, args)?;
+    let request = request_of(&catalog, args)?;
     let plan = selftest::plan(&catalog, &request, &args.workload)?;
     let measuring = Measuring::begin(context, &catalog, &request, &plan)?;
     let path = args
@@ -73,7 +73,7 @@ fn show(console: &Console, event: &Event<'_>) {
     }
 }
 
-fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
+fn request_of(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
     let selection = SelectionArgs {
         suite: vec![selftest::SUITE.into()],
         workload: Vec::new(),
@@ -105,7 +105,7 @@ fn show_findings(
 
 /// An error if a check failed.
 fn conclude(found: &SelfTest, path: &Path) -> Result<()> {
-    let (failed, all) = (found.failed(), found.findings.len());
+    let (failed, all) = (found.failed_count(), found.findings.len());
     if failed == 0 {
         return Ok(());
     }
@@ -241,7 +241,7 @@ impl Names {
     }
 }
 
-/// The parts of a target that may name somebody's site: of its URL, its directories.
+/// Parts of a target that may identify a site: those of its URL, and its directories.
 fn names(target: &Target) -> Vec<String> {
     let text = match target {
         Target::Existing { url, .. } => {

@@ -29,7 +29,7 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     let address = args.listen.0;
     let token = token(args.token_file.as_deref())?;
     may_listen(LISTEN, address, token.as_ref())?;
-    let results = context.served()?;
+    let results = context.place_to_serve()?;
     let has_token = token.is_some();
     let site = Site::new(results, context.catalog()?, args.language, token)?;
     let mut end = end()?;
@@ -54,7 +54,7 @@ fn address_line(address: SocketAddr, has_token: bool) -> String {
     format!("http://{address}/{how}")
 }
 
-/// From the file, which nobody else may read, else from the environment.
+/// Token from the file, which only this user may read, else from the environment.
 pub fn token(file: Option<&Path>) -> Result<Option<Token>> {
     let (place, text) = match file {
         Some(path) => {
@@ -71,7 +71,7 @@ pub fn token(file: Option<&Path>) -> Result<Option<Token>> {
     text.map(|text| Token::new(text.trim()).ok_or_else(short)).transpose()
 }
 
-/// Can be read once somebody ends us.
+/// Pipe that can be read once a signal ends the program.
 pub(super) fn end() -> Result<UnixStream> {
     let listen = || -> std::io::Result<UnixStream> {
         let (end, stopped) = UnixStream::pair()?;

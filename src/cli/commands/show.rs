@@ -49,7 +49,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     let workload = &catalog.find(&name)?.entry.workload;
     let (engine, drive) = (engine.as_deref().map(find).transpose()?, drive.map(request::drive));
     if format == "json" {
-        return out::json(&resolved(&catalog, id, workload, engine, drive)?);
+        return out::json(&resolve(&catalog, id, workload, engine, drive)?);
     }
     let text = match engine {
         Some(engine) => sql(&catalog, id, engine, drive)?,
@@ -129,13 +129,13 @@ fn template(facts: &[StatableFact]) -> String {
 
 /// A workload with all that it inherits, and what each engine would run.
 #[derive(Serialize)]
-struct Resolved<'a> {
+struct ResolvedWorkload<'a> {
     workload: &'a Workload,
-    plans: Vec<Planned>,
+    plans: Vec<PlannedWorkload>,
 }
 
 #[derive(Serialize)]
-struct Planned {
+struct PlannedWorkload {
     engine: &'static str,
     drive: Drive,
     params: BTreeMap<String, String>,
@@ -144,31 +144,31 @@ struct Planned {
 }
 
 /// The workload with all that it inherits, and its statements on each engine that can run it.
-fn resolved<'a>(
+fn resolve<'a>(
     catalog: &Catalog,
     id: &str,
     workload: &'a Workload,
     engine: Option<&'static dyn Engine>,
     drive: Option<Drive>,
-) -> Result<Resolved<'a>> {
-    let plan = |engine: &'static dyn Engine| planned(catalog, id, engine, drive);
+) -> Result<ResolvedWorkload<'a>> {
+    let plan = |engine: &'static dyn Engine| plan_on(catalog, id, engine, drive);
     let all = ENGINES.iter().copied().filter(|engine| engine.is_target());
     let plans = match engine {
         Some(engine) => vec![plan(engine)?],
         None => all.filter_map(|engine| plan(engine).ok()).collect(),
     };
-    Ok(Resolved { workload, plans })
+    Ok(ResolvedWorkload { workload, plans })
 }
 
-fn planned(
+fn plan_on(
     catalog: &Catalog,
     id: &str,
     engine: &'static dyn Engine,
     drive: Option<Drive>,
-) -> Result<Planned> {
+) -> Result<PlannedWorkload> {
     let selection = selection(catalog, id, engine, drive)?;
     let statements = plan::show(&selection);
-    Ok(Planned {
+    Ok(PlannedWorkload {
         engine: engine.name(),
         drive: selection.drive,
         params: selection.params,

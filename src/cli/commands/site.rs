@@ -37,10 +37,10 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
     let store = context.store_to_read()?;
     let runs = chosen(&store, &args.runs)?;
     let names = names(&store, args, &runs)?;
-    let compared = compared(&store, args, &runs)?;
+    let compared = chosen_comparisons(&store, args, &runs)?;
     let (shown, catalog) = match args.internal {
         true => (files::whole(&runs, &names)?, context.catalog()?),
-        false => (files::published(&runs, &names)?, Catalog::embedded()?),
+        false => (files::publish(&runs, &names)?, Catalog::embedded()?),
     };
     if !args.internal {
         super::report::warn_of_licences(&Input {
@@ -101,7 +101,7 @@ fn place(store: &Store, option: &str, run: &str, runs: &[RunTests]) -> Result<us
 
 /// The comparisons: those asked for, else the oldest measured run with each other one of the same
 /// work.
-fn compared(store: &Store, args: &SiteArgs, runs: &[RunTests]) -> Result<Vec<Vec<i64>>> {
+fn chosen_comparisons(store: &Store, args: &SiteArgs, runs: &[RunTests]) -> Result<Vec<Vec<i64>>> {
     let ids = |asked: &Vec<String>| {
         let each = asked.iter().map(|run| place(store, "--compare", run, runs));
         let each = each.map(|place| place.map(|place| runs[place].run.id));
@@ -225,7 +225,8 @@ fn former(path: &Path) -> Result<BTreeSet<String>> {
     }
 }
 
-/// True of the name of a file that lies in the directory or in one of ours in it.
+/// True if the name is that of a file in the directory, or in one of the directories that a site
+/// has in it.
 fn is_within(name: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     !name.is_empty() && Path::new(name).components().all(is_plain)

@@ -16,7 +16,7 @@ use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
 use crate::report::sweep::SweepReport;
 use crate::report::{Format, Report};
-use crate::run::{self, Ended, Request};
+use crate::run::{self, Request, RunEnd};
 
 /// `layers`.
 ///
@@ -33,7 +33,7 @@ pub fn layers(context: &Context, args: &StudyArgs) -> Result<()> {
 pub fn interference(context: &Context, args: &InterferenceArgs) -> Result<()> {
     study(context, &args.study, &InterferenceReport, |catalog| {
         let request = request::of_run(catalog, &args.study.run(INTERFERENCE))?;
-        let workloads = workloads(catalog, &request, &args.named())?;
+        let workloads = workloads(catalog, &request, &args.names())?;
         let plan = workloads.alone_and_in_pairs(request.plan)?;
         Ok(Request { plan, ..request })
     })
@@ -90,7 +90,7 @@ fn study(
              have one"
         ));
     }
-    let ended = measured(context, &catalog, &request)?;
+    let ended = measure(context, &catalog, &request)?;
     let shown = Shown { report, format, out: &args.out };
     show_results(context, &shown, catalog, &ended)?;
     ending::check_run(&request.target.label(), &ended)
@@ -111,7 +111,7 @@ pub(super) fn show_results(
     context: &Context,
     shown: &Shown<'_>,
     catalog: Catalog,
-    ended: &Ended,
+    ended: &RunEnd,
 ) -> Result<()> {
     let Shown { report, format, out: asked } = *shown;
     let id = ended.run_id.to_string();
@@ -125,7 +125,7 @@ pub(super) fn show_results(
     Ok(())
 }
 
-fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<Ended> {
+fn measure(context: &Context, catalog: &Catalog, request: &Request) -> Result<RunEnd> {
     let plan = request.plan(catalog)?;
     let measuring = Measuring::begin(context, catalog, request, &plan)?;
     let mut store = context.store()?;

@@ -34,7 +34,7 @@ struct Key {
 pub struct Keys(Vec<Key>);
 
 impl Keys {
-    /// Those that `run` declares.
+    /// Keys of the options that `run` declares.
     pub fn of_run() -> Keys {
         let command = RunArgs::augment_args(Command::new("run"));
         let long = command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));

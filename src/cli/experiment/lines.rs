@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// An error that is about an option, or that quotes a word of the file.
-    pub fn placed(&self, error: Error) -> Error {
+    pub fn at_line(&self, error: Error) -> Error {
         let place = error.place.split_whitespace().next().unwrap_or_default();
         let option = place.strip_prefix("--").map(|option| option.replace('-', "_"));
         let of_key = match place {

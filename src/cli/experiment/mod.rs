@@ -117,8 +117,8 @@ impl Experiment {
     }
 
     /// An error of what the file asks for, with the line that it is about.
-    pub fn placed(&self, error: Error) -> Error {
-        if error.kind == Kind::Usage { self.lines.placed(error) } else { error }
+    pub fn at_line(&self, error: Error) -> Error {
+        if error.kind == Kind::Usage { self.lines.at_line(error) } else { error }
     }
 }
 
@@ -315,7 +315,7 @@ fn arguments(lines: &Lines, options: &Options, own: Own) -> Result<RunArgs> {
     let parsed = command
         .try_get_matches_from(&typed)
         .and_then(|matches| RunArgs::from_arg_matches(&matches));
-    let mut args = parsed.map_err(|error| refused(lines, options, error))?;
+    let mut args = parsed.map_err(|error| option_error(lines, options, error))?;
     if own.settings.is_empty() || !args.target.place.target.contains("://") {
         args.target.settings = own.settings;
         args.target.tests = own.tests;
@@ -326,7 +326,7 @@ fn arguments(lines: &Lines, options: &Options, own: Own) -> Result<RunArgs> {
 }
 
 /// Error of the command line for a value, at the line of its key.
-fn refused(lines: &Lines, options: &Options, error: clap::Error) -> Error {
+fn option_error(lines: &Lines, options: &Options, error: clap::Error) -> Error {
     let option = error.context().find_map(|(kind, value)| match (kind, value) {
         (ContextKind::InvalidArg, ContextValue::String(name)) => Some(name.clone()),
         (ContextKind::InvalidArg, ContextValue::Strings(names)) => names.first().cloned(),
@@ -337,7 +337,7 @@ fn refused(lines: &Lines, options: &Options, error: clap::Error) -> Error {
         name.trim_start_matches("--").replace('-', "_")
     });
     let place = key.as_ref().and_then(|key| options.get(key)).map_or(0, |(place, _)| *place);
-    let said = super::usage_error(&super::shortened(error).render().to_string(), "dbdyno run");
+    let said = super::usage_error(&super::shorten_words(error).render().to_string(), "dbdyno run");
     lines.wrong(place, said.what, said.advice)
 }
 

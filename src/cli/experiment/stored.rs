@@ -143,19 +143,19 @@ fn write(text: &mut String, table: &Map<String, Value>) {
     };
     // Writing into a text cannot fail.
     for (key, value) in table.iter().filter(|(_, value)| !value.is_object() && !is_list(value)) {
-        let _ = writeln!(text, "{} = {}", named(key), inline(value));
+        let _ = writeln!(text, "{} = {}", quote_key(key), inline(value));
     }
     for (key, value) in table {
         if let Some(fields) = value.as_object().filter(|fields| !fields.is_empty()) {
-            let _ = writeln!(text, "\n[{}]", named(key));
+            let _ = writeln!(text, "\n[{}]", quote_key(key));
             write(text, fields);
         }
     }
     for (key, value) in table.iter().filter(|(_, value)| is_list(value)) {
         for fields in value.as_array().into_iter().flatten().filter_map(Value::as_object) {
-            let _ = writeln!(text, "\n[[{}]]", named(key));
+            let _ = writeln!(text, "\n[[{}]]", quote_key(key));
             for (key, value) in fields.iter().filter(|(_, value)| !is_nothing(value)) {
-                let _ = writeln!(text, "{} = {}", named(key), inline(value));
+                let _ = writeln!(text, "{} = {}", quote_key(key), inline(value));
             }
         }
     }
@@ -168,27 +168,27 @@ fn is_nothing(value: &Value) -> bool {
 /// A value on one line.
 fn inline(value: &Value) -> String {
     match value {
-        Value::String(text) => quoted(text),
+        Value::String(text) => quote_text(text),
         Value::Array(items) => {
             format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", "))
         }
         Value::Object(fields) => {
             let given = fields.iter().filter(|(_, value)| !is_nothing(value));
             let pair =
-                |(key, value): (&String, &Value)| format!("{} = {}", named(key), inline(value));
+                |(key, value): (&String, &Value)| format!("{} = {}", quote_key(key), inline(value));
             format!("{{ {} }}", given.map(pair).collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
     }
 }
 
-fn named(key: &str) -> String {
+fn quote_key(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !key.is_empty() && key.chars().all(is_bare) { key.into() } else { quoted(key) }
+    if !key.is_empty() && key.chars().all(is_bare) { key.into() } else { quote_text(key) }
 }
 
 /// A text in quotes; nothing in it acts on a terminal.
-fn quoted(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {

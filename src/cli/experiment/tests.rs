@@ -116,7 +116,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
 fn an_error_of_a_request_stands_at_the_line_of_its_key_or_word() {
     let experiment = read("size = 1\nworkload = ['SRV-QUERY1', 'NONE']\n").unwrap();
     let at = |place: &str, what: &str| {
-        let line = experiment.placed(Error::usage(place, what).advise("x")).to_string();
+        let line = experiment.at_line(Error::usage(place, what).advise("x")).to_string();
         line[line.find("x.toml").unwrap()..].to_string()
     };
     assert_eq!(at("--size", "0 GB is not a valid size"), "x.toml:1: 0 GB is not a valid size; x");

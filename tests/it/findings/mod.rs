@@ -12,7 +12,7 @@ mod outputs;
 use std::path::PathBuf;
 
 use formula::{Call, Formula, parse};
-use outputs::{Outputs, imported, lock};
+use outputs::{Outputs, import_studies, lock};
 
 /// A line of the file.
 #[derive(Debug, serde::Deserialize)]
@@ -33,7 +33,7 @@ fn findings() -> Vec<Finding> {
 
 #[test]
 fn findings_follow_from_our_own_outputs() {
-    let shared = imported();
+    let shared = import_studies();
     let outputs = lock(&shared);
     let mut wrong = Vec::new();
     let findings = findings();
@@ -59,7 +59,7 @@ fn findings_follow_from_our_own_outputs() {
 
 #[test]
 fn findings_that_compare_platforms_stand_in_compare() {
-    let shared = imported();
+    let shared = import_studies();
     let mut outputs = lock(&shared);
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for finding in &findings() {
@@ -76,7 +76,7 @@ fn findings_that_compare_platforms_stand_in_compare() {
     }
 }
 
-/// Two figures of a quotient, and the licences that each is divided by.
+/// Two figures of a quotient, and the licenses that each is divided by.
 type Quotient<'a> = (&'a Call, &'a Call, Option<(&'a Call, &'a Call)>);
 
 /// The quotients of the speed, throughput or service time of two runs in a formula.
@@ -182,7 +182,7 @@ fn stands_in_compare(
 
 #[test]
 fn findings_of_other_units_are_flagged() {
-    let shared = imported();
+    let shared = import_studies();
     let mut outputs = lock(&shared);
     let flagged: Vec<String> = outputs
         .reasons("orabench-2016")
@@ -199,7 +199,7 @@ fn findings_of_other_units_are_flagged() {
 
 #[test]
 fn findings_of_a_timing_floor_are_flagged_and_no_arithmetic_is() {
-    let shared = imported();
+    let shared = import_studies();
     let mut outputs = lock(&shared);
     let floored: Vec<(String, String)> = outputs
         .reasons("orabench-2016")
@@ -217,7 +217,7 @@ fn findings_of_a_timing_floor_are_flagged_and_no_arithmetic_is() {
 
 #[test]
 fn findings_of_a_contradicted_platform_table_are_flagged_and_a_sound_one_is_not() {
-    let shared = imported();
+    let shared = import_studies();
     let mut outputs = lock(&shared);
     let mut slips = |base: &str, other: &str| -> Vec<String> {
         let comparison = outputs.compare(base, other);
@@ -235,7 +235,7 @@ fn findings_of_a_contradicted_platform_table_are_flagged_and_a_sound_one_is_not(
 
 #[test]
 fn findings_in_words_say_what_the_study_says() {
-    let shared = imported();
+    let shared = import_studies();
     let mut outputs = lock(&shared);
     let comparison = outputs.compare("xeon-6234-noht", "xeon-6234-ht");
     let texts: Vec<&str> = comparison["findings"]

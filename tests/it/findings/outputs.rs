@@ -35,7 +35,7 @@ pub struct Outputs {
 }
 
 /// The studies imported into a results file of their own.
-pub fn imported() -> Shared {
+pub fn import_studies() -> Shared {
     static KNOWN: Mutex<Weak<Mutex<Outputs>>> = Mutex::new(Weak::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.upgrade().unwrap_or_else(|| {

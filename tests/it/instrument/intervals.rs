@@ -212,14 +212,14 @@ fn figure_of(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<
     (value, known.ok().map(|interval| interval.half_width()))
 }
 
-fn measured() -> TestResult {
+fn fixture_test() -> TestResult {
     let is_one = |test: &TestResult| test.workload == "SRV-QUERY1" && test.jobs == 1;
     fixture::tests().into_iter().find(is_one).unwrap()
 }
 
 #[test]
 fn the_interval_of_repetitions_covers_their_mean_and_never_rests_on_one_window() {
-    let test: Test = measured().into();
+    let test: Test = fixture_test().into();
     for (noise, between) in
         [(Noise::Alike(0.0), 0.0), (Noise::Alike(0.9), 0.05), (Noise::Bursts, 0.0)]
     {
@@ -245,7 +245,7 @@ fn the_interval_of_repetitions_covers_their_mean_and_never_rests_on_one_window()
 
 /// The windows of so many loads of the data, in their order.
 fn layout(loads: u64, starts: u64, windows: usize) -> Vec<Test> {
-    let base = measured();
+    let base = fixture_test();
     let window = |load: u64, start: u64| TestResult {
         load: load as u32,
         server_start: (load * 100 + start) as u32,
@@ -383,7 +383,7 @@ fn of_seconds(rates: &[f64]) -> Test {
         window_s: rates.len() as f64,
         ci_fraction: fraction,
         ci_freedom: interval.map(|interval| interval.freedom),
-        ..measured()
+        ..fixture_test()
     }
     .into()
 }
@@ -440,7 +440,7 @@ fn of_counter(noise: Noise, seconds: usize, random: &mut Random) -> TestResult {
         window_s: seconds as f64,
         total_s: seconds as f64,
         ci_fraction: Some(0.0001),
-        ..measured()
+        ..fixture_test()
     };
     fill(&mut result);
     result
@@ -491,7 +491,7 @@ fn two_equal_tests_whose_counter_differs_are_no_finding() {
             second: None,
             second_value: None,
             ci_fraction: Some(0.01),
-            ..measured()
+            ..fixture_test()
         };
         let known = interval::of_test(&test.clone().into(), &test.kpm.value);
         assert_eq!(known, Err(Unknown::Counter));

@@ -19,7 +19,7 @@ fn as_user(command: &mut Command) -> &mut Command {
 }
 
 /// The program as that user under limits as `prlimit` takes them.
-fn limited(desk: &Desk, limits: &str, line: &str) -> Command {
+fn command_under_limits(desk: &Desk, limits: &str, line: &str) -> Command {
     let command = desk.command(line);
     // The program that was built may be where nobody else can go.
     let program = desk.path("dbdyno");
@@ -48,7 +48,7 @@ fn jobs_for_which_there_are_no_threads_are_refused_before_anything_runs() {
         ("--nproc=60", ["threads of this user = 60", "ulimit -u"]),
         ("--as=1073741824", ["address space = 1024 MiB", "ulimit -v"]),
     ] {
-        let refused = finished(limited(&desk, limit, &line), &line);
+        let refused = finished(command_under_limits(&desk, limit, &line), &line);
         refused.fails(2, &["--jobs: 200 jobs are asked for", words[0], words[1]]);
     }
 }
@@ -58,7 +58,7 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     let desk = Desk::new();
     let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,60 --warmup 0 --duration 3s \
          --quiet";
-    let run = limited(&desk, "--nproc=600:600", line).spawn().unwrap();
+    let run = command_under_limits(&desk, "--nproc=600:600", line).spawn().unwrap();
     until("rows are loaded, or the first test runs", || {
         cpu_s(run.id()).is_some_and(|used_s| used_s > BEGUN_S)
     });
@@ -83,7 +83,7 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
     let desk = Desk::new();
     let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,200 --warmup 0 --duration 3s \
          --quiet";
-    let run = limited(&desk, "--nproc=900:900", line).spawn().unwrap();
+    let run = command_under_limits(&desk, "--nproc=900:900", line).spawn().unwrap();
     until("rows are loaded, or the first test runs", || {
         cpu_s(run.id()).is_some_and(|used_s| used_s > BEGUN_S)
     });
@@ -120,7 +120,7 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
 fn a_file_that_may_not_grow_is_an_error_in_one_line() {
     let desk = Desk::new();
     let line = format!("run sqlite {TINY} --quiet");
-    let done = finished(limited(&desk, "--fsize=2097152:2097152", &line), &line);
+    let done = finished(command_under_limits(&desk, "--fsize=2097152:2097152", &line), &line);
     done.fails(3, &["sqlite: loading small failed", "table small was dropped"]);
     // The limit of the process that wrote them is not that of the files.
     desk.run(&line).ok();

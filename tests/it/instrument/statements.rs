@@ -3,7 +3,7 @@
 //!
 //! A bad figure may be shown with its mark. So each run is rendered twice, with a small and with a
 //! large value of that figure: whatever differs without a mark is a statement that rests on it (a
-//! best, a rank, a colour, a gain, a mean, a law, a finding). What names it must give the reason.
+//! best, a rank, a color, a gain, a mean, a law, a finding). What names it must give the reason.
 
 use std::collections::BTreeSet;
 
@@ -153,7 +153,7 @@ fn format(name: &str) -> &'static dyn Format {
 
 /// Statements of a report about a bad figure without a mark, in every form for programs and people;
 /// and what the head of its page says.
-fn unmarked(report: &dyn Report, documents: [&Document; 2]) -> Vec<String> {
+fn unmarked_statements(report: &dyn Report, documents: [&Document; 2]) -> Vec<String> {
     let mut found = Vec::new();
     // The tables of the page are those of other reports.
     // Heads of columns break where figures are wide, so that the text for terminals is left out.
@@ -200,7 +200,7 @@ fn no_statement_of_any_report_changes_with_the_value_of_a_bad_figure() {
                 let inputs = bad.factors().map(|factor| spoilt(&bad, factor, several));
                 for report in reports() {
                     let documents = inputs.each_ref().map(|input| report.build(input));
-                    let said = unmarked(report, [&documents[0], &documents[1]]);
+                    let said = unmarked_statements(report, [&documents[0], &documents[1]]);
                     found.extend(said.into_iter().map(|line| format!("{code} of {at}: {line}")));
                 }
             }
@@ -219,7 +219,7 @@ fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
         let inputs = bad.factors().map(|factor| spoilt(&bad, factor, true));
         for report in reports().filter(|report| short.contains(&report.name())) {
             let documents = inputs.each_ref().map(|input| report.build(input));
-            found.extend(unmarked(report, [&documents[0], &documents[1]]));
+            found.extend(unmarked_statements(report, [&documents[0], &documents[1]]));
         }
         let kpm = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
         let document = kpm.build(&spoilt(&bad, 1.0, false));
@@ -270,7 +270,7 @@ fn no_colour_of_a_page_changes_with_the_value_of_a_bad_figure() {
 }
 
 /// A results file with the spoilt run, as run 1, and a good one.
-fn stored(desk: &Desk, bad: &Bad, factor: f64) {
+fn store_spoilt(desk: &Desk, bad: &Bad, factor: f64) {
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     for run in spoilt(bad, factor, true).runs {
         let id = store.begin_run(&run.run).unwrap();
@@ -282,13 +282,13 @@ fn stored(desk: &Desk, bad: &Bad, factor: f64) {
     }
 }
 
-/// The site tells of a change of a history only from sound figures, and its tables colour none.
+/// The site tells of a change of a history only from sound figures, and its tables color none.
 #[test]
 fn no_page_of_the_site_says_more_of_a_bad_figure_than_its_mark() {
     let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract);
     let pages = [SMALL, LARGE].map(|factor| {
         let desk = Desk::new();
-        stored(&desk, &bad, factor);
+        store_spoilt(&desk, &bad, factor);
         let catalog = crate::support::catalog();
         let place = desk.path("results.db");
         let site = Site::new(place.as_path(), catalog, Default::default(), None).unwrap();
@@ -312,7 +312,7 @@ fn no_bad_figure_makes_a_platform_fit() {
     for factor in [SMALL, LARGE] {
         let desk = Desk::new();
         let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract);
-        stored(&desk, &bad, factor);
+        store_spoilt(&desk, &bad, factor);
         let mut command = desk.command("capacity spoilt");
         // A hundred times what its good figures are.
         command.args(["--requirement", "SRV-QUERY1 7000000 qps"]);

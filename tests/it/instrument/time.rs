@@ -106,7 +106,7 @@ fn call(slice: &Slice, doer: &mut Doer, began_ns: u64) -> (Vec<u64>, LatencyHist
 }
 
 /// A test of these jobs on a clock of ours, and what really was done in its window.
-fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult, Truth) {
+fn simulate(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult, Truth) {
     let jobs = doers.len() as u32;
     let (gate, schedule, seconds) =
         (Gate::new(jobs), Schedule::new(&window), SecondsLog::new(jobs));
@@ -128,7 +128,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         let start_ns = clocks[at].get();
         let Some(slice) = pacers[at].next_slice() else {
             running.retain(|other| *other != at);
-            gate.ended();
+            gate.note_end();
             continue;
         };
         let (all, timed, took_ns) = call(&slice, &mut doers[at], start_ns);
@@ -143,7 +143,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         if start_s >= schedule.open_s() - 1e-6 && start_s + 1e-3 < schedule.close_s() {
             truth.add(&all);
         }
-        if gate.all_satisfied(Duration::ZERO) {
+        if gate.await_satisfied(Duration::ZERO) {
             gate.stop();
         }
     }
@@ -214,7 +214,7 @@ fn lognormal(median_ns: f64, sigma: f64, seed: u64) -> impl FnMut(u64) -> u64 {
 }
 
 /// Ops of 5 us, the first one after every other second holds everything up.
-fn stalled(stall_ns: u64) -> impl FnMut(u64) -> u64 {
+fn stalling_ops(stall_ns: u64) -> impl FnMut(u64) -> u64 {
     let mut next_ns = 1_500_000_000;
     move |now_ns| {
         if now_ns < next_ns {
@@ -286,7 +286,7 @@ fn known_jobs() -> Vec<(&'static str, Vec<Doer>)> {
         ("one of 10 slow", vec![Doer::new(two_points(2_000, 150_000, 0.1, 3))]),
         ("lognormal", vec![Doer::new(lognormal(30_000.0, 1.0, 4))]),
         ("lognormal, long tail", vec![Doer::new(lognormal(20_000.0, 2.0, 5))]),
-        ("stalls", vec![Doer::new(stalled(300_000_000))]),
+        ("stalls", vec![Doer::new(stalling_ops(300_000_000))]),
         ("phases", vec![Doer::new(phases)]),
         (
             "jobs of all kinds",
@@ -310,13 +310,13 @@ fn figures_of_known_service_times_are_those_of_every_op() {
     for drive in [Drive::Client, Drive::Database] {
         for window in windows {
             for (name, doers) in known_jobs() {
-                let (result, truth) = simulated(window, drive, doers);
+                let (result, truth) = simulate(window, drive, doers);
                 assert_true(&format!("{name}, {drive:?}, {window:?}"), &result, &truth);
             }
         }
-        let (result, truth) = simulated(fixed(1_000_000), drive, vec![Doer::new(constant(100))]);
+        let (result, truth) = simulate(fixed(1_000_000), drive, vec![Doer::new(constant(100))]);
         assert_true("0.1 us", &result, &truth);
-        let (result, truth) = simulated(fixed(PUBLISHED), drive, vec![Doer::new(constant(3_000))]);
+        let (result, truth) = simulate(fixed(PUBLISHED), drive, vec![Doer::new(constant(3_000))]);
         assert_true("3 us", &result, &truth);
     }
 }
@@ -325,7 +325,7 @@ fn figures_of_known_service_times_are_those_of_every_op() {
 fn a_slow_second_counts_as_many_ops_as_it_had() {
     // Of 905,000 ops 5,000 are slow: 0.55 %, but of the samples a third.
     let (result, truth) =
-        simulated(Window::time(0.0, 10.0), Drive::Database, vec![Doer::new(phases)]);
+        simulate(Window::time(0.0, 10.0), Drive::Database, vec![Doer::new(phases)]);
     let is = |us: Option<f64>, expected: f64| (us.unwrap() / expected - 1.0).abs() < 0.01;
     let latency = &result.latency;
     assert!(is(latency.p95_us, 10.0) && is(latency.p99_us, 10.0), "{latency:?}");
@@ -351,7 +351,7 @@ fn fixed_work_is_as_fast_as_a_window() {
             let mut is_first = true;
             let op = move |_| if std::mem::take(&mut is_first) { 1_000_000 } else { op_ns };
             let doer = Doer { per_sample_ns, between_ns: 50_000, ..Doer::new(op) };
-            let (result, truth) = simulated(window, drive, vec![doer]);
+            let (result, truth) = simulate(window, drive, vec![doer]);
             assert_eq!(result.window.ops, truth.ops);
             1e6 / result.ops_per_s
         };
@@ -372,7 +372,7 @@ fn fixed_work_is_as_fast_as_a_window() {
 fn a_day_is_told_second_by_second() {
     let day = Window::time(0.0, 86_400.0);
     let doers = vec![Doer::new(constant(1_000_000_000)), Doer::new(constant(500_000_000))];
-    let (result, truth) = simulated(day, Drive::Client, doers);
+    let (result, truth) = simulate(day, Drive::Client, doers);
     assert_eq!((result.window.ops, truth.ops), (259_200, 259_200));
     let inside: Vec<f64> =
         result.series.iter().filter(|point| point.in_window).map(|point| point.ops).collect();

@@ -256,7 +256,7 @@ fn deviation_of_pairs(read: &Read, keys: u64) -> f64 {
 }
 
 /// Numbers of these keys by their number of reads.
-fn as_touched(read: &Read, keys: u64) -> Touched {
+fn count_touches(read: &Read, keys: u64) -> Touched {
     let mut times = vec![0; keys as usize];
     read.values().flatten().for_each(|key| times[*key as usize - 1] += 1);
     let mut touched = Touched::new();
@@ -320,7 +320,7 @@ where command_type = 'Execute' and argument like '% where id = %'";
 /// of the different rows, while a job that repeated another one's keys would take 20 %.
 fn assert_reads_independent(engine: &str, run: &serde_json::Value, read: &Read) {
     let rows = table_rows("big", 0.1);
-    assert_independent(&as_touched(read, rows), 4 * 4_800, engine);
+    assert_independent(&count_touches(read, rows), 4 * 4_800, engine);
     let pairs = deviation_of_pairs(read, rows);
     assert!(pairs.abs() < FAR, "{engine}: pairs are {pairs:.1} standard deviations off");
     for test in run["tests"].as_array().unwrap() {

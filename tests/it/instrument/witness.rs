@@ -41,7 +41,7 @@ use dbdyno::error::Error;
 
 use crate::support::directory;
 
-/// Workloads laid over the catalogue: it has all that are needed here.
+/// Workloads laid over the catalog: it has all that are needed here.
 const MORE_WORKLOADS: Option<&str> = None;
 /// Few ops: that all are counted shows with a hundred as with ten thousand.
 const EXTENT: counts::Extent = counts::Extent { scale: 0.1, is_traced: false };

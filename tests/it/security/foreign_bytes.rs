@@ -106,7 +106,7 @@ impl Edit {
     }
 }
 
-fn damaged(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
+fn damage(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for edit in edits {
         edit.apply(&mut bytes);
@@ -127,7 +127,7 @@ fn runner(name: &'static str) -> TestRunner {
 fn never_panics(name: &'static str, intact: &[u8], read: impl Fn(&[u8]) -> bool) {
     assert!(read(intact), "{name}: the intact input is not understood");
     let tried = runner(name).run(&edits(), |edits| {
-        read(&damaged(intact, &edits));
+        read(&damage(intact, &edits));
         Ok::<(), TestCaseError>(())
     });
     if let Err(error) = tried {
@@ -327,7 +327,7 @@ fn a_client_survives(engine: &'static str) {
         let pieces = &mut dialogue[connection];
         let piece = (pieces.len() as f64 * at) as usize;
         pieces.truncate(piece + 1);
-        pieces[piece] = damaged(&pieces[piece], &edits);
+        pieces[piece] = damage(&pieces[piece], &edits);
         is_served(engine, dir.path(), dialogue);
         Ok::<(), TestCaseError>(())
     });
@@ -361,7 +361,7 @@ fn read_whole(store: &Store) -> bool {
     outlines && tests && store.run("last").is_ok() && store.listing().is_ok()
 }
 
-fn filled(path: &Path) {
+fn fill(path: &Path) {
     let mut store = Store::open(path).unwrap();
     let id = store.begin_run(&fixture::run()).unwrap();
     for test in fixture::tests() {
@@ -372,7 +372,7 @@ fn filled(path: &Path) {
 #[test]
 fn a_results_file() {
     let dir = tempfile::TempDir::new().unwrap();
-    filled(&dir.path().join("intact.db"));
+    fill(&dir.path().join("intact.db"));
     let intact = std::fs::read(dir.path().join("intact.db")).unwrap();
     let path = dir.path().join("damaged.db");
     never_panics("results", &intact, |bytes| {
@@ -384,7 +384,7 @@ fn a_results_file() {
 #[test]
 fn an_export() {
     let dir = tempfile::TempDir::new().unwrap();
-    filled(&dir.path().join("intact.db"));
+    fill(&dir.path().join("intact.db"));
     let store = Store::open_to_read(dir.path().join("intact.db").as_path()).unwrap();
     let ids: Vec<i64> = store.runs().unwrap().iter().map(|run| run.id).collect();
     let mut intact = Vec::new();

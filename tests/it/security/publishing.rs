@@ -227,12 +227,7 @@ fn add_name(json: &mut Value, pointer: &str, mark: &str) {
 }
 
 /// The value with the mark in each text that may be another one, and as a further name in each map.
-fn planted<T: Serialize + DeserializeOwned>(
-    value: &T,
-    mark: &str,
-    place: Place,
-    known: &Known,
-) -> T {
+fn plant<T: Serialize + DeserializeOwned>(value: &T, mark: &str, place: Place, known: &Known) -> T {
     let mut json = serde_json::to_value(value).unwrap();
     let free = known[place as usize].get_or_init(|| Free::find::<T>(&json, place));
     free.texts.iter().for_each(|pointer| set_text(&mut json, pointer, mark, place));
@@ -261,8 +256,8 @@ fn pointers(json: &Value, is_wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
 }
 
 fn planted_run(mark: &str, place: Place) -> RunTests {
-    let run = planted(&full_run(), mark, place, &OF_RUN);
-    let test = planted(&full_test(), mark, place, &OF_TEST);
+    let run = plant(&full_run(), mark, place, &OF_RUN);
+    let test = plant(&full_test(), mark, place, &OF_TEST);
     RunTests { run, tests: vec![test.into()] }
 }
 
@@ -383,7 +378,7 @@ fn a_publication_keeps_what_a_comparison_needs() {
     assert_eq!(full.workers[0].name, "worker 1");
 }
 
-/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalogue
+/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalog
 /// of one's own.
 #[test]
 fn no_file_of_a_site_holds_what_was_planted() {

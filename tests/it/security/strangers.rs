@@ -251,7 +251,7 @@ fn a_procedure_of_somebody_else_is_neither_replaced_nor_dropped_on_mariadb() {
 /// Every statement that makes a table or a routine on these engines marks it, or `clean` would not
 /// know it.
 #[test]
-fn the_catalogue_marks_all_that_it_makes() {
+fn the_catalog_marks_all_that_it_makes() {
     let makes = |text: &str| {
         let of = |kind: &str| {
             text.contains(&format!("create {kind} "))

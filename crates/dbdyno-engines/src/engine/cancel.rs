@@ -72,7 +72,7 @@ pub(super) fn cancel_all<H: Sync>(handles: &[H], cancel: &(dyn Fn(&H) -> bool + 
 
 /// Handles of open sessions, shared by everyone who opens and everyone who cancels.
 #[derive(Debug)]
-pub(super) struct Running<H>(Mutex<Open<H>>);
+pub(super) struct RunningHandles<H>(Mutex<Open<H>>);
 
 #[derive(Debug)]
 struct Open<H> {
@@ -80,10 +80,10 @@ struct Open<H> {
     handles: BTreeMap<u64, H>,
 }
 
-impl<H> Running<H> {
+impl<H> RunningHandles<H> {
     /// None is open.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Running(Mutex::new(Open { next: 0, handles: BTreeMap::new() })))
+        Arc::new(RunningHandles(Mutex::new(Open { next: 0, handles: BTreeMap::new() })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Open<H>> {
@@ -91,12 +91,12 @@ impl<H> Running<H> {
     }
 
     /// Keeps `handle` until the returned guard is dropped.
-    pub(super) fn enter(self: &Arc<Self>, handle: H) -> Entered<H> {
+    pub(super) fn enter(self: &Arc<Self>, handle: H) -> HandleGuard<H> {
         let mut open = self.lock();
         let number = open.next;
         open.next += 1;
         open.handles.insert(number, handle);
-        Entered { running: Arc::clone(self), number }
+        HandleGuard { running: Arc::clone(self), number }
     }
 
     /// Calls `cancel` with every handle.
@@ -106,7 +106,7 @@ impl<H> Running<H> {
 }
 
 #[cfg(has_client)]
-impl<H: Clone> Running<H> {
+impl<H: Clone> RunningHandles<H> {
     /// Every handle.
     pub(super) fn all(&self) -> Vec<H> {
         self.lock().handles.values().cloned().collect()
@@ -115,12 +115,12 @@ impl<H: Clone> Running<H> {
 
 /// A session is open as long as this lives.
 #[derive(Debug)]
-pub(super) struct Entered<H> {
-    running: Arc<Running<H>>,
+pub(super) struct HandleGuard<H> {
+    running: Arc<RunningHandles<H>>,
     number: u64,
 }
 
-impl<H> Drop for Entered<H> {
+impl<H> Drop for HandleGuard<H> {
     fn drop(&mut self) {
         self.running.lock().handles.remove(&self.number);
     }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn only_open_sessions_are_cancelled() {
-        let running = Running::new();
+        let running = RunningHandles::new();
         let first = running.enter(1);
         let second = running.enter(2);
         drop(first);

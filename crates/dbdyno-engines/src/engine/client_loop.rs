@@ -57,7 +57,11 @@ pub trait ClientSession {
     ///
     /// # Errors
     /// As [`ClientSession::run`]; class `Statement` where nobody adds it up.
-    fn run_counting(&mut self, statement: usize, _binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        _binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         Err(EngineError::new(
             ErrorClass::Statement,
             format!("the rows of statement {statement} cannot be counted by their first column"),
@@ -97,7 +101,7 @@ pub trait ClientSession {
         Connects::default()
     }
     /// Time to open this session, as far as its parts are known.
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         Connects::default()
     }
     /// Login method and encryption of the session; none if there is nothing to log in to.
@@ -106,7 +110,7 @@ pub trait ClientSession {
     }
     /// Called after every slice, outside its time: the place to fold counters of few bits before
     /// they wrap.
-    fn slice_ended(&mut self) {}
+    fn end_slice(&mut self) {}
     /// The session's own cumulative counters; empty if the engine keeps none per session.
     fn counters(&mut self) -> Counters {
         Counters::default()
@@ -115,7 +119,7 @@ pub trait ClientSession {
 
 /// Rows of a statement, and the sum of their first column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedRows {
     /// Number of rows that the statement returned or changed.
     pub rows: u64,
     /// Sum of the first column over the returned rows; 0 if there are none.
@@ -208,7 +212,7 @@ fn statements(code: &JobCode) -> Vec<&BoundStatement> {
 }
 
 /// A histogram that need not grow within the loop for anything below a minute.
-fn presized() -> LatencyHistogram {
+fn loop_histogram() -> LatencyHistogram {
     LatencyHistogram::up_to(60_000_000_000)
 }
 
@@ -275,14 +279,14 @@ impl Calls {
     }
 
     #[inline]
-    fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<Done, EngineError> {
+    fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<OpRows, EngineError> {
         let state = self.keys.step();
         if let Some(seed) = self.seed {
             self.args[seed] = state as i64; // below 2^31
         }
         let done = session.transaction(0, &self.args)?;
         self.keys = KeyStream::from_state(done.seed);
-        Ok(Done { rows: done.rows, commits: done.commits, hits: 0 })
+        Ok(OpRows { rows: done.rows, commits: done.commits, hits: 0 })
     }
 }
 
@@ -316,16 +320,16 @@ struct Job<'a, S> {
     work: Work<'a>,
     latency: LatencyHistogram,
     ops: u64,
-    /// As many were done when the last one failed.
+    /// Value of `ops` at the last failure.
     ops_at_error: u64,
     rows: u64,
     commits: u64,
     hits: u64,
     stalls: Stalls,
-    /// Of an open loop, or of a user who thinks; then all ops are timed.
+    /// Due times of an open loop, or of a user who thinks; all ops are timed then.
     timetable: Option<Timetable>,
     response: LatencyHistogram,
-    /// Of a load over time: the same by the phase in which ops were due.
+    /// Response times by the phase of a load over time in which the ops were due.
     by_phase: Vec<LatencyHistogram>,
     /// Time within ops, in ns.
     busy_ns: u64,
@@ -334,7 +338,7 @@ struct Job<'a, S> {
 impl<'a, S: ClientSession> Job<'a, S> {
     fn new(session: S, work: Work<'a>) -> Self {
         let (ops, rows, commits, hits, busy_ns, stalls, timetable) = Default::default();
-        let [latency, response] = [presized(), LatencyHistogram::new()];
+        let [latency, response] = [loop_histogram(), LatencyHistogram::new()];
         let ops_at_error = 0;
         Job {
             session,
@@ -363,7 +367,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             self.open_slice(pacer)?;
             let (elapsed_s, outcome) = self.slice(&slice, pacer);
             self.report(elapsed_s, pacer);
-            self.session.slice_ended();
+            self.session.end_slice();
             outcome?;
             self.close_slice(pacer)?;
         }
@@ -390,7 +394,8 @@ impl<'a, S: ClientSession> Job<'a, S> {
             by_phase: &self.by_phase,
             behind: timetable.due.behind(timetable.now_ns()),
         });
-        let (latency, longest_ns) = (&self.latency, self.stalls.take(self.ops, elapsed_s));
+        let (latency, longest_ns) =
+            (&self.latency, self.stalls.take_longest_ns(self.ops, elapsed_s));
         pacer.slice_done(&SliceReport { tally, elapsed_s, latency, longest_ns, open });
     }
 
@@ -398,7 +403,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
         if !self.work.shared_read() {
             return Ok(());
         }
-        self.session.begin_read().or_else(|error| self.failed(error, pacer))
+        self.session.begin_read().or_else(|error| self.recover(error, pacer))
     }
 
     fn close_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -444,15 +449,15 @@ impl<'a, S: ClientSession> Job<'a, S> {
             let end_ns = clock.ns();
             match result {
                 Ok(()) => self.latency.record_ns(end_ns - start_ns),
-                Err(error) => self.failed(error, pacer)?,
+                Err(error) => self.recover(error, pacer)?,
             }
             start_ns = end_ns;
             if untimed > 0 && end_ns < limit_ns {
                 let before = self.ops;
                 let left = (slice.max_ops - before).min(ops_until(limit_ns, before, end_ns));
-                self.untimed(untimed.min(left), pacer)?;
+                self.run_untimed(untimed.min(left), pacer)?;
                 start_ns = clock.ns();
-                self.stalls.look(self.ops - before, start_ns - end_ns);
+                self.stalls.record_untimed(self.ops - before, start_ns - end_ns);
             }
         }
         Ok(start_ns)
@@ -460,10 +465,10 @@ impl<'a, S: ClientSession> Job<'a, S> {
 
     /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun
     /// the clock.
-    fn untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         for _ in 0..count {
             if let Err(error) = self.op() {
-                return self.failed(error, pacer);
+                return self.recover(error, pacer);
             }
         }
         Ok(())
@@ -477,7 +482,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             Work::Bulk(ids) => {
                 let load = ids.next();
                 self.session.load(&load)?;
-                Done { rows: load.ids.end - load.ids.start, commits: 1, hits: 0 }
+                OpRows { rows: load.ids.end - load.ids.start, commits: 1, hits: 0 }
             }
         };
         self.ops += 1;
@@ -489,7 +494,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
 
     /// After a failed op: the session is made usable again and the pacer asked.
     #[cold]
-    fn failed(&mut self, error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn recover(&mut self, error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         if error.class == ErrorClass::Lost {
             let _ = pacer.op_failed(&error); // counted; there is nothing left to go on with
             return Err(error);
@@ -521,7 +526,7 @@ fn ops_until(limit_ns: u64, ops: u64, took_ns: u64) -> u64 {
 
 /// Result of one op.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Done {
+struct OpRows {
     rows: u64,
     commits: u64,
     /// Rows found of those that were to be found.

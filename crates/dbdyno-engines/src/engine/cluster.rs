@@ -17,18 +17,18 @@ use dbdyno_core::model::{Counters, Drive, Transport};
 
 /// Longest wait until all nodes have what the first one has.
 const CATCH_UP: Duration = Duration::from_secs(120);
-/// Between two looks at how far they are.
+/// Interval between two checks of their positions.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A statement of the engine's own by the name of its block, with the values of its names.
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
 
 /// Parts that are peculiar to an engine's clusters.
-pub(super) struct Own {
+pub(super) struct ClusterSpecifics {
     pub sql: OwnSql,
-    /// Organisations whose rows only one node would have, with the reasons; none = those of a
+    /// Organizations whose rows only one node would have, with the reasons; none = those of a
     /// single server.
-    pub unsupported_orgs: &'static [(&'static str, &'static str)],
+    pub unavailable_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the server at an address of the list.
@@ -120,7 +120,7 @@ struct Cluster {
     /// Index of the node that control sessions go to.
     head: AtomicUsize,
     sql: OwnSql,
-    unsupported_orgs: &'static [(&'static str, &'static str)],
+    unavailable_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
@@ -131,7 +131,7 @@ struct Cluster {
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
-    Own { sql, unsupported_orgs }: Own,
+    ClusterSpecifics { sql, unavailable_orgs }: ClusterSpecifics,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);
@@ -161,7 +161,7 @@ pub(super) fn open(
         missing,
         head: AtomicUsize::new(0),
         sql,
-        unsupported_orgs,
+        unavailable_orgs,
     }))
 }
 
@@ -219,7 +219,8 @@ fn open_for_use(
     Ok(())
 }
 
-/// As the nodes call themselves; by their addresses where they do not, or not apart.
+/// Names of the nodes: those that they give themselves, or their addresses if a name is missing or
+/// used twice.
 fn names(nodes: &[Node]) -> Vec<String> {
     let told: Vec<String> = nodes.iter().map(|node| node.identity.name.clone()).collect();
     let is_twice = |name: &String| told.iter().filter(|other| *other == name).count() > 1;
@@ -267,12 +268,12 @@ impl Cluster {
     }
 
     /// A node by its name.
-    fn named(&self, name: &str) -> Option<&Node> {
+    fn find_node(&self, name: &str) -> Option<&Node> {
         self.names.iter().position(|known| known == name).map(|at| &self.nodes[at])
     }
 
     /// Numbers of the nodes that answer.
-    fn there(&self) -> Result<Vec<usize>, EngineError> {
+    fn answering_nodes(&self) -> Result<Vec<usize>, EngineError> {
         let question = (self.sql)("node", &[])?;
         let there: Vec<usize> =
             (0..self.nodes.len()).filter(|at| self.nodes[*at].is_there(&question)).collect();
@@ -340,7 +341,7 @@ impl Database for Cluster {
         Ok(session)
     }
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
-        let there = self.there()?.into_iter();
+        let there = self.answering_nodes()?.into_iter();
         there.map(|at| Ok((self.names[at].clone(), self.nodes[at].database.session()?))).collect()
     }
     fn job_sessions(&self) -> Vec<u32> {
@@ -354,14 +355,14 @@ impl Database for Cluster {
             .collect()
     }
     fn node_pids(&self, node: &str) -> Vec<u32> {
-        self.named(node).map(|node| node.database.server_pids()).unwrap_or_default()
+        self.find_node(node).map(|node| node.database.server_pids()).unwrap_or_default()
     }
     fn session_at(&self, node: &str) -> Result<Box<dyn Session>, EngineError> {
         let unknown = || EngineError::new(ErrorClass::Other, format!("there is no node {node}"));
-        self.named(node).ok_or_else(unknown)?.database.session()
+        self.find_node(node).ok_or_else(unknown)?.database.session()
     }
     fn place_jobs(&self, wanted: Option<u32>, writes: bool) -> Result<JobPlacement, EngineError> {
-        let there = self.there()?;
+        let there = self.answering_nodes()?;
         self.session()?; // finds another head if the first is gone
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
             catch_up(self.head().database.as_ref(), &self.nodes[*at], self.sql)?;
@@ -381,7 +382,7 @@ impl Database for Cluster {
                 format!("there is no node {name} (a bug in dbdyno)"),
             )
         };
-        let node = self.named(name).ok_or_else(unknown)?;
+        let node = self.find_node(name).ok_or_else(unknown)?;
         let order = JobSpec { node: Some(&node.identity.id), ..*job };
         let mut pacer = NodePacer { pacer, has_rivals: self.writable_nodes() > 1 };
         node.database.run_job(&order, &mut pacer).map_err(|error| of_node(name, error))
@@ -411,11 +412,11 @@ impl Database for Cluster {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.head().database.lacking_drive()
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        if self.unsupported_orgs.is_empty() {
-            self.head().database.unsupported_orgs()
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
+        if self.unavailable_orgs.is_empty() {
+            self.head().database.unavailable_orgs()
         } else {
-            self.unsupported_orgs
+            self.unavailable_orgs
         }
     }
     fn count_jobs_by(&self, sql: &str) {
@@ -513,8 +514,8 @@ mod tests {
 
     #[test]
     fn jobs_are_dealt_in_turn() {
-        let deal = JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
-        assert_eq!([1, 2, 3].map(|job| deal.node(job)), [Some("n1"), Some("n2"), Some("n1")]);
+        let placement = JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: Vec::new() };
+        assert_eq!([1, 2, 3].map(|job| placement.node(job)), [Some("n1"), Some("n2"), Some("n1")]);
         assert_eq!(JobPlacement::default().node(1), None);
     }
 }

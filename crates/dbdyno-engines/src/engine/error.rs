@@ -117,12 +117,12 @@ impl EngineError {
         self.advice = Some(advice.into());
         self
     }
-    /// True if it tells of the session, not of the statement: asked in another way the statement
-    /// would fail as well.
+    /// True if it is an error of the session, not of the statement: any other statement would fail
+    /// as well.
     pub fn is_of_session(&self) -> bool {
         matches!(self.class, ErrorClass::Lost | ErrorClass::Cancelled)
     }
-    /// As an error for the user, at `place`.
+    /// Turns it into an error for the user, at `place`.
     pub fn at(self, place: impl Into<String>) -> Error {
         let kind = match self.class {
             ErrorClass::Usage => Kind::Usage,

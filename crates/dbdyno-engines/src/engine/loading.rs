@@ -14,7 +14,7 @@ use super::{EngineError, ErrorClass, Version};
 use crate::host;
 
 /// A loaded library with its functions.
-pub(super) struct Loaded<A> {
+pub(super) struct LoadedLibrary<A> {
     pub api: A,
     pub version: Version,
 }
@@ -26,7 +26,7 @@ pub(super) struct Source<A> {
     /// Name of the product, as errors have it.
     pub product: &'static str,
     pub package: Package,
-    /// Name of the function without arguments that tells the version.
+    /// Name of the function without arguments that returns the version.
     pub version_function: &'static str,
     pub supports: fn(&Version) -> bool,
     /// Supported versions in words: `1.5 and newer 1.x`.
@@ -49,7 +49,7 @@ pub(super) fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, EngineError> {
 pub(super) struct Loader<A: 'static> {
     source: Source<A>,
     choice: Choice,
-    loaded: Mutex<BTreeMap<PathBuf, &'static Loaded<A>>>,
+    loaded: Mutex<BTreeMap<PathBuf, &'static LoadedLibrary<A>>>,
 }
 
 impl<A> Loader<A> {
@@ -62,7 +62,7 @@ impl<A> Loader<A> {
     ///
     /// # Errors
     /// As [`RuntimeLibrary::version`].
-    pub(super) fn chosen(&self) -> Result<&'static Loaded<A>, EngineError> {
+    pub(super) fn chosen(&self) -> Result<&'static LoadedLibrary<A>, EngineError> {
         self.load(self.choice.get().as_deref())
     }
 
@@ -71,18 +71,18 @@ impl<A> Loader<A> {
     ///
     /// # Errors
     /// There is none, it is damaged, or of a version that is not supported.
-    fn load(&self, dir: Option<&Path>) -> Result<&'static Loaded<A>, EngineError> {
+    fn load(&self, dir: Option<&Path>) -> Result<&'static LoadedLibrary<A>, EngineError> {
         let file = self.source.package.file();
         let path = match dir {
             Some(dir) => self.existing(&dir.join(&file))?,
-            None => self.fetched(&file).unwrap_or_else(|| file.into()),
+            None => self.find_in_cache(&file).unwrap_or_else(|| file.into()),
         };
         let mut loaded = self.loaded.lock();
         if let Some(known) = loaded.get(&path) {
             return Ok(known);
         }
         // It stays: unloading a library whose threads may still run is not safe.
-        let new: &'static Loaded<A> = Box::leak(Box::new(self.open(&path)?));
+        let new: &'static LoadedLibrary<A> = Box::leak(Box::new(self.open(&path)?));
         loaded.insert(path, new);
         Ok(new)
     }
@@ -96,7 +96,7 @@ impl<A> Loader<A> {
     }
 
     /// The newest library in the cache directory.
-    fn fetched(&self, file: &str) -> Option<PathBuf> {
+    fn find_in_cache(&self, file: &str) -> Option<PathBuf> {
         let entries = std::fs::read_dir(host::cache_dir()).ok()?.flatten();
         let versions = entries.map(|entry| entry.path()).filter_map(|dir| {
             let name = dir.file_name()?.to_str()?.strip_prefix(self.source.engine)?;
@@ -108,12 +108,12 @@ impl<A> Loader<A> {
         versions.max().map(|(_, library)| library)
     }
 
-    fn open(&self, path: &Path) -> Result<Loaded<A>, EngineError> {
+    fn open(&self, path: &Path) -> Result<LoadedLibrary<A>, EngineError> {
         let Source { product, version_function, supported, advice, .. } = self.source;
         // SAFETY: loading runs the initialisers of a library that the user, or the system, names as
         // the engine's.
         let library =
-            unsafe { Library::new(path) }.map_err(|error| self.not_loaded(path, &error))?;
+            unsafe { Library::new(path) }.map_err(|error| self.load_error(path, &error))?;
         let version = version_of(&library, version_function).ok_or_else(|| {
             let what = format!(
                 "{} is not {product}: it has no function {version_function}",
@@ -131,11 +131,11 @@ impl<A> Loader<A> {
         let api = (self.source.functions)(&library)
             .map_err(|lacking| unsupported(&format!("which lacks the function {lacking}")))?;
         std::mem::forget(library);
-        Ok(Loaded { api, version })
+        Ok(LoadedLibrary { api, version })
     }
 
     #[cold]
-    fn not_loaded(&self, path: &Path, error: &libloading::Error) -> EngineError {
+    fn load_error(&self, path: &Path, error: &libloading::Error) -> EngineError {
         let product = self.source.product;
         if !path.is_absolute() && !path.exists() && path.components().count() == 1 {
             let what = format!("{product}'s library {} is not on this host", path.display());
@@ -164,7 +164,7 @@ impl<A: Sync> RuntimeLibrary for Loader<A> {
     }
 }
 
-/// The version that the library tells.
+/// The version that the library reports.
 fn version_of(library: &Library, function: &str) -> Option<Version> {
     type TellVersion = unsafe extern "C" fn() -> *const c_char;
     // SAFETY: a function of this name has this type in every version; its text is constant.

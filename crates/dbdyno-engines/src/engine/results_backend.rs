@@ -113,7 +113,7 @@ pub trait ResultsBackend: Send {
     /// in.
     ///
     /// # Errors
-    /// There is none of that name: a mistake of ours.
+    /// There is no statement of that name, which is a bug.
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError>;
     /// Words of a schema and what this database says instead, to be replaced in this order.
     fn schema_words(&self) -> &'static [(&'static str, &'static str)];
@@ -126,13 +126,14 @@ pub fn is_url(text: &str) -> bool {
     })
 }
 
-/// Schemes of the URLs of databases that keep data.
+/// Schemes of the URLs of databases that store results.
 pub fn schemes() -> Vec<&'static str> {
     let keeping = ENGINES.iter().filter(|engine| engine.stores_results());
     keeping.flat_map(|engine| engine.capabilities().url_schemes).copied().collect()
 }
 
-/// Opens the database of a URL to keep data there; none if no engine of its scheme does that.
+/// Opens the database of a URL as a results backend; none if no engine of its scheme stores
+/// results.
 pub fn open(
     url: &str,
     password: Option<&secrecy::SecretString>,
@@ -142,7 +143,7 @@ pub fn open(
     let engine = keeping.find(|engine| engine.capabilities().url_schemes.contains(&scheme))?;
     let target = Target::Existing { engine: engine.name().into(), url: url.into() };
     let (url, password) = (Some(url.into()), password.cloned());
-    Some(engine.keeper(&ConnectTo {
+    Some(engine.results_backend(&ConnectTo {
         target,
         file: None,
         url,

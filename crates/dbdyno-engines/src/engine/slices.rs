@@ -8,7 +8,7 @@ use dbdyno_core::model::{BoundStatement, Counters, JobCode, Routine, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
-/// A slice has at most so many samples of one value; see `catalog/harness/`.
+/// Maximum number of samples of a slice; see `catalog/harness/`.
 const MAX_SAMPLES: usize = 1 << 20;
 
 /// A slice may seem longer than its call by so much, since two clocks differ: they are slewed by
@@ -61,7 +61,7 @@ impl SliceResult {
 /// The bind by which a routine is told how often, in us, it is to tell what it has committed. Where
 /// a harness has none, an error costs the count of all that its call did.
 const TELL_US: &str = "tell_us";
-/// A routine tells at least so often, in s: an error costs no more than that.
+/// Maximum interval in s between two reports of a routine: an error costs no more than that.
 const TELL_S: f64 = 0.05;
 /// A message takes some 10 us of the server's time: it is not to be more than a hundredth.
 const MIN_TELL_S: f64 = 0.001;
@@ -80,8 +80,8 @@ pub(super) trait Routines {
     /// # Errors
     /// The engine's error with its class.
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
-    /// The counts that a failed call had told before: done and committed. Nothing where routines do
-    /// not tell.
+    /// Counts that a failed call had reported before, which are done and committed; empty if
+    /// routines do not report.
     fn last_progress(&mut self) -> SliceResult {
         SliceResult::default()
     }
@@ -105,7 +105,7 @@ impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
     }
 }
 
-/// Calls slices until the pacer gives no more, and tells what the session counted meanwhile.
+/// Calls slices until the pacer gives no more, and reports the counters of the session over them.
 ///
 /// # Errors
 /// The error that ended the job early.
@@ -138,7 +138,7 @@ fn slices(
     let mut errors = ErrorsSeen::new();
     let counts_hits = matches!(order.code, JobCode::Routine(Routine { hits: true, .. }));
     while let Some(slice) = pacer.next_slice() {
-        let slice = if tells { slice } else { errors.shortened(slice) };
+        let slice = if tells { slice } else { errors.shorten(slice) };
         let values = harness_call.binds.iter().map(|name| match name.as_str() {
             TELL_US => Ok(errors.report_interval_us()),
             name => bind_value(name, order, &slice, keys.state()),
@@ -149,13 +149,13 @@ fn slices(
         let call_s = called_at.elapsed().as_secs_f64();
         match returned {
             Ok(result) => {
-                let (result, clock_step_s) = believed(result, call_s);
+                let CheckedResult { result, clock_step_s } = check_times(result, call_s);
                 if clock_step_s > 0.0 {
                     pacer.clock_stepped(clock_step_s);
                 }
-                stalls.look_around(call_s - result.elapsed_us / 1e6);
+                stalls.record_around_call(call_s - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);
-                stalls.look(
+                stalls.record_untimed(
                     slice.stride.saturating_sub(1).into(),
                     (result.longest_burst_us * 1000.0) as u64,
                 );
@@ -163,8 +163,8 @@ fn slices(
                 report(&result, tally, &mut latency, &mut stalls, pacer);
             }
             Err(error) => {
-                // What was told before is done; of what followed nobody knows how much was.
-                let told = believed(session.last_progress(), call_s).0;
+                // Ops that were reported are done; how many followed is unknown.
+                let told = check_times(session.last_progress(), call_s).result;
                 let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
                 if told.ops > 0 {
                     pacer.went_on();
@@ -212,25 +212,32 @@ impl ErrorsSeen {
         self.between_s.max(self.last_at.elapsed().as_secs_f64()) / OF_THE_TIME_BETWEEN
     }
 
-    /// The interval at which a routine is to tell.
+    /// Interval at which a routine is to report its progress.
     fn report_interval_us(&self) -> i64 {
         (self.stake_s().clamp(MIN_TELL_S, TELL_S) * 1e6) as i64
     }
 
-    /// A slice of a routine that does not tell: short after errors.
-    fn shortened(&self, slice: Slice) -> Slice {
+    /// A slice of a routine that does not report its progress: short after errors.
+    fn shorten(&self, slice: Slice) -> Slice {
         Slice { seconds: slice.seconds.min(self.stake_s().max(MIN_CALL_S)), ..slice }
     }
 }
 
-/// Result of a slice with plausible times, and the number of seconds by which the server's clock
-/// was set meanwhile at least: no slice takes longer than the call that it is in, or less than no
-/// time. One whose clock was set took as long as its call, and its times are nobody's.
-fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
+/// Result of a slice with plausible times.
+struct CheckedResult {
+    result: SliceResult,
+    /// Seconds by which the server's clock was set during the slice, at least; 0 if it was not.
+    clock_step_s: f64,
+}
+
+/// Checks the times of a slice: it takes no longer than the call that it is in, and no less than no
+/// time. If the server's clock was set, the slice took as long as its call, and it has no times of
+/// single ops.
+fn check_times(result: SliceResult, call_s: f64) -> CheckedResult {
     let elapsed_s = result.elapsed_us / 1e6;
     let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };
     if elapsed_s >= 0.0 && step_s <= CLOCKS_DIFFER_S {
-        return (result, 0.0);
+        return CheckedResult { result, clock_step_s: 0.0 };
     }
     let times = SliceResult {
         elapsed_us: call_s * 1e6,
@@ -238,7 +245,7 @@ fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
         samples_us: Vec::new(),
         ..result
     };
-    (times, step_s)
+    CheckedResult { result: times, clock_step_s: step_s }
 }
 
 /// The work of a slice, of whose call `uncounted_s` tell of no op.
@@ -266,7 +273,7 @@ fn report(
         latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
     }
     let elapsed_s = result.elapsed_us / 1e6;
-    let longest_ns = stalls.take(result.ops, elapsed_s);
+    let longest_ns = stalls.take_longest_ns(result.ops, elapsed_s);
     pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }
 

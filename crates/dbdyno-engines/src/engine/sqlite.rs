@@ -7,7 +7,7 @@ use super::{
     Access, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, RowLoad, Session, Version,
     embedded,
 };
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use dbdyno_core::model::Capabilities;
 
 use rusqlite::{Connection, InterruptHandle};
@@ -21,7 +21,7 @@ mod statement;
 
 use connect::{Mode, Settings};
 
-/// Organisations that SQLite has not (https://www.sqlite.org/rowidtable.html,
+/// Organizations that SQLite has not (https://www.sqlite.org/rowidtable.html,
 /// https://www.sqlite.org/withoutrowid.html).
 const NO_PARTITIONS: &str = "SQLite has no partitions";
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -66,7 +66,7 @@ impl Engine for Sqlite {
             Access::Provision => Mode::ReadWrite,
             Access::Inspect | Access::Watch | Access::Follow => inspect_mode(&file)?,
         };
-        let database = SqliteDatabase { file, settings, mode, running: Running::new() };
+        let database = SqliteDatabase { file, settings, mode, running: RunningHandles::new() };
         database.settings.create(&database.file, database.mode)?;
         Ok(Box::new(database))
     }
@@ -90,12 +90,12 @@ struct SqliteDatabase {
     file: PathBuf,
     settings: Settings,
     mode: Mode,
-    running: Arc<Running<InterruptHandle>>,
+    running: Arc<RunningHandles<InterruptHandle>>,
 }
 
 impl SqliteDatabase {
     /// A connection, and what lets [`Database::cancel`] reach it.
-    fn connect(&self) -> Result<(Connection, Entered<InterruptHandle>), EngineError> {
+    fn connect(&self) -> Result<(Connection, HandleGuard<InterruptHandle>), EngineError> {
         let connection = self.settings.connect(&self.file, self.mode)?;
         let entered = self.running.enter(connection.get_interrupt_handle());
         Ok((connection, entered))

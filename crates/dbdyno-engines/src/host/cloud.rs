@@ -23,7 +23,7 @@ const fn sign(provider: &'static str, file: &'static str, text: &'static str) ->
     Sign { provider, file, text }
 }
 
-/// As cloud-init's `ds-identify` knows them.
+/// Signs of the providers, from cloud-init's `ds-identify`.
 const SIGNS: &[Sign] = &[
     sign("Amazon EC2", "sys_vendor", "Amazon EC2"),
     sign("Amazon EC2", "bios_version", "4.11.amazon"),

@@ -12,13 +12,13 @@ use super::hardware::group_files;
 const QUOTA_FILES: [&str; 2] = ["cpu.max", "cpu.cfs_quota_us"];
 /// File with the period, beside the older one.
 const PERIOD_FILE: &str = "cpu.cfs_period_us";
-/// File with what a quota did.
+/// File with the statistics of a quota.
 const STATISTICS_FILE: &str = "cpu.stat";
-/// Begin of the path of a group that does not lie in the one whose files we see.
+/// Start of the path of a group outside the one whose files are visible.
 const ELSEWHERE: &str = "/..";
 
-/// What was read of control groups at one moment: seconds by the file of the quota. Processes that
-/// share a quota have one and the same time.
+/// Seconds that quotas stopped processes, as the control groups report them at one moment, by the
+/// file of the quota. Processes that share a quota share its time.
 pub type StoppedSeconds = BTreeMap<String, Option<f64>>;
 
 /// Control groups that may limit the CPU time of processes: their own, and all around those.

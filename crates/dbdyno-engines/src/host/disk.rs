@@ -18,7 +18,7 @@ pub struct DeviceNumbers {
     pub minor: u32,
 }
 
-/// As the kernel writes them: `254:1`.
+/// Notation of the kernel: `254:1`.
 impl std::fmt::Display for DeviceNumbers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.major, self.minor)
@@ -139,7 +139,7 @@ fn ports(hosts: &Path) -> Vec<Fact> {
     told.unwrap_or_default()
 }
 
-/// Of that what the table of mounts of another machine tells.
+/// Facts about the file system of a path, by the table of mounts of another machine.
 pub(super) fn facts_in(mounts: MountInfos, path: &Path) -> Vec<Fact> {
     let mount = longest(mounts.0, path);
     vec![

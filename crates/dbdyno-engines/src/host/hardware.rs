@@ -36,25 +36,25 @@ pub fn memory_bytes() -> u64 {
 /// groups around them: of the unified hierarchy (`0::/a/b`) the file `unified`, of the controller's
 /// own (`4:memory:/a/b`) the file `own`. A container sees its own group as the root.
 pub(super) fn group_files(groups: &str, controller: &str, names: [&str; 2]) -> Vec<String> {
+    let of_line = |line| files_of_group(line, controller, names);
+    groups.lines().filter_map(of_line).flatten().collect()
+}
+
+/// Paths of the files for one line of `/proc/self/cgroup`; none if its hierarchy does not have the
+/// controller.
+fn files_of_group(line: &str, controller: &str, names: [&str; 2]) -> Option<Vec<String>> {
     let [unified, own_name] = names;
-    let of = |line: &str| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let (root, name) = match controllers {
-            "" => ("/sys/fs/cgroup".to_string(), unified),
-            own if own.split(',').any(|one| one == controller) => {
-                (format!("/sys/fs/cgroup/{controller}"), own_name)
-            }
-            _ => return None,
-        };
-        let around = Path::new(path).ancestors().map(|group| group.display().to_string());
-        Some(
-            around
-                .map(|group| format!("{root}{}/{name}", group.trim_end_matches('/')))
-                .collect::<Vec<_>>(),
-        )
+    let mut parts = line.splitn(3, ':');
+    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+    let (root, name) = match controllers {
+        "" => ("/sys/fs/cgroup".to_string(), unified),
+        own if own.split(',').any(|one| one == controller) => {
+            (format!("/sys/fs/cgroup/{controller}"), own_name)
+        }
+        _ => return None,
     };
-    groups.lines().filter_map(of).flatten().collect()
+    let around = Path::new(path).ancestors().map(|group| group.display().to_string());
+    Some(around.map(|group| format!("{root}{}/{name}", group.trim_end_matches('/'))).collect())
 }
 
 /// The least of the machine's memory and the control groups' limits; `max` is none.
@@ -221,7 +221,7 @@ mod tests {
     }
 
     /// Makes files below a directory.
-    fn planted(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn make_files(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = root.path().join(name);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_kernel_tells_clock_and_memory_modules() {
-        let cpus = planted(&[
+        let cpus = make_files(&[
             ("cpu0/cpufreq/base_frequency", "2900000\n"),
             ("cpu0/cpufreq/cpuinfo_max_freq", "3600000\n"),
             ("intel_pstate/no_turbo", "0\n"),
@@ -241,7 +241,10 @@ mod tests {
         let told = clock(cpus.path()).into_iter().filter_map(|(_, value)| value);
         assert_eq!(told.collect::<Vec<_>>(), ["2900", "3600", "yes"]);
         let modules_of = |files: &[(&str, &str)]| {
-            modules(planted(files).path()).into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+            modules(make_files(files).path())
+                .into_iter()
+                .map(|(_, value)| value)
+                .collect::<Vec<_>>()
         };
         let found = modules_of(&[
             ("mc0/dimm0/size", "32768"),

@@ -28,7 +28,7 @@ pub struct Cause {
 impl Cause {
     /// A cause that was not measured, but is known to matter; of two the one that is named first
     /// matters more.
-    pub fn known(found: impl Into<String>, advice: impl Into<String>, rank: usize) -> Cause {
+    pub fn unmeasured(found: impl Into<String>, advice: impl Into<String>, rank: usize) -> Cause {
         Cause { found: found.into(), advice: advice.into(), weight: WORTH / (2 + rank) as f64 }
     }
 }
@@ -42,11 +42,11 @@ pub fn causes(look: Duration) -> Vec<Cause> {
         .zip(CpuTimes::now())
         .map(|(before, after)| disturbances(&before, &after))
         .unwrap_or_default();
-    sorted(measured.into_iter().chain(settings()).collect())
+    sort_by_weight(measured.into_iter().chain(settings()).collect())
 }
 
 /// The worst first.
-pub fn sorted(mut causes: Vec<Cause>) -> Vec<Cause> {
+pub fn sort_by_weight(mut causes: Vec<Cause>) -> Vec<Cause> {
     causes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     causes
 }
@@ -149,7 +149,9 @@ fn settings() -> Vec<Cause> {
     ];
     let ranked = found.into_iter().enumerate();
     ranked
-        .filter_map(|(rank, cause)| cause.map(|(found, advice)| Cause::known(found, advice, rank)))
+        .filter_map(|(rank, cause)| {
+            cause.map(|(found, advice)| Cause::unmeasured(found, advice, rank))
+        })
         .collect()
 }
 
@@ -172,8 +174,11 @@ mod tests {
             30,
             &[(1, "make", 60), (2, "cc1", 100), (3, "idle", 5), (4, "cc1", 90), (5, "ld", 1)],
         );
-        let found = sorted(
-            disturbances(&before, &after).into_iter().chain([Cause::known("x", "y", 0)]).collect(),
+        let found = sort_by_weight(
+            disturbances(&before, &after)
+                .into_iter()
+                .chain([Cause::unmeasured("x", "y", 0)])
+                .collect(),
         );
         let texts: Vec<&str> = found.iter().map(|cause| cause.found.as_str()).collect();
         let others = "other processes use 50.0 % of the CPUs: cc1, make, ld";

@@ -1,4 +1,4 @@
-//! Places that nobody else than root and we can have changed: directories to work in, files to run.
+//! Places that only root and this user can have changed: directories to work in, files to run.
 
 use std::fmt;
 use std::fs;

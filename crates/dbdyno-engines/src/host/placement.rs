@@ -13,7 +13,7 @@ use super::file;
 pub struct Halves {
     /// Kernel numbers of the CPUs of each set: as many cores in one as in the other.
     pub halves: [Vec<usize>; 2],
-    /// They are threads of one core, which share more than caches.
+    /// True if the halves are threads of one core, which share more than caches.
     pub share_core: bool,
 }
 

@@ -21,7 +21,7 @@ const ARENAS_PER_PROCESSOR: u64 = 8;
 /// Threads that may still be started, and what limits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadsLeft {
-    /// Of this process and of those that it starts.
+    /// Number of threads that this process and its children may still start.
     pub free: u64,
     /// `threads of this user = 60, 20 in use, ulimit -u`.
     pub limit: String,
@@ -32,7 +32,7 @@ pub fn threads_left() -> Option<ThreadsLeft> {
     [by_user(), by_groups(), by_address_space()].into_iter().flatten().min_by_key(|left| left.free)
 }
 
-fn left(what: &str, most: u64, used: u64, setting: &str) -> ThreadsLeft {
+fn remaining(what: &str, most: u64, used: u64, setting: &str) -> ThreadsLeft {
     let limit = format!("{what} = {most}, {used} in use, {setting}");
     ThreadsLeft { free: most.saturating_sub(used), limit }
 }
@@ -46,16 +46,16 @@ fn by_user() -> Option<ThreadsLeft> {
     }
     let all = all_processes().ok()?.filter_map(|process| process.ok()?.status().ok());
     let used = all.filter(|status| status.ruid == own.ruid).map(|status| status.threads).sum();
-    Some(left("threads of this user", most, used, "ulimit -u"))
+    Some(remaining("threads of this user", most, used, "ulimit -u"))
 }
 
-/// Of our control group and all around it.
+/// Limit of our control group and all groups around it.
 fn by_groups() -> Option<ThreadsLeft> {
     let groups = file("/proc/self/cgroup")?;
     let of = |path: &String| {
         let most = file(path)?.parse().ok()?; // `max` is none
         let used = file(&path.replace("pids.max", "pids.current"))?.parse().ok()?;
-        Some(left("threads of the control group", most, used, path))
+        Some(remaining("threads of the control group", most, used, path))
     };
     group_files(&groups, "pids", ["pids.max"; 2]).iter().filter_map(of).min_by_key(|left| left.free)
 }
@@ -73,7 +73,7 @@ fn by_address_space() -> Option<ThreadsLeft> {
     Some(ThreadsLeft { free, limit })
 }
 
-/// Threads for which so many bytes of address space are enough.
+/// Number of threads for which this many bytes of address space are enough.
 fn in_address_space(bytes: u64, processors: u64) -> u64 {
     let (room, arenas) = (bytes.saturating_sub(OTHER_BYTES), ARENAS_PER_PROCESSOR * processors);
     let first = (room / (ARENA_BYTES + THREAD_BYTES)).min(arenas);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_limits_threads_is_said_with_its_setting() {
-        let left = left("threads of this user", 60, 70, "ulimit -u");
+        let left = remaining("threads of this user", 60, 70, "ulimit -u");
         assert_eq!(left.free, 0);
         assert_eq!(left.limit, "threads of this user = 60, 70 in use, ulimit -u");
     }

@@ -1,4 +1,4 @@
-//! How long CPU quotas stopped the database's processes, and us.
+//! Probe of CPU quotas: seconds that they stopped the processes of the database, and dbdyno itself.
 
 use dbdyno_core::model::Counters;
 

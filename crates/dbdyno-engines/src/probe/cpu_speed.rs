@@ -16,10 +16,10 @@ mod work;
 
 use host::Host;
 
-/// One look at the platform.
+/// One sample of the speed of the CPUs and their memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuSpeedSample {
-    /// Of the processors that were at work; absent if none was, or the look was interrupted.
+    /// Speed of the CPUs that were at work; absent if none was, or the sample was interrupted.
     pub pace: Option<CpuSpeed>,
     /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was
     /// interrupted.
@@ -30,7 +30,7 @@ pub struct CpuSpeedSample {
     pub late_s: f64,
     /// Processes that ran or wanted to.
     pub runnable: Option<f64>,
-    /// Mean frequency of the processors looked at, where the system tells it.
+    /// Mean frequency of the sampled CPUs, if the system reports it.
     pub mhz: Option<f64>,
     /// Processor time of the watch since it began, in seconds.
     pub cpu_s: f64,
@@ -102,10 +102,10 @@ fn nothing_yet() -> Counters {
         "watch_walked",
         "watch_walk_speed",
     ];
-    Counters(names.map(|name| named(name, 0.0)).into())
+    Counters(names.map(|name| counter(name, 0.0)).into())
 }
 
-fn named(name: &str, value: f64) -> (String, f64) {
+fn counter(name: &str, value: f64) -> (String, f64) {
     (name.to_string(), value)
 }
 
@@ -118,14 +118,14 @@ fn add(round: &CpuSpeedSample, sums: &mut Counters) {
     if let Some(CpuSpeed { work_s, speed }) = round.pace {
         more.extend(Counters(
             [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)]
-                .map(|(name, value)| named(name, value))
+                .map(|(name, value)| counter(name, value))
                 .into(),
         ));
     }
     if let Some(speed) = round.walk_speed {
         more.extend(Counters(
             [("watch_walked", 1.0), ("watch_walk_speed", speed)]
-                .map(|(name, value)| named(name, value))
+                .map(|(name, value)| counter(name, value))
                 .into(),
         ));
     }
@@ -134,7 +134,7 @@ fn add(round: &CpuSpeedSample, sums: &mut Counters) {
         ("watch_runnable", round.runnable),
         ("watch_mhz", round.mhz),
     ];
-    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named(name, value?))));
+    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(counter(name, value?))));
     sums.add(&more);
     sums.set("watch_cpu_s", round.cpu_s);
 }

@@ -93,12 +93,12 @@ impl DeviceTimes {
         let writes = IoCount { ios: disk.writes, busy_ms: disk.time_writing };
         let syncs = syncs.map(|syncs| (IoKind::Sync, syncs));
         let told = [(IoKind::Read, reads), (IoKind::Write, writes)].into_iter().chain(syncs);
-        self.last = told.map(|(kind, count)| (kind, self.carried(kind, count))).collect();
+        self.last = told.map(|(kind, count)| (kind, self.continue_time(kind, count))).collect();
         Some(self.last.clone())
     }
 
-    /// A count of what the kernel tells now, its time carried on from the last one.
-    fn carried(&self, kind: IoKind, told: IoCount) -> IoCount {
+    /// A count of the kernel, with its time continued from the last one.
+    fn continue_time(&self, kind: IoKind, told: IoCount) -> IoCount {
         let before = self.last.iter().find(|(of, _)| *of == kind).map(|(_, count)| count.busy_ms);
         IoCount { busy_ms: carried_on(before, told.busy_ms), ..told }
     }
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    fn captured() -> Vec<DiskStat> {
+    fn read_fixture() -> Vec<DiskStat> {
         let file: &[u8] = include_bytes!("../../../../tests/fixtures/proc/diskstats");
         DiskStats::from_buf_read(file).unwrap().0
     }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn reads_the_line_of_the_device() {
         let mut counters = Counters::default();
-        set(&captured(), PARTITION, Some(DISK), &mut counters).unwrap();
+        set(&read_fixture(), PARTITION, Some(DISK), &mut counters).unwrap();
         assert_eq!(counters.get("os_disk_reads"), Some(12_900.0));
         assert_eq!(counters.get("os_disk_write_bytes"), Some(8_820_000.0 * 512.0));
         assert_eq!(counters.get("os_disk_busy_s"), Some(40.0));
@@ -220,7 +220,7 @@ mod tests {
     fn flushes_are_those_of_the_disk_under_a_partition_or_unknown() {
         let flushes = |flushed| {
             let mut counters = Counters::default();
-            set(&captured(), PARTITION, flushed, &mut counters).unwrap();
+            set(&read_fixture(), PARTITION, flushed, &mut counters).unwrap();
             counters.get("os_disk_flushes")
         };
         assert_eq!(flushes(Some(DISK)), Some(4410.0));
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn an_unknown_device_is_an_error_and_sets_nothing() {
         let mut counters = Counters::default();
-        assert!(set(&captured(), UNKNOWN, None, &mut counters).unwrap_err().contains("8:0"));
+        assert!(set(&read_fixture(), UNKNOWN, None, &mut counters).unwrap_err().contains("8:0"));
         assert_eq!(counters, Counters::default());
     }
 }

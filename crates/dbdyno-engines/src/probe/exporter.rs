@@ -20,7 +20,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: u64 = 32 << 20;
 /// Environment variable with the token that the exporter wants.
 const TOKEN: &str = "DBDYNO_HOST_TOKEN";
-/// Modes of processor time and the counters of ours that they are.
+/// Modes of CPU time, each with the name of our counter.
 const MODES: [(&str, &str); 8] = [
     ("user", "os_cpu_user_s"),
     ("nice", "os_cpu_nice_s"),
@@ -65,7 +65,7 @@ pub fn exporter_url(text: &str) -> Result<String, String> {
     Ok(format!("http://{host}{path}"))
 }
 
-/// Somebody who tells the figures of a machine over HTTP.
+/// An exporter of host metrics over HTTP.
 pub(super) struct Exporter {
     url: String,
     client: Client,
@@ -139,14 +139,14 @@ fn labels(text: &str) -> Option<(Labels<'_>, &str)> {
             return Some((found, after));
         }
         let (name, after) = rest.split_once("=\"")?;
-        let (value, after) = quoted(after)?;
+        let (value, after) = parse_quoted(after)?;
         found.insert(name, value);
         rest = after;
     }
 }
 
 /// The text up to the quotation mark that ends it, and what follows.
-fn quoted(text: &str) -> Option<(String, &str)> {
+fn parse_quoted(text: &str) -> Option<(String, &str)> {
     let (mut value, mut characters) = (String::new(), text.char_indices());
     while let Some((at, character)) = characters.next() {
         match character {
@@ -174,21 +174,22 @@ impl Page<'_> {
             text.lines().filter(|line| !line.starts_with('#')).filter_map(Sample::parse).collect(),
         );
         let told = "has no CPU metrics (node_cpu_seconds_total)";
-        page.named("node_cpu_seconds_total").next().map(drop).ok_or(told)?;
+        page.samples_of("node_cpu_seconds_total").next().map(drop).ok_or(told)?;
         Ok(page)
     }
 
-    fn named(&self, name: &str) -> impl Iterator<Item = &Sample<'_>> {
+    fn samples_of(&self, name: &str) -> impl Iterator<Item = &Sample<'_>> {
         self.0.iter().filter(move |sample| sample.name == name)
     }
 
     fn sum(&self, name: &str, wanted: impl Fn(&Sample<'_>) -> bool) -> Option<f64> {
-        let found = self.named(name).filter(|sample| wanted(sample)).map(|sample| sample.value);
+        let found =
+            self.samples_of(name).filter(|sample| wanted(sample)).map(|sample| sample.value);
         found.reduce(|sum, value| sum + value)
     }
 
     fn label(&self, name: &str, label: &str) -> Option<String> {
-        self.named(name).find_map(|sample| sample.label(label)).map(String::from)
+        self.samples_of(name).find_map(|sample| sample.label(label)).map(String::from)
     }
 
     /// Number of distinct values of these labels.
@@ -199,7 +200,7 @@ impl Page<'_> {
                 .map(|label| sample.label(label).map(String::from))
                 .collect::<Option<Vec<_>>>()
         };
-        let found: BTreeSet<_> = self.named(name).filter_map(of).collect();
+        let found: BTreeSet<_> = self.samples_of(name).filter_map(of).collect();
         (!found.is_empty()).then(|| found.len().to_string())
     }
 
@@ -244,7 +245,7 @@ impl Page<'_> {
         };
         let depth =
             |sample: &&Sample<'_>| point(sample).map_or(0, |point| point.components().count());
-        self.named("node_filesystem_size_bytes").filter(holds).max_by_key(depth)
+        self.samples_of("node_filesystem_size_bytes").filter(holds).max_by_key(depth)
     }
 
     /// Name of the disk under a directory, as its counters call it: of a partition that is not
@@ -254,7 +255,7 @@ impl Page<'_> {
             self.file_system(directory)?.label("device")?.strip_prefix("/dev/")?.to_string();
         let mapped = device.strip_prefix("mapper/").map(|name| {
             let mapped = self
-                .named("node_disk_device_mapper_info")
+                .samples_of("node_disk_device_mapper_info")
                 .find(|sample| sample.label("name") == Some(name));
             mapped.and_then(|sample| sample.label("device")).map(String::from)
         });

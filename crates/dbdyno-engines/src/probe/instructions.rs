@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::host::thread_cpu_s;
 
-    /// So many steps that no compiler leaves out.
+    /// Executes this many steps that no compiler removes.
     fn work(steps: u64) -> u64 {
         (0..steps).fold(1, |state, step| std::hint::black_box(state ^ step.wrapping_mul(state)))
     }

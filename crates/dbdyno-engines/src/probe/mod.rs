@@ -55,7 +55,8 @@ pub trait Probe: Send {
     fn read_beside_jobs(&mut self, counters: &mut Counters) -> Result<(), String> {
         self.read(counters)
     }
-    /// Waits until a reading has all that was done before; for a source that tells late.
+    /// Waits until a reading includes everything that was done before, for a source that reports
+    /// with a delay.
     fn settle(&mut self) {}
 }
 
@@ -66,7 +67,7 @@ pub struct ProbeContext<'a> {
     pub storage: Option<&'a Path>,
     /// Processes of the database server on this host; empty if they are not known.
     pub server_pids: &'a [u32],
-    /// Of a server that works for us at the same time.
+    /// Processes of a server that works for us at the same time.
     pub concurrent_pids: &'a [u32],
     /// The database runs in our own process.
     pub in_process: bool,
@@ -114,7 +115,7 @@ impl ProbeSet {
         set
     }
 
-    /// Those that only read files: none takes a processor from what is looked at.
+    /// Probes that only read files: none takes CPU time from what is measured.
     pub fn onlooker(context: &ProbeContext<'_>) -> Self {
         ProbeSet { probes: PROBES.iter().filter_map(|open| open(context)).collect() }
     }

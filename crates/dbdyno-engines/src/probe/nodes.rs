@@ -77,12 +77,12 @@ const SUMMED: [&str; 5] = ["sockets", "cores", "threads", "processors", "memory_
 /// The machines of the nodes.
 pub struct NodeHosts {
     hosts: Vec<(String, RemoteHost)>,
-    /// Of the cluster: without the figures of each there is no sum.
+    /// Number of nodes of the cluster: without the counters of each there is no sum.
     nodes: usize,
 }
 
 impl NodeHosts {
-    /// Those that are known, by the names of their nodes, of a cluster of so many.
+    /// The known hosts by the names of their nodes, for a cluster of `nodes` nodes.
     pub fn new(hosts: Vec<(String, RemoteHost)>, nodes: usize) -> Self {
         NodeHosts { hosts, nodes }
     }
@@ -160,17 +160,18 @@ fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
 /// The counters that every node has, of all nodes.
 fn together(nodes: &[&Counters]) -> Counters {
     let Some((first, others)) = nodes.split_first() else { return Counters::default() };
-    let of_all = |(name, value): (&String, &f64)| {
-        let others =
-            others.iter().map(|counters| counters.get(name)).collect::<Option<Vec<f64>>>()?;
+    let mut all = Counters::default();
+    for (name, value) in &first.0 {
+        let others: Option<Vec<f64>> = others.iter().map(|counters| counters.get(name)).collect();
+        let Some(others) = others else { continue };
         let combine = match name.as_str() {
             name if LEAST.contains(&name) => f64::min,
             name if MOST.contains(&name) => f64::max,
             _ => |a: f64, b: f64| a + b,
         };
-        Some((name.clone(), others.into_iter().fold(*value, combine)))
-    };
-    Counters(first.0.iter().filter_map(of_all).collect())
+        all.set(name, others.into_iter().fold(*value, combine));
+    }
+    all
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ struct Waited {
 }
 
 impl Waited {
-    /// Seconds so far; none where the kernel does not tell. `now` are the ns of the living threads.
+    /// Seconds so far; none if the kernel does not report them. `now` are the ns of the living
+    /// threads.
     fn read(&mut self, now: BTreeMap<i32, f64>) -> Option<f64> {
         if now.is_empty() {
             return None;
@@ -93,7 +94,7 @@ pub(super) fn open_server(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> 
 /// Longer than the line of any process: 52 numbers of 20 digits at most, and a name of 64 bytes
 /// (proc_pid_stat(5)).
 const STAT_BYTES: usize = 2048;
-/// Readings that are given up because a process ended meanwhile.
+/// Maximum number of attempts to read, which fail if a process ends meanwhile.
 const TRIES: usize = 10;
 
 impl ServerCpu {
@@ -148,7 +149,7 @@ impl Probe for ServerCpu {
 pub(super) struct KernelThreads {
     /// Ticks of the living ones by process id and start.
     living: BTreeMap<(u32, u64), f64>,
-    /// Ticks of those that ended, as last read: nobody inherits them.
+    /// Ticks of processes that ended, as last read: no parent inherits them.
     ended: f64,
     ticks_per_s: f64,
 }
@@ -233,7 +234,7 @@ fn ticks_per_s() -> f64 {
 struct Times {
     user: f64,
     sys: f64,
-    /// Of children that ended and were waited for.
+    /// CPU time of children that ended and were waited for.
     children_user: f64,
     children_sys: f64,
     /// Start of the process, in ticks since the system start.

@@ -1,4 +1,4 @@
-//! The machine of a server that is not on ours: what an exporter there tells, or the server itself.
+//! The host of a server on another machine, by an exporter there or by the server itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,10 +41,10 @@ enum Source {
 }
 
 impl RemoteHost {
-    /// The machine that an exporter tells of; the server says where its files are, if it does.
+    /// The host of an exporter; the server reports where its files are, if it can.
     ///
     /// # Errors
-    /// Nobody answers there, or somebody else.
+    /// No exporter answers there, or another program does.
     pub fn of_exporter(
         url: &str,
         session: &mut dyn Session,
@@ -102,7 +102,7 @@ fn directory(session: &mut dyn Session, blocks: &[&Block]) -> Option<String> {
 
 type Files = BTreeMap<String, String>;
 
-/// Those files that are there.
+/// The files that exist.
 fn files(session: &mut dyn Session, sql: &str) -> Result<Files, EngineError> {
     let rows = session.query(sql, &[])?.rows;
     let pair = |row: Vec<Option<String>>| <[Option<String>; 2]>::try_from(row).ok();
@@ -128,7 +128,7 @@ impl Probe for RemoteHost {
     }
 }
 
-/// The counters that the files tell, as those of our own machine are read.
+/// Counters from these files, which are read in the same way as those of this host.
 fn set(files: &Files, directory: Option<&str>, counters: &mut Counters) -> Result<(), String> {
     let file = |path: &str| {
         files.get(path).map(|text| text.as_bytes()).ok_or(format!("{path} is not there"))

@@ -32,25 +32,10 @@ struct ProfileBlock {
 pub type Reading = BTreeMap<String, Result<BTreeMap<String, Counters>, String>>;
 
 impl Profiles {
-    /// Those among the blocks of an engine.
+    /// The profiles among the blocks of an engine.
     pub fn from_blocks(blocks: &[&Block]) -> Profiles {
-        let text = |name: &str| {
-            blocks
-                .iter()
-                .find(|block| block.name == name)
-                .map(|block| statement(&block.text).to_string())
-        };
-        let of = |block: &&Block| {
-            let name = block.name.strip_prefix(PROFILE).filter(|name| !name.ends_with(MISSING))?;
-            let sql = statement(&block.text).to_string();
-            let whole = name.split('.').next().unwrap_or(name);
-            Some(ProfileBlock {
-                name: whole.to_string(),
-                sql,
-                missing: text(&format!("{PROFILE}{name}{MISSING}")),
-            })
-        };
-        Profiles { blocks: blocks.iter().filter_map(of).collect() }
+        let own = blocks.iter().filter_map(|block| ProfileBlock::find(block, blocks));
+        Profiles { blocks: own.collect() }
     }
 
     /// Reads them all.
@@ -68,6 +53,19 @@ impl Profiles {
 }
 
 impl ProfileBlock {
+    /// The profile that a block reads, with the block about its missing facts; none for a block of
+    /// another kind.
+    fn find(block: &Block, blocks: &[&Block]) -> Option<ProfileBlock> {
+        let name = block.name.strip_prefix(PROFILE).filter(|name| !name.ends_with(MISSING))?;
+        let missing = format!("{PROFILE}{name}{MISSING}");
+        let missing = blocks.iter().find(|block| block.name == missing);
+        Some(ProfileBlock {
+            name: name.split('.').next().unwrap_or(name).to_string(),
+            sql: statement(&block.text).to_string(),
+            missing: missing.map(|block| statement(&block.text).to_string()),
+        })
+    }
+
     fn read(&self, session: &mut dyn Session) -> Result<BTreeMap<String, Counters>, String> {
         let mut ask = |sql: &str| rows_of(session, sql).map_err(|error| error.to_string());
         if let Some(sql) = self.missing.as_ref().filter(|sql| !sql.is_empty()) {
@@ -111,7 +109,8 @@ pub fn together(readings: impl Iterator<Item = Reading>) -> Reading {
 
 /// Difference of two readings, by profile.
 pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
-    let profile = |(name, after): (String, Result<BTreeMap<String, Counters>, String>)| {
+    let mut profiles = BTreeMap::new();
+    for (name, after) in after {
         let profile = match (before.get(&name), after) {
             (Some(Ok(before)), Ok(after)) => difference(before, &after),
             (Some(Err(why)), _) => Profile { missing: Some(why.clone()), ..Profile::default() },
@@ -121,9 +120,9 @@ pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
                 ..Profile::default()
             },
         };
-        (name, profile)
-    };
-    after.into_iter().map(profile).collect()
+        profiles.insert(name, profile);
+    }
+    profiles
 }
 
 /// Difference of two sets of counters; names that are new count from 0.

@@ -26,7 +26,7 @@ const WHILE_JOBS_RUN: &str = "while-jobs-run";
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
 const MAX_LAG: Duration = Duration::from_secs(5);
-/// Between two looks at them.
+/// Interval between two reads of them.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads all counter blocks through one control session.
@@ -47,7 +47,7 @@ pub(super) struct OwnCounts {
 }
 
 impl OwnCounts {
-    /// All of them, by what the present session tells.
+    /// Counts of all sessions so far, with those of the current one.
     pub(super) fn all(&mut self, now: Counters) -> Counters {
         let fell = |(name, value): (&String, &f64)| {
             self.now.get(name).is_some_and(|before| before > *value)
@@ -144,7 +144,7 @@ pub fn take(rows: &Rows, counters: &mut Counters) {
     counters.0.extend(rows.counters().0);
 }
 
-/// Facts that the database tells: block `version` (section `database`, after the name of the
+/// Facts that the database reports: block `version` (section `database`, after the name of the
 /// `product`) and the rows (name, value) of the blocks `settings.*`. Returns the blocks that
 /// failed, with the reason.
 pub fn disclose(
@@ -184,11 +184,11 @@ const TRANSFERS: usize = 3;
 /// transfer reached in MB/s (the server's own work on it included, so the network does at least
 /// that much). What cannot be measured is left out.
 pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure: &mut Disclosure) {
-    let Some(trips) = timed(session, blocks, ROUND_TRIP, TRIPS) else { return };
+    let Some(trips) = measure_answers(session, blocks, ROUND_TRIP, TRIPS) else { return };
     let trip_s = trips[trips.len() / 2].0;
     disclosure.set("network", "round_trip_us", format!("{:.0}", trip_s * 1e6));
     let Some(&(fastest_s, bytes)) =
-        timed(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
+        measure_answers(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
     else {
         return;
     };
@@ -202,7 +202,7 @@ pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure
 }
 
 /// Seconds and bytes of the answers to a block, the fastest first.
-fn timed(
+fn measure_answers(
     session: &mut dyn Session,
     blocks: &[&Block],
     name: &str,

@@ -30,7 +30,7 @@ impl ThreadTimes {
         ThreadTimes { server: server.to_vec(), turn: 0 }
     }
 
-    /// Of the server's, as far as they live and may be read.
+    /// Times of the server's threads, as far as they live and may be read.
     pub fn read(&mut self, serving: &[Serving]) -> Vec<ThreadTime> {
         let count = serving.len().min(AT_ONCE);
         let chosen = serving.iter().cycle().skip(self.turn % serving.len().max(1)).take(count);
@@ -50,7 +50,8 @@ impl ThreadTimes {
         let parent = u32::try_from(stat.ppid).ok()?;
         // A number of another container is somebody else's here.
         let is_servers = matches!(serving, Serving::Thread(_)) || self.server.contains(&parent);
-        let (on_ns, queued_ns) = scheduled(&fs::read_to_string(format!("{path}/schedstat")).ok()?)?;
+        let (on_ns, queued_ns) =
+            parse_schedstat(&fs::read_to_string(format!("{path}/schedstat")).ok()?)?;
         is_servers.then_some(ThreadTime {
             thread,
             on_ns,
@@ -61,14 +62,14 @@ impl ThreadTimes {
     }
 }
 
-/// Processor time of a thread or process so far, in s; none where the kernel does not tell.
+/// CPU time of a thread or process so far, in s; none if the kernel does not report it.
 pub fn scheduled_s(thread: u32) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    scheduled(&text).map(|(on_ns, _)| on_ns as f64 / 1e9)
+    parse_schedstat(&text).map(|(on_ns, _)| on_ns as f64 / 1e9)
 }
 
 /// `/proc/pid/schedstat`: ns on a processor, ns waiting for one, slices.
-fn scheduled(text: &str) -> Option<(u64, u64)> {
+fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
@@ -79,8 +80,8 @@ mod tests {
 
     #[test]
     fn a_thread_of_the_server_and_a_child_of_it_are_read_and_nobody_elses() {
-        assert_eq!(scheduled("12345 678 9\n"), Some((12_345, 678)));
-        assert_eq!(scheduled("12345"), None);
+        assert_eq!(parse_schedstat("12345 678 9\n"), Some((12_345, 678)));
+        assert_eq!(parse_schedstat("12345"), None);
         let own = std::process::id();
         let (mut ours, mut others) = (ThreadTimes::new(&[own]), ThreadTimes::default());
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();

@@ -70,7 +70,7 @@ impl<'a> Builder<'a> {
             });
         }
         let load = TableLoad { table, id, begun, rows_in, phase: Mutex::new("rows") };
-        let loaded = self.watched(&load, || self.build(&load));
+        let loaded = self.run_watched(&load, || self.build(&load));
         let loaded =
             loaded.map_err(|error| self.broke_off(table, load.rows_in.load(Relaxed), error))?;
         (self.watch.events)(LoadEvent::Loaded(loaded.clone()));
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
 
     /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the
     /// watcher cancels, statements that run are cancelled until `work` returns.
-    fn watched<T>(&self, load: &TableLoad<'_>, work: impl FnOnce() -> T) -> T {
+    fn run_watched<T>(&self, load: &TableLoad<'_>, work: impl FnOnce() -> T) -> T {
         let mut reported_at = Instant::now();
         let look = || {
             let phase = *load.phase.lock();
@@ -118,13 +118,13 @@ impl<'a> Builder<'a> {
         enter("rows");
         let meter = Meter::new(table, self.watch, &self.pace, rows_in);
         let missing = chunks::missing(table.rows.table_rows, &begun.done, self.sessions);
-        let rows_s = timed(|| load::rows(site, id, &missing, self.sessions, &meter))?;
+        let rows_s = measure_s(|| load::rows(site, id, &missing, self.sessions, &meter))?;
         enter("indexes");
-        let index_s = timed(|| load::indexes(site, table, self.watch))?;
+        let index_s = measure_s(|| load::indexes(site, table, self.watch))?;
         enter("statistics");
         let mut session = site.session()?;
         let session = session.as_mut();
-        let analyze_s = timed(|| site.execute(session, "analyze", &values).map(|_| ()))?;
+        let analyze_s = measure_s(|| site.execute(session, "analyze", &values).map(|_| ()))?;
         enter("verify");
         let checksum = Checksum::of_table(table.rows, u64::from(self.sessions));
         super::checksum::check_rows(site, session, table, &checksum, true)?;
@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Seconds that `step` took.
-fn timed(step: impl FnOnce() -> Result<()>) -> Result<f64> {
+fn measure_s(step: impl FnOnce() -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     step().map(|()| start.elapsed().as_secs_f64())
 }

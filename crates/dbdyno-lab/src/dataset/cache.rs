@@ -21,7 +21,7 @@ const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     let values = table.values(&site.recipe);
-    let sessions = || site.db.node_sessions().map_err(|error| site.failed(error));
+    let sessions = || site.db.node_sessions().map_err(|error| site.to_error(error));
     // A failed statement may have spoiled a session's settings or transaction: the slow way starts
     // afresh.
     for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {
@@ -40,7 +40,7 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
 }
 
 /// The files of a table and its indexes, as the block `files` names them relative to the database's
-/// storage path; none if the database is not on this host, or does not tell.
+/// storage path; none if the database is not on this host, or does not report it.
 ///
 /// # Errors
 /// The engine's; a name that leads out of the storage path.

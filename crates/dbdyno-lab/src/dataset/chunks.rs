@@ -49,7 +49,7 @@ fn cut(stretch: Range<u64>, most: u64) -> Vec<Range<u64>> {
 ///
 /// # Errors
 /// The engine's; a missing table only means that nothing is in.
-pub(super) fn found(
+pub(super) fn loaded_ranges(
     site: &Site<'_>,
     session: &mut dyn Session,
     table: &Table,

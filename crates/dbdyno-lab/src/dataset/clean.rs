@@ -12,22 +12,22 @@ use dbdyno_engines::engine::{Rows, Session};
 
 use super::{Lock, Site};
 
-/// Result of cleaning.
+/// Objects that a cleaning dropped, and those that remain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    /// Objects dropped.
+pub struct DroppedObjects {
+    /// Dropped objects.
     pub dropped: Vec<String>,
-    /// Objects in our schema that are not ours: they and the schema were left.
+    /// Objects of others in our schema: they and the schema remain.
     pub foreign: Vec<String>,
-    /// Objects of ours that are still there.
+    /// Own objects that could not be dropped.
     pub left: Vec<String>,
 }
 
-/// Drops everything of ours, then our schema if we made it and nothing else stands in it.
+/// Drops all own objects, then our schema if dbdyno created it and it holds nothing else.
 ///
 /// # Errors
 /// The engine's; the lock was lost, and another dbdyno has it.
-pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
+pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<DroppedObjects> {
     lock.renew(site)?;
     let mut session = site.session()?;
     let values = values(site);
@@ -37,14 +37,14 @@ pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
     if foreign.is_empty() {
         site.execute(session.as_mut(), "schema.drop", &values)?;
     }
-    Ok(Cleaned { dropped, foreign, left })
+    Ok(DroppedObjects { dropped, foreign, left })
 }
 
-/// Names of everything of ours that is there.
+/// Names of all own objects.
 ///
 /// # Errors
 /// The engine's.
-pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
+pub fn list_own(site: &Site<'_>) -> Result<Vec<String>> {
     let mut session = site.session()?;
     Ok(names(&site.query(session.as_mut(), "objects.own", &values(site))?))
 }
@@ -55,7 +55,7 @@ pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The first that is named: it would be used, or dropped. The engine's.
-pub fn spared(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
+pub fn list_foreign(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
     let prefix = site.recipe.capabilities.prefix;
     if prefix.is_empty() {
         return Ok(Vec::new());
@@ -83,7 +83,7 @@ fn is_named(text: &str, prefix: &str, name: &str) -> bool {
     })
 }
 
-/// Drops what the tests of a killed run left: everything of ours but the data set.
+/// Drops the objects that the tests of a killed run left: all own ones except the data set.
 ///
 /// # Errors
 /// The engine's.
@@ -107,7 +107,7 @@ fn drop_listed(
     let rows = site.query(session, block, values)?;
     for row in 0..rows.rows.len() {
         if let Some(sql) = rows.get(row, "drop") {
-            session.execute(sql).map_err(|error| site.failed(error))?;
+            session.execute(sql).map_err(|error| site.to_error(error))?;
         }
     }
     Ok(names(&rows))

@@ -63,12 +63,12 @@ impl Site<'_> {
     /// # Errors
     /// If the server cannot be reached.
     pub fn session(&self) -> Result<Box<dyn Session>> {
-        self.db.session().map_err(|error| self.failed(error))
+        self.db.session().map_err(|error| self.to_error(error))
     }
 
     /// An engine's error as one for the user. A server may end itself on a full disk: then the
     /// connection is lost.
-    pub fn failed(&self, error: EngineError) -> Error {
+    pub fn to_error(&self, error: EngineError) -> Error {
         let full = match error.class {
             ErrorClass::DiskFull => true,
             ErrorClass::Lost => is_used_up(self.db.storage_path().as_deref()),
@@ -89,7 +89,7 @@ impl Site<'_> {
     /// The engine's.
     pub fn execute(&self, session: &mut dyn Session, name: &str, values: &Values) -> Result<u64> {
         let Some(sql) = self.recipe.sql(name, values)? else { return Ok(0) };
-        session.execute(&sql).map_err(|error| self.failed(error))
+        session.execute(&sql).map_err(|error| self.to_error(error))
     }
 
     /// Runs the query of a block; no rows if there is nothing to do.
@@ -98,7 +98,7 @@ impl Site<'_> {
     /// The engine's.
     pub fn query(&self, session: &mut dyn Session, name: &str, values: &Values) -> Result<Rows> {
         let Some(sql) = self.recipe.sql(name, values)? else { return Ok(Rows::default()) };
-        session.query(&sql, &[]).map_err(|error| self.failed(error))
+        session.query(&sql, &[]).map_err(|error| self.to_error(error))
     }
 }
 
@@ -109,7 +109,7 @@ pub struct Table {
     pub kind: String,
     /// Without prefix; see [`TableRef::name`].
     pub name: String,
-    /// The organisation, spelled out.
+    /// The organization, spelled out.
     pub org: String,
     /// Function that computes any row from its number.
     pub rows: RowFunction,

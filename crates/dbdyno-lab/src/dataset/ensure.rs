@@ -12,25 +12,25 @@ use dbdyno_engines::engine::Session;
 
 use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};
-use super::state::Remembered;
+use super::state::RememberedTable;
 use super::{
     Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean,
     load, state,
 };
 
 /// State of a table before loading.
-enum Found {
-    Complete(Remembered),
-    /// These rows are in, from a load that broke off.
+enum TableState {
+    Complete(RememberedTable),
+    /// An interrupted load has loaded these rows.
     Begun(Vec<Range<u64>>),
     Nothing,
 }
 
-impl Found {
+impl TableState {
     fn rows_in(&self) -> u64 {
         match self {
-            Found::Begun(done) => chunks::rows_in(done),
-            Found::Complete(_) | Found::Nothing => 0,
+            TableState::Begun(done) => chunks::rows_in(done),
+            TableState::Complete(_) | TableState::Nothing => 0,
         }
     }
 }
@@ -49,9 +49,9 @@ pub fn ensure(
 ) -> Result<LoadedDataset> {
     lock.renew(site)?;
     let tables = tables(&site.recipe, request);
-    let found = look(site, &tables)?;
+    let found = find_states(site, &tables)?;
     let missing =
-        || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
+        || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, TableState::Complete(_)));
     if missing().next().is_some() {
         let rows = missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum();
         fit::check_load(rows, site.db.storage_path().as_deref(), site.label)?;
@@ -75,9 +75,9 @@ pub fn ensure(
     for (table, found) in tables.iter().zip(found) {
         let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
         loads.push(match found {
-            Found::Complete(known) => reuse(site, table, &known, watch),
-            Found::Begun(done) => builder.load(table, &id, &Begun { done })?,
-            Found::Nothing => builder.load(table, &id, &Begun::default())?,
+            TableState::Complete(known) => reuse(site, table, &known, watch),
+            TableState::Begun(done) => builder.load(table, &id, &Begun { done })?,
+            TableState::Nothing => builder.load(table, &id, &Begun::default())?,
         });
     }
     let data_set_id = data_set_id(site.recipe.definition.revision, &tables);
@@ -101,26 +101,26 @@ fn check_file_size(site: &Site<'_>, tables: &[Table]) -> Result<()> {
 }
 
 /// State of each table, after leftovers of a killed run are removed.
-fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
+fn find_states(site: &Site<'_>, tables: &[Table]) -> Result<Vec<TableState>> {
     let prefix = site.recipe.capabilities.prefix;
     let state = ["state", "state_chunks"].map(|name| format!("{prefix}{name}"));
     let names = tables.iter().map(|table| table.full_name(&site.recipe)).chain(state);
-    clean::spared(site, &names.collect::<Vec<_>>())?;
+    clean::list_foreign(site, &names.collect::<Vec<_>>())?;
     let mut session = site.session()?;
     clean::drop_leftovers(site, session.as_mut())?;
     for block in ["state.create", "chunks.create"] {
         site.execute(session.as_mut(), block, &site.recipe.values())?;
     }
-    tables.iter().map(|table| look_for(site, session.as_mut(), table)).collect()
+    tables.iter().map(|table| find_state(site, session.as_mut(), table)).collect()
 }
 
-fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<Found> {
+fn find_state(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<TableState> {
     let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
     if let Some(known) = state::find(site, session, table, &id)? {
-        return Ok(Found::Complete(known));
+        return Ok(TableState::Complete(known));
     }
-    let done = chunks::found(site, session, table, &id)?;
-    Ok(if done.is_empty() { Found::Nothing } else { Found::Begun(done) })
+    let done = chunks::loaded_ranges(site, session, table, &id)?;
+    Ok(if done.is_empty() { TableState::Nothing } else { TableState::Begun(done) })
 }
 
 /// The tables of a request at their size.
@@ -132,7 +132,7 @@ pub fn tables(recipe: &Recipe<'_>, request: &Request) -> Vec<Table> {
         .collect()
 }
 
-/// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256
+/// Identifies the rows of these tables, the same on every engine and in every organization: SHA-256
 /// (hex, 16 digits) over revision, seed, row counts and the checksum of each kind's first rows
 /// (which changes if the row function does).
 pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
@@ -152,7 +152,7 @@ pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn reuse(site: &Site<'_>, table: &Table, known: &Remembered, watch: Watch<'_>) -> LoadResult {
+fn reuse(site: &Site<'_>, table: &Table, known: &RememberedTable, watch: Watch<'_>) -> LoadResult {
     (watch.events)(LoadEvent::Reused { table: table.name.clone(), rows: table.rows.table_rows });
     LoadResult {
         table: table.name.clone(),

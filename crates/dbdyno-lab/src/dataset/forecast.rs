@@ -53,7 +53,7 @@ impl Forecast {
         self.counted = 0.0;
     }
 
-    /// So many rows of the phase under way are loaded.
+    /// Sets the number of rows that the current phase has loaded.
     pub fn rows_loaded(&mut self, rows: u64) {
         self.counted = rows as f64;
     }

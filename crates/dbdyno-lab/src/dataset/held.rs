@@ -22,7 +22,7 @@ pub fn while_telling<T>(
     tell: &(dyn Fn(&str) + Sync),
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    // Without such a question nobody can be named.
+    // An engine without this query cannot name the holder.
     let Some(sql) = site.recipe.sql("lock.waits", &site.recipe.values())? else { return work() };
     let (done, wait_for_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub fn while_telling<T>(
     })
 }
 
-/// A line that says for whom sessions of ours wait; none if they do not.
+/// Line about the sessions that own sessions wait for; none if they do not wait.
 fn waits_for(session: &mut dyn Session, sql: &str) -> Option<String> {
     let rows = match rows_of(session, sql) {
         Ok(rows) => rows,

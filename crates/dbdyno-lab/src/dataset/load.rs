@@ -14,16 +14,16 @@ use dbdyno_engines::engine::{EngineError, ErrorClass, RowLoad, threads};
 use super::forecast::Forecast;
 use super::{LoadEvent, Site, Table, Watch, chunks};
 
-/// A progress event at most every so many rows.
+/// Minimum number of rows between two progress events.
 const PROGRESS_ROWS: u64 = 20_000;
 
 /// Sessions that really load: one where the engine has a single writer.
 pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
-    if site.recipe.capabilities.parallel_load { fitting(site, wanted) } else { 1 }
+    if site.recipe.capabilities.parallel_load { fitting_sessions(site, wanted) } else { 1 }
 }
 
 /// So many, or what the server still takes.
-fn fitting(site: &Site<'_>, wanted: u32) -> u32 {
+fn fitting_sessions(site: &Site<'_>, wanted: u32) -> u32 {
     fit::load_sessions(wanted, site.db.sessions_left().ok().flatten().as_ref())
 }
 
@@ -83,14 +83,14 @@ pub(super) fn rows(
         let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note, in_database };
         let mut sent = 0;
         site.db.load_rows(&load, &mut |rows| {
-            meter.sent(rows.saturating_sub(sent));
+            meter.note_sent(rows.saturating_sub(sent));
             sent = rows;
             !meter.watch.cancel.load(Relaxed)
         })?;
         meter.is_in(&chunks[at]);
         Ok(())
     })
-    .map_err(|error| site.failed(error))
+    .map_err(|error| site.to_error(error))
 }
 
 /// The statement by which the database makes a chunk itself, for an engine that loads so.
@@ -126,7 +126,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     // All at once rather than one per core: builds wait for reads and log writes, and their scans
     // of the table go along with one another (a fifth less time on 2 cores).
     let sessions = if site.recipe.capabilities.parallel_index {
-        fitting(site, statements.len() as u32)
+        fitting_sessions(site, statements.len() as u32)
     } else {
         1
     };
@@ -137,7 +137,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
         }
         session.execute(&statements[at]).map(|_| ())
     })
-    .map_err(|error| site.failed(error))?;
+    .map_err(|error| site.to_error(error))?;
     site.execute(site.session()?.as_mut(), "finish", &values).map(|_| ())
 }
 
@@ -175,7 +175,7 @@ fn in_parallel(
     first_error.into_inner().map_or(Ok(()), Err)
 }
 
-/// Counts rows over all sessions and tells about them.
+/// Counter of the rows of all sessions, which reports them as events.
 pub(super) struct Meter<'a> {
     table: &'a Table,
     watch: Watch<'a>,
@@ -211,7 +211,7 @@ impl<'a> Meter<'a> {
         self.rows_in.fetch_add(chunk.end - chunk.start, Relaxed);
     }
 
-    fn sent(&self, rows: u64) {
+    fn note_sent(&self, rows: u64) {
         let before = self.sent.fetch_add(rows, Relaxed);
         let (sent, missing) = (before + rows, self.table.rows.table_rows - self.before);
         if before / PROGRESS_ROWS == sent / PROGRESS_ROWS && sent < missing {

@@ -14,14 +14,14 @@ use super::Site;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(100);
 
-/// Keeps other dbdynos out of a site as long as it lives.
-pub struct Lock(RefCell<Held>);
+/// Lock that keeps other dbdyno processes out of a site while this value lives.
+pub struct Lock(RefCell<Hold>);
 
-enum Held {
-    /// There is none to hold: something else keeps others out, or the server has no such locks.
+enum Hold {
+    /// No lock is needed or possible: something else keeps others out, or the server has none.
     Nothing,
     By(Box<dyn Session>),
-    /// Its session was lost, and nobody could take it again yet.
+    /// The session with the lock was lost, and the lock could not be taken again yet.
     Lost,
 }
 
@@ -32,7 +32,7 @@ impl Lock {
     /// Another dbdyno is at work there: the line says which. The engine's.
     pub fn take(site: &Site<'_>) -> Result<Lock> {
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        let held = statement(site)?.map_or(Ok(Held::Nothing), |sql| hold(site, &sql, deadline))?;
+        let held = statement(site)?.map_or(Ok(Hold::Nothing), |sql| hold(site, &sql, deadline))?;
         await_leftovers(site, deadline)?;
         Ok(Lock(RefCell::new(held)))
     }
@@ -45,14 +45,14 @@ impl Lock {
         let Some(sql) = statement(site)? else { return Ok(()) };
         let mut held = self.0.borrow_mut();
         let lives = match &mut *held {
-            Held::Nothing => true,
+            Hold::Nothing => true,
             // Whoever holds it gets it once more.
-            Held::By(session) => try_take(session.as_mut(), &sql).unwrap_or(false),
-            Held::Lost => false,
+            Hold::By(session) => try_take(session.as_mut(), &sql).unwrap_or(false),
+            Hold::Lost => false,
         };
         if !lives {
             // The old session ends first: it may be the one that holds the lock.
-            *held = Held::Lost;
+            *held = Hold::Lost;
             *held = hold(site, &sql, Instant::now() + LOCK_TIMEOUT)?;
         }
         Ok(())
@@ -64,24 +64,24 @@ fn statement(site: &Site<'_>) -> Result<Option<String>> {
     site.recipe.sql("lock.take", &site.recipe.values())
 }
 
-/// True if the lock is ours now.
+/// True if this session holds the lock now.
 fn try_take(session: &mut dyn Session, sql: &str) -> std::result::Result<bool, EngineError> {
     session.query(sql, &[]).map(|rows| rows.scalar() == Some("1"))
 }
 
 /// The lock, as soon as it is free.
-fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Held> {
+fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Hold> {
     let mut session = site.session()?;
     loop {
         match try_take(session.as_mut(), sql) {
-            Ok(true) => return Ok(Held::By(session)),
+            Ok(true) => return Ok(Hold::By(session)),
             Ok(false) => {}
             // A server that has no such locks, as in some clusters: then only a dbdyno with a
             // statement under way is seen.
             Err(error) if matches!(error.class, ErrorClass::Statement | ErrorClass::Privilege) => {
-                return Ok(Held::Nothing);
+                return Ok(Hold::Nothing);
             }
-            Err(error) => return Err(site.failed(error)),
+            Err(error) => return Err(site.to_error(error)),
         }
         if Instant::now() > deadline {
             return Err(taken_by_another(site, session.as_mut()));

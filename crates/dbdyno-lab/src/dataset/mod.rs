@@ -24,7 +24,7 @@ mod state;
 
 pub use cache::{files, system_cached_files, warm};
 pub use checksum::{Checksum, verify};
-pub use clean::{Cleaned, drop_all, owned, spared};
+pub use clean::{DroppedObjects, drop_all, list_foreign, list_own};
 pub use definition::{Definition, Site, Table};
 pub use ensure::{data_set_id, ensure, tables};
 pub use held::while_telling;
@@ -34,7 +34,7 @@ pub use recipe::{Recipe, STANDARD};
 /// Required data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Tables, each in its organisation.
+    /// Tables, each in its organization.
     pub tables: Vec<TableRef>,
     /// Nominal size of the data set, in GB.
     pub size_gb: f64,
@@ -58,7 +58,7 @@ pub struct LoadedDataset {
 }
 
 impl LoadedDataset {
-    /// Facts for a workload that uses these tables: of each kind those of the organisation that it
+    /// Facts for a workload that uses these tables: of each kind those of the organization that it
     /// uses, of other kinds those of the first that was loaded.
     pub fn facts_for(&self, used: &[TableRef]) -> Facts {
         let mut facts = Facts::new();
@@ -86,7 +86,7 @@ pub enum LoadEvent {
         /// Number of its rows.
         rows: u64,
     },
-    /// A load that broke off goes on: so many rows are in.
+    /// An interrupted load continues; this many rows are loaded.
     Resumed {
         /// Name of the table, without prefix.
         table: String,

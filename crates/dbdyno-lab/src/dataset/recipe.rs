@@ -31,7 +31,7 @@ impl<'a> Recipe<'a> {
         Recipe { engine, capabilities, definition, blocks: &set.blocks }
     }
 
-    /// The block of this name; for a table whose organisation has a block of its own
+    /// The block of this name; for a table whose organization has a block of its own
     /// (`finish.heap-list`), that one.
     fn block(&self, name: &str, values: &Values) -> Result<&'a Block> {
         let own = values

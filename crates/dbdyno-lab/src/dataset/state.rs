@@ -8,7 +8,7 @@ use super::{Checksum, Site, Table};
 
 /// A table as remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Remembered {
+pub(super) struct RememberedTable {
     pub table_bytes: u64,
     pub index_bytes: u64,
 }
@@ -22,7 +22,7 @@ pub(super) fn find(
     session: &mut dyn Session,
     table: &Table,
     id: &str,
-) -> Result<Option<Remembered>> {
+) -> Result<Option<RememberedTable>> {
     let values = table.values(&site.recipe);
     let rows = site.query(session, "state.read", &values)?;
     if rows.get(0, "data_set_id") != Some(id) {
@@ -33,7 +33,7 @@ pub(super) fn find(
     let complete =
         ends.get(0, "first_id") == Some("1") && ends.get(0, "last_id") == Some(last.as_str());
     let bytes = |name| rows.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
-    Ok(complete.then(|| Remembered {
+    Ok(complete.then(|| RememberedTable {
         table_bytes: bytes("table_bytes"),
         index_bytes: bytes("index_bytes"),
     }))

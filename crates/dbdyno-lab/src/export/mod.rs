@@ -96,7 +96,7 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     if export.block("clock").is_ok() {
         scripts.push(Script::new("clock.sql", export.template("clock", &Values::new())?));
     }
-    let exported = exported(export);
+    let exported = exportable_selections(export);
     for (name, selection) in &exported {
         scripts.extend(workload::scripts(&tables, selection, name)?);
     }
@@ -115,7 +115,7 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
 fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Script>> {
     let prefix =
         Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
-    let exported = exported(export);
+    let exported = exportable_selections(export);
     let create = export.template("schema", &prefix)? + "exit success\n";
     let load = tables.load()? + "exit success\n";
     let verify = inside::verify(tables)? + "exit success\n";
@@ -150,13 +150,13 @@ fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Scri
 
 /// The workloads of the database drive by the names of their directories: published suites ask for
 /// one under several codes.
-fn exported<'a>(export: &'a Export<'_>) -> BTreeMap<String, &'a Selection> {
-    let exportable = export.plan.selections.iter().filter(|selection| is_exported(selection));
+fn exportable_selections<'a>(export: &'a Export<'_>) -> BTreeMap<String, &'a Selection> {
+    let exportable = export.plan.selections.iter().filter(|selection| is_exportable(selection));
     exportable.map(|selection| (directory(selection), selection)).collect()
 }
 
 /// True of what scripts can do: a loop in the database, and no session that is held open beside it.
-fn is_exported(selection: &Selection) -> bool {
+fn is_exportable(selection: &Selection) -> bool {
     selection.drive == Drive::Database && selection.parts.iter().all(|part| part.hold.is_empty())
 }
 
@@ -236,7 +236,7 @@ fn readme(
         format!("| {name} | {} | {} | {} |", workload.title, codes.join(", "), workload.kpm.unit)
     };
     let workloads: Vec<String> = exported.iter().map(line).collect();
-    let client_only = export.plan.selections.iter().filter(|selection| !is_exported(selection));
+    let client_only = export.plan.selections.iter().filter(|selection| !is_exportable(selection));
     let client_only =
         client_only.map(|selection| LeftOut::new(&selection.workload.id, client_reason(selection)));
     let left_out = export.plan.left_out.iter().cloned().chain(client_only);

@@ -19,9 +19,9 @@ const OWN_SESSIONS: u32 = 5;
 /// Sessions that the server must still take while we load: one to note what is done, one to cancel
 /// after an interrupt.
 const SESSIONS_BESIDE_LOAD: u32 = 2;
-/// Sessions of a private server kept free beside those of a run, for whoever looks on meanwhile.
+/// Sessions of a private server that stay free beside those of a run, for users who look at it.
 const ONLOOKERS: u32 = 7;
-/// Sessions of a server whose profile does not say: what servers have by themselves.
+/// Sessions of a server whose profile does not state them: the default of servers.
 const USUAL_SESSIONS: u32 = 100;
 
 /// Files that one session of a job has open: its socket, or the database, its log and a file to
@@ -59,7 +59,8 @@ pub fn sessions_of_plan(plan: Option<&Plan>) -> u32 {
     host::processors().max(plan.map_or(0, most_jobs)) + OWN_SESSIONS
 }
 
-/// Sessions to load with: so many, or what the server still takes; one at least.
+/// Number of sessions to load with: the given number, or what the server still accepts, at least
+/// one.
 pub fn load_sessions(wanted: u32, left: Option<&SessionsLeft>) -> u32 {
     left.map_or(wanted, |left| wanted.min(left.free.saturating_sub(SESSIONS_BESIDE_LOAD))).max(1)
 }
@@ -96,9 +97,9 @@ pub struct Limits {
     pub sessions: Option<SessionsLeft>,
     /// Statements that may still be prepared, in all sessions together; as sessions.
     pub statements: Option<SessionsLeft>,
-    /// The database runs in our process, so that its files are ours.
+    /// True if the database runs in our process, which then opens its files.
     pub in_process: bool,
-    /// Threads that may still be started; none = as many as anybody likes, or nobody knows.
+    /// Number of threads that may still be started; none if it is not limited, or unknown.
     pub threads: Option<ThreadsLeft>,
     /// The server is a private one: what its sessions take of threads is ours, too.
     pub has_private_server: bool,
@@ -261,11 +262,11 @@ fn refusal(plan: &Plan, limit: &Limit, label: &str) -> Error {
     error.advise("raise the limit, or give fewer --jobs")
 }
 
-/// A plan without what needs too many jobs.
+/// A plan without tests of too many jobs.
 #[derive(Debug, Clone, PartialEq)]
-struct Fitted {
+struct FittedPlan {
     plan: Plan,
-    /// Tests and their numbers of jobs that are gone.
+    /// Tests and their numbers of jobs that were removed.
     steps: Vec<(String, Vec<u32>)>,
     /// Automatic ramps that end earlier.
     shortened: usize,
@@ -273,8 +274,8 @@ struct Fitted {
 
 /// The plan with no test of more than `limit` jobs; what is gone is noted among what it leaves out,
 /// with `reason`.
-fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
-    let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
+fn within(plan: &Plan, limit: u32, reason: &str) -> FittedPlan {
+    let mut fitted = FittedPlan { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
     fitted.plan.selections.clear();
     for selection in &plan.selections {
         let own = limit.saturating_sub(sessions_beside(selection));
@@ -296,7 +297,7 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
 }
 
 /// `left out are T616 at 128, 256 and 512, T716 at 128; 4 automatic ramps end at 94`.
-fn left_out(fitted: &Fitted, limit: u32) -> String {
+fn left_out(fitted: &FittedPlan, limit: u32) -> String {
     let steps: Vec<String> = fitted
         .steps
         .iter()
@@ -344,13 +345,13 @@ mod tests {
         };
         let steps =
             vec![("T616".to_string(), vec![128, 256, 512]), ("T716".to_string(), vec![128])];
-        let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
+        let fitted = FittedPlan { plan: plan(Vec::new()), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
             "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 5 \
              for ourselves): left out are T616 at 128, 256 and 512, T716 at 128"
         );
-        let fitted = Fitted { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
+        let fitted = FittedPlan { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
         assert_eq!(left_out(&fitted, 94), "4 automatic ramps end at 94");
         assert_eq!(list_jobs(&[128]), "128");
     }

@@ -24,7 +24,7 @@ pub(crate) mod tests {
         Better, JobCode, Kpm, KpmValue, PartPlan, Plan, Ramp, Selection, Window, Workload,
     };
 
-    /// A selection of a workload with so many parts.
+    /// A selection of a workload with this many parts.
     pub(crate) fn selection(id: &str, ramp: Ramp, parts: usize) -> Selection {
         let kpm =
             Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };

@@ -41,11 +41,11 @@ pub struct Row {
 /// A number that JSON can hold: the results file could be written with NaN or infinity, but not
 /// read again.
 fn finite<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
-    f64::deserialize(from).and_then(checked)
+    f64::deserialize(from).and_then(check_finite)
 }
 
 fn finite_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<f64>, D::Error> {
-    Option::deserialize(from)?.map(checked).transpose()
+    Option::deserialize(from)?.map(check_finite).transpose()
 }
 
 /// A size of a database: nobody measures one of nothing, and an empty field is what is not printed.
@@ -58,7 +58,7 @@ fn size_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option
     Ok(size)
 }
 
-fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
+fn check_finite<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
     if value.is_finite() {
         Ok(value)
     } else {

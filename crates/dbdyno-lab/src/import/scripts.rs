@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::spool::{self, Done, Spool, SpooledTest};
+use super::spool::{self, Spool, SpooledCounts, SpooledTest};
 use super::{ImportedRun, Text};
 use crate::test_runner::assemble::{assemble, test_facts};
 use crate::test_runner::log::{JobLog, SliceLog, Times};
@@ -38,7 +38,7 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
     let mut whole: Option<Plan> = None;
     let mut tests = Vec::new();
     for (test, seq) in spool.tests.iter().zip(1..) {
-        let plan = planned(catalog, engine, &spool, test)?;
+        let plan = plan_test(catalog, engine, &spool, test)?;
         let selection = &plan.selections[0];
         tests.push(result(
             catalog,
@@ -60,7 +60,7 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
 }
 
 /// The test as this catalog has it.
-fn planned(
+fn plan_test(
     catalog: &Catalog,
     engine: &dyn Engine,
     spool: &Spool,
@@ -167,7 +167,7 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
     }
 }
 
-fn slice(done: &Done, start_s: f64, counts: bool) -> SliceLog {
+fn slice(done: &SpooledCounts, start_s: f64, counts: bool) -> SliceLog {
     let busy_s = done.elapsed_us / 1e6;
     let tally =
         Tally { ops: done.ops, rows: done.rows, commits: done.commits, busy_s, ..Tally::default() };

@@ -42,7 +42,7 @@ pub struct SpooledTest {
     pub place: String,
     pub workload: String,
     pub params: BTreeMap<String, String>,
-    /// Of the SQL that ran.
+    /// Hash of the SQL that ran.
     pub hash: String,
     pub started: String,
     pub jobs: u32,
@@ -54,15 +54,15 @@ pub struct SpooledTest {
     pub begin: Counters,
     pub end: Counters,
     /// Work outside the window, and in it, by job.
-    pub warm: Vec<(u32, Done)>,
-    pub window: BTreeMap<u32, Done>,
+    pub warm: Vec<(u32, SpooledCounts)>,
+    pub window: BTreeMap<u32, SpooledCounts>,
     /// Samples by job.
     pub times: BTreeMap<u32, LatencyHistogram>,
 }
 
 /// Work of a job in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Done {
+pub struct SpooledCounts {
     /// From 1.
     pub part: u32,
     pub ops: u64,
@@ -183,8 +183,8 @@ impl Line<'_> {
     }
 
     /// Pairs of a name and a number, from a word on.
-    fn done(&self, from: usize) -> Result<Done> {
-        let mut done = Done::default();
+    fn done(&self, from: usize) -> Result<SpooledCounts> {
+        let mut done = SpooledCounts::default();
         for at in (from..self.words.len()).step_by(2) {
             match self.words[at] {
                 "part" => done.part = self.count(at + 1)?.min(u64::from(MAX_JOBS)) as u32,
@@ -360,14 +360,14 @@ mod tests {
         );
         assert_eq!(spool.tests.len(), 2);
         let test = &spool.tests[0];
-        let window = Done {
+        let window = SpooledCounts {
             part: 1,
             ops: 10,
             rows: 20,
             elapsed_us: 1000.0,
             stride: 1,
             longest_us: 17.5,
-            ..Done::default()
+            ..SpooledCounts::default()
         };
         assert_eq!((test.window[&1], test.warm[0].1.ops, test.times[&1].len()), (window, 3, 4));
         assert_eq!(

@@ -24,7 +24,7 @@ const MIN_BUSY_PCT: f64 = 80.0;
 
 /// Measured maximum of a rate, and the part of it that is used now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Covered {
+pub struct Coverage {
     /// In the unit of the rate.
     pub measured: f64,
     /// The workload that reached it.
@@ -47,13 +47,13 @@ pub struct Limit {
     pub component: &'static str,
     /// Share of it that is used.
     pub used: f64,
-    /// So many times today's load reach it.
+    /// Multiple of today's load at which the component saturates.
     pub at_times: f64,
 }
 
 /// Measured maxima of a platform.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Measured {
+pub struct MeasuredPlatform {
     best: Vec<Best>,
     ramps: Vec<BusyRamp>,
 }
@@ -78,10 +78,10 @@ struct BusyRamp {
     jobs: u32,
 }
 
-impl Measured {
+impl MeasuredPlatform {
     /// From the tests of a run. Of a rate without a valid test the best conditional one counts,
     /// with that status.
-    pub fn from_tests(tests: &[Test]) -> Measured {
+    pub fn from_tests(tests: &[Test]) -> MeasuredPlatform {
         let is_of_use = |test: &&Test| test.measured().is_some_and(is_plain);
         let plain: Vec<&Test> = tests.iter().filter(is_of_use).collect();
         let ramps = ramp::groups(plain.iter().copied(), |test| *test);
@@ -90,7 +90,7 @@ impl Measured {
             .filter(|rate| rate.component.is_some())
             .filter_map(|rate| best_of(rate, &ramps));
         let results: Vec<&TestResult> = plain.iter().filter_map(|test| test.measured()).collect();
-        Measured { best: best.collect(), ramps: busy_ramps(&results) }
+        MeasuredPlatform { best: best.collect(), ramps: busy_ramps(&results) }
     }
 
     /// Tells of each rate how much of what was measured it is.
@@ -101,22 +101,22 @@ impl Measured {
         }
     }
 
-    fn of_rate(&self, rate: &Rate) -> Option<Covered> {
+    fn of_rate(&self, rate: &Rate) -> Option<Coverage> {
         let best = self.best.iter().find(|best| best.id == rate.id)?;
         let (workload, used) = (best.workload.clone(), rate.now / best.rate);
         let Best { rate: measured, jobs, status, half_width, .. } = *best;
-        Some(Covered { measured, workload, jobs, status, used, half_width })
+        Some(Coverage { measured, workload, jobs, status, used, half_width })
     }
 
     /// The median over the ramps: how much of the throughput so busy processors gave.
-    fn of_processors(&self, busy_pct: f64) -> Option<Covered> {
+    fn of_processors(&self, busy_pct: f64) -> Option<Coverage> {
         let mut shares: Vec<(f64, &BusyRamp)> =
             self.ramps.iter().map(|ramp| (ramp.share(busy_pct), ramp)).collect();
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (used, ramp) = *shares.get(shares.len().checked_sub(1)? / 2)?;
         let measured = ramp.points.last()?.0;
         let (workload, jobs) = (ramp.workload.clone(), ramp.jobs);
-        Some(Covered { measured, workload, jobs, status: Status::Valid, used, half_width: None })
+        Some(Coverage { measured, workload, jobs, status: Status::Valid, used, half_width: None })
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
         Rate { id, title: "", unit: "", now, peak: now, against: None }
     }
 
-    fn used(measured: &Measured, id: &'static str, now: f64) -> Option<f64> {
+    fn used_share(measured: &MeasuredPlatform, id: &'static str, now: f64) -> Option<f64> {
         let mut rates = [rate(id, now)];
         measured.cover(&mut rates);
         rates[0].against.as_ref().map(|covered| covered.used)
@@ -281,27 +281,27 @@ mod tests {
     #[test]
     fn a_rate_is_a_share_of_the_best_test_and_unknown_if_none_works_with_it() {
         let tests = [test(1, 100.0, 30.0), test(2, 200.0, 60.0)].map(Test::from);
-        let measured = Measured::from_tests(&tests);
-        assert_eq!(used(&measured, "logical_reads", 100.0), Some(0.25));
-        assert_eq!(used(&measured, "commits", 60.0), Some(0.6));
+        let measured = MeasuredPlatform::from_tests(&tests);
+        assert_eq!(used_share(&measured, "logical_reads", 100.0), Some(0.25));
+        assert_eq!(used_share(&measured, "commits", 60.0), Some(0.6));
         assert_eq!(
-            used(&measured, "physical_reads", 1.0),
+            used_share(&measured, "physical_reads", 1.0),
             None,
             "one read in a thousand ops is by the way"
         );
-        assert_eq!(used(&measured, "redo", 1.0), None, "its counter is not known");
+        assert_eq!(used_share(&measured, "redo", 1.0), None, "its counter is not known");
         let reads = |blocks| {
             let mut test = test(1, 100.0, 30.0);
             test.counters.set("physical_reads", blocks);
             test.window_counters.set("os_disk_reads", 5000.0);
-            used(&Measured::from_tests(&[Test::from(test)]), "device_reads", 50.0)
+            used_share(&MeasuredPlatform::from_tests(&[Test::from(test)]), "device_reads", 50.0)
         };
         assert_eq!(
             (reads(1.0), reads(900.0)),
             (None, Some(0.1)),
             "others read from the device, too"
         );
-        assert_eq!(used(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
+        assert_eq!(used_share(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
         let rates = [100.0, 101.0, 99.0, 100.5, 400.0];
         let tests: Vec<Test> = rates.map(|rate| Test::from(test(2, rate, 30.0))).into();
         let mut commits = [rate("commits", 50.0)];
-        Measured::from_tests(&tests).cover(&mut commits);
+        MeasuredPlatform::from_tests(&tests).cover(&mut commits);
         let covered = commits[0].against.as_ref().unwrap();
         // Half a commit per op.
         assert!((49.0..60.0).contains(&covered.measured), "{covered:?}");
@@ -322,10 +322,17 @@ mod tests {
         let tests =
             [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)]
                 .map(Test::from);
-        let measured = Measured::from_tests(&tests);
-        let used = |busy| (used(&measured, CPU, busy).unwrap() * 1000.0).round();
+        let measured = MeasuredPlatform::from_tests(&tests);
+        let used = |busy| (used_share(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
-            [used(0.0), used(25.0), used(50.0), used(72.5), used(95.0), used(99.0)],
+            [
+                used_share(0.0),
+                used_share(25.0),
+                used_share(50.0),
+                used_share(72.5),
+                used_share(95.0),
+                used_share(99.0)
+            ],
             [0.0, 400.0, 800.0, 900.0, 1000.0, 1000.0]
         );
     }
@@ -338,17 +345,17 @@ mod tests {
         let mut tests = vec![Test::from(test(1, 100.0, 30.0)), Test::from(faster.clone())];
         let mut rates =
             [rate("commits", 20.0), rate("logical_reads", 50.0), rate("log_syncs", 1e9)];
-        Measured::from_tests(&tests).cover(&mut rates);
+        MeasuredPlatform::from_tests(&tests).cover(&mut rates);
         let first = limit(&rates).unwrap();
         assert_eq!((first.component, first.used, first.at_times), ("transactions", 0.4, 2.5));
         assert_eq!(doubtful_limit(&rates), None);
         let against = rates[0].against.clone();
-        let against = against.map(|of| Covered { status: Status::Conditional, used: 0.7, ..of });
+        let against = against.map(|of| Coverage { status: Status::Conditional, used: 0.7, ..of });
         let above = [rates[0].clone(), Rate { against, ..rate("physical_reads", 1.0) }];
         assert_eq!(limit(&above), Some(first));
         assert_eq!(doubtful_limit(&above).map(|limit| limit.used), Some(0.7));
         tests.remove(0);
-        Measured::from_tests(&tests).cover(&mut rates);
+        MeasuredPlatform::from_tests(&tests).cover(&mut rates);
         let covered = rates[0].against.as_ref().unwrap();
         assert_eq!(
             (covered.status, covered.used, limit(&rates)),
@@ -357,8 +364,8 @@ mod tests {
         let invalid =
             Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "")]);
         assert_eq!(
-            Measured::from_tests(&[Test::from(TestResult { verdict: invalid, ..faster })]),
-            Measured::default()
+            MeasuredPlatform::from_tests(&[Test::from(TestResult { verdict: invalid, ..faster })]),
+            MeasuredPlatform::default()
         );
     }
 }

@@ -82,7 +82,7 @@ fn machine(page: &mut Page) {
     page.add(&CPU_INFO, places());
 }
 
-/// Of each processor what `/proc/cpuinfo` says.
+/// Labels of each CPU by `/proc/cpuinfo`.
 fn places() -> Vec<(Labels, f64)> {
     const NAMES: [(&str, &str); 3] =
         [("core", "core id"), ("package", "physical id"), ("model_name", "model name")];

@@ -38,7 +38,7 @@ const SESSIONS: Family = Family {
     help: "Sessions at work or waiting, by class of event.",
 };
 
-/// Everything that is told of a database at work, beside the build.
+/// All metric families of a live database, except that of the build.
 pub const FAMILIES: [&Family; 7] = [&TARGET, &NOW, &PEAK, &USED, &TIMES, &BUSY, &SESSIONS];
 
 /// A look in the text format.
@@ -62,8 +62,11 @@ pub fn text(target: &str, look: &IntervalSample) -> String {
     let busy = look.rates.iter().filter(|rate| rate.id == CPU);
     page.add(&BUSY, busy.map(|rate| (Labels::new(), rate.now / 100.0)));
     let mut classes = std::collections::BTreeMap::<&str, u64>::new();
-    look.seen.iter().for_each(|(event, count)| *classes.entry(&event.class).or_default() += count);
-    let mean = |count: u64| count as f64 / look.session_samples.max(1) as f64;
+    look.session_samples
+        .events
+        .iter()
+        .for_each(|(event, count)| *classes.entry(&event.class).or_default() += count);
+    let mean = |count: u64| count as f64 / look.session_samples.count.max(1) as f64;
     page.add(
         &SESSIONS,
         classes.iter().map(|(class, count)| (vec![("class", class.to_string())], mean(*count))),

@@ -146,7 +146,7 @@ impl Page {
         if let Some(unit) = family.unit() {
             let _ = writeln!(self.0, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(self.0, "# HELP {name} {}", escaped(family.help));
+        let _ = writeln!(self.0, "# HELP {name} {}", escape(family.help));
         for (ending, labels, value) in samples {
             let _ = writeln!(self.0, "{name}{ending}{} {value}", in_braces(&labels));
         }
@@ -161,7 +161,7 @@ impl Page {
 /// Times of many ops, in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
-    /// Those that are known: 0.99 and the time that 99 % of the ops took at most.
+    /// Known quantiles: 0.99 with the maximum time of 99 % of the ops.
     pub quantiles: Vec<(f64, f64)>,
     /// Number of ops.
     pub count: f64,
@@ -173,7 +173,7 @@ pub struct Summary {
 /// as quantiles cannot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
-    /// Seconds, ascending, and the ops that took at most so many.
+    /// Limits in seconds, ascending, each with the number of ops that took no longer.
     pub buckets: Vec<(f64, f64)>,
     /// Number of ops.
     pub count: f64,
@@ -186,11 +186,11 @@ fn in_braces(labels: &Labels) -> String {
         return String::new();
     }
     let pairs: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

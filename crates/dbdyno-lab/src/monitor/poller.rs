@@ -1,14 +1,14 @@
-//! A database at work, looked at from outside: its counters once an interval, its sessions some
-//! times in between.
+//! The poller of a live database: it reads the counters once per interval, and samples the sessions
+//! in between.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::baseline::{Limit, Measured, limit};
+use super::baseline::{Limit, MeasuredPlatform, limit};
 use super::rates::{Peaks, Rate};
-use crate::run::probing::{HostFigures, disclosed};
+use crate::run::probing::{HostFigures, read_disclosure};
 use crate::run::{Platform, Request};
 use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use dbdyno_core::catalog::Catalog;
@@ -22,21 +22,21 @@ use dbdyno_engines::probe::{
     self, ProbeContext, ProbeSet, ProfileReading, SessionScope, Sessions, SqlProbe,
 };
 
-/// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
-/// session history.
+/// Interval between two samples of the sessions, unless the interval of the monitor is shorter. It
+/// is that of Oracle's active session history.
 pub const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
-/// Intervals over which waits are counted.
+/// Number of intervals over which wait events are counted.
 const WAITS_OVER: usize = 30;
-/// Between two readings of the statements, which the server copies from memory as a whole.
+/// Interval between two readings of the statement statistics, which the server copies as a whole.
 const STATEMENTS_EVERY: Duration = Duration::from_secs(10);
-/// Statements and waits that are told.
+/// Number of statements, and of wait events, that are shown.
 const MOST: usize = 5;
 /// Setting that holds the encryption of the monitor's connection.
 const CONNECTION: &str = "tls";
 /// Name of the profile.
 const STATEMENTS: &str = "statements";
 
-/// Sessions seen at an event.
+/// Number of sampled sessions by wait event.
 pub type EventCounts = BTreeMap<Event, u64>;
 
 /// Sample of one interval.
@@ -56,21 +56,44 @@ pub struct IntervalSample {
     pub sessions: Option<f64>,
     /// Wait events over the last seconds, the most frequent first.
     pub waits: Vec<Wait>,
-    /// Those that took the most time, over the last seconds.
+    /// Statements that took the most time, over the last seconds.
     pub statements: Vec<Statement>,
     /// Cost of polling in the interval.
     pub cost: Cost,
     /// Facts that cannot be observed, each with the reason.
     pub missing: Vec<String>,
-    /// Growth of the counters, and the sampled events of the sessions, in the interval.
+    /// Growth of the counters in the interval.
     #[serde(skip)]
     pub grown: Counters,
-    /// Sampled events of the sessions in the interval.
+    /// Samples of the sessions in the interval.
     #[serde(skip)]
-    pub seen: EventCounts,
-    /// Looks at the sessions in the interval.
-    #[serde(skip)]
-    pub session_samples: u64,
+    pub session_samples: SessionSamples,
+}
+
+/// Samples of the sessions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionSamples {
+    /// Wait events of the sessions that were at work or waited within a statement.
+    pub events: EventCounts,
+    /// Number of samples.
+    pub count: u64,
+}
+
+impl SessionSamples {
+    /// Adds the samples of another time.
+    pub fn add(&mut self, other: &SessionSamples) {
+        self.count += other.count;
+        for (event, count) in &other.events {
+            *self.events.entry(event.clone()).or_default() += count;
+        }
+    }
+
+    /// Number of sessions that were at work or waited within a statement, on average; none without
+    /// samples.
+    fn mean_sessions(&self) -> Option<f64> {
+        let sessions: u64 = self.events.values().sum();
+        (self.count > 0).then(|| sessions as f64 / self.count as f64)
+    }
 }
 
 /// A kind of wait.
@@ -80,7 +103,7 @@ pub struct Wait {
     pub class: String,
     /// Name of the wait event, as the engine calls it.
     pub event: String,
-    /// Of all that sessions were seen at: 1 = all.
+    /// Share of all sampled events: 1 = all.
     pub share: f64,
 }
 
@@ -106,7 +129,7 @@ pub struct Cost {
     pub reading_ms: f64,
 }
 
-/// Looks at a database.
+/// Poller of a live database.
 pub struct Poller {
     platform: Platform,
     probes: ProbeSet,
@@ -114,15 +137,24 @@ pub struct Poller {
     queries: usize,
     sessions: Option<Sessions>,
     disclosure: Disclosure,
-    measured: Option<Measured>,
+    measured: Option<MeasuredPlatform>,
     began: Instant,
-    last: (Instant, Counters),
+    /// Time of the last reading of the counters.
+    last_read_at: Instant,
+    last_counters: Counters,
     peaks: Peaks,
-    /// Sightings and looks of the interval under way, and of the last ones.
-    session_samples: (EventCounts, u64),
+    /// Samples of the interval in progress.
+    session_samples: SessionSamples,
+    /// Events of the last intervals.
     past: VecDeque<EventCounts>,
     statements: Statements,
     missing: BTreeSet<String>,
+}
+
+/// Counters of all probes, and the time that reading them took.
+struct CountersReading {
+    counters: Counters,
+    reading_ms: f64,
 }
 
 /// The statements that took the most time.
@@ -147,38 +179,39 @@ impl Poller {
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
         let host = HostFigures::open(&platform, &blocks)?;
-        let (disclosure, failed) = disclosed(&platform, &blocks, &host)?;
+        let (disclosure, failed) = read_disclosure(&platform, &blocks, &host)?;
         let sessions = sessions(&platform, &blocks)?;
         let probes = probes(&platform, &blocks, host)?;
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
         let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
         missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
-        let mut observer = Poller {
+        let mut poller = Poller {
             queries,
             sessions,
             disclosure,
             missing,
             measured: None,
             began: Instant::now(),
-            last: (Instant::now(), Counters::default()),
+            last_read_at: Instant::now(),
+            last_counters: Counters::default(),
             peaks: Peaks::default(),
-            session_samples: Default::default(),
+            session_samples: SessionSamples::default(),
             past: VecDeque::new(),
             statements: Statements::default(),
             platform,
             probes,
         };
-        let counters = observer.counters()?.0;
-        observer.began = Instant::now();
-        observer.last = (observer.began, counters);
-        observer.read_statements(observer.began);
-        Ok(observer)
+        poller.last_counters = poller.counters()?.counters;
+        poller.began = Instant::now();
+        poller.last_read_at = poller.began;
+        poller.read_statements(poller.began);
+        Ok(poller)
     }
 
-    /// From now on each rate is told as a share of what a run has measured.
+    /// Makes later samples show each rate as a share of the measured maximum of a run.
     ///
     /// # Errors
-    /// The platform is not the one of the run, naming what differs.
+    /// The platform differs from the one of the run; the message names the differences.
     pub fn compare_with(
         &mut self,
         catalog: &Catalog,
@@ -204,7 +237,7 @@ impl Poller {
                 Error::usage("--baseline", what).advise("measure this one with 'dbdyno run'")
             );
         }
-        self.measured = Some(Measured::from_tests(tests));
+        self.measured = Some(MeasuredPlatform::from_tests(tests));
         Ok(())
     }
 
@@ -231,78 +264,77 @@ impl Poller {
 
     /// Seconds from the first reading to the last one.
     pub fn elapsed_s(&self) -> f64 {
-        (self.last.0 - self.began).as_secs_f64()
+        (self.last_read_at - self.began).as_secs_f64()
     }
 
-    /// As shown to the user.
+    /// Target as shown to the user.
     pub fn label(&self) -> String {
         self.platform.label()
     }
 
-    /// The engine's name, and what is known of platform and settings.
+    /// Name of the engine, and the disclosure of platform and settings.
     pub fn platform(&self) -> (&'static str, &Disclosure) {
         (self.platform.engine.name(), &self.disclosure)
     }
 
-    /// Looks at the sessions.
-    pub fn glance(&mut self) {
+    /// Takes a sample of the sessions.
+    pub fn sample_sessions(&mut self) {
         let Some(sessions) = &mut self.sessions else { return };
-        match sessions.look(None) {
+        match sessions.states(None) {
             Ok(seen) => {
-                self.session_samples.1 += 1;
+                self.session_samples.count += 1;
                 let at_work = seen.into_iter().filter_map(|seen| match seen {
                     SessionState::At(event) if !event.background => Some(event),
                     _ => None,
                 });
-                at_work.for_each(|event| *self.session_samples.0.entry(event).or_default() += 1);
+                let events = &mut self.session_samples.events;
+                at_work.for_each(|event| *events.entry(event).or_default() += 1);
             }
             Err(why) => drop(self.missing.insert(format!("sessions: {why}"))),
         }
     }
 
-    /// Ends the interval: what happened since the last one ended.
+    /// Ends the interval and returns its sample.
     ///
     /// # Errors
     /// The server no longer answers.
     pub fn read(&mut self) -> Result<IntervalSample> {
-        let (counters, reading_ms) = self.counters()?;
+        let CountersReading { counters, reading_ms } = self.counters()?;
         let now = Instant::now();
-        let interval_s = (now - self.last.0).as_secs_f64();
-        let grown = counters.since(&self.last.1);
-        self.last = (now, counters);
+        let interval_s = (now - self.last_read_at).as_secs_f64();
+        let grown = counters.since(&self.last_counters);
+        (self.last_read_at, self.last_counters) = (now, counters);
         let statements_read = self.read_statements(now);
-        let (seen, session_samples) = self.end_glances();
+        let session_samples = self.end_session_samples();
         let mut rates = self.peaks.rates(&grown, interval_s);
         self.measured.iter().for_each(|measured| measured.cover(&mut rates));
-        let queries = self.queries as u64 + session_samples + u64::from(statements_read);
+        let queries = self.queries as u64 + session_samples.count + u64::from(statements_read);
         let own_cpu = grown.get("self_cpu_s").map(|cpu_s| cpu_s / interval_s);
         Ok(IntervalSample {
             t_s: (now - self.began).as_secs_f64(),
             interval_s,
             limit: limit(&rates),
             rates,
-            sessions: (session_samples > 0)
-                .then(|| seen.values().sum::<u64>() as f64 / session_samples as f64),
+            sessions: session_samples.mean_sessions(),
             waits: self.waits(),
             statements: self.statements.top.clone(),
             cost: Cost { own_cpu, queries_per_s: queries as f64 / interval_s, reading_ms },
             missing: self.missing.iter().cloned().collect(),
             grown,
-            seen,
             session_samples,
         })
     }
 
-    /// Sampled events of the interval that ends; kept for the waits of the last ones.
-    fn end_glances(&mut self) -> (EventCounts, u64) {
+    /// Returns the samples of the interval, and keeps their events for the waits of the last ones.
+    fn end_session_samples(&mut self) -> SessionSamples {
         let ended = std::mem::take(&mut self.session_samples);
-        self.past.push_back(ended.0.clone());
+        self.past.push_back(ended.events.clone());
         let too_many = self.past.len().saturating_sub(WAITS_OVER);
         self.past.drain(..too_many);
         ended
     }
 
-    fn counters(&mut self) -> Result<(Counters, f64)> {
+    fn counters(&mut self) -> Result<CountersReading> {
         let reading = self.probes.read();
         if !reading.failed.is_empty() {
             // A server that has gone is the reason, not what it cannot be asked for.
@@ -310,7 +342,7 @@ impl Poller {
         }
         self.missing
             .extend(reading.failed.into_iter().map(|(probe, why)| format!("{probe}: {why}")));
-        Ok((reading.counters, reading.cost_ms))
+        Ok(CountersReading { counters: reading.counters, reading_ms: reading.cost_ms })
     }
 
     fn waits(&self) -> Vec<Wait> {
@@ -319,10 +351,10 @@ impl Poller {
             .iter()
             .flatten()
             .for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
-        ranked(&sum)
+        rank_events(&sum)
     }
 
-    /// Reads them if it is time to; true if it was.
+    /// Reads the statement statistics if they are due; true if they were.
     fn read_statements(&mut self, now: Instant) -> bool {
         let is_first = self.statements.top.is_empty();
         let due = |(at, _): &(Instant, ProfileReading)| is_first || now - *at >= STATEMENTS_EVERY;
@@ -357,7 +389,7 @@ fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> 
     ))
 }
 
-/// Of the server's host, as far as somebody tells of it, and of the server.
+/// Probes of the server, and of its host where an exporter or the server itself reports on it.
 fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<ProbeSet> {
     let (storage, server_pids) =
         (platform.database.storage_path(), platform.database.server_pids());
@@ -381,9 +413,9 @@ fn describe_difference(difference: &Difference) -> String {
 }
 
 /// The most frequent events.
-pub fn ranked(sightings: &EventCounts) -> Vec<Wait> {
-    let all: u64 = sightings.values().sum();
-    let mut sorted: Vec<(&Event, &u64)> = sightings.iter().collect();
+pub fn rank_events(events: &EventCounts) -> Vec<Wait> {
+    let all: u64 = events.values().sum();
+    let mut sorted: Vec<(&Event, &u64)> = events.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let wait = |(event, count): (&Event, &u64)| Wait {
         class: event.class.clone(),
@@ -420,11 +452,11 @@ mod tests {
             activity: Activity::Other,
             background: false,
         };
-        let sightings = EventCounts::from([(event("a"), 1), (event("b"), 3)]);
+        let events = EventCounts::from([(event("a"), 1), (event("b"), 3)]);
         let waits: Vec<_> =
-            ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
+            rank_events(&events).into_iter().map(|wait| (wait.event, wait.share)).collect();
         assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
-        assert!(ranked(&EventCounts::new()).is_empty());
+        assert!(rank_events(&EventCounts::new()).is_empty());
     }
 
     #[test]

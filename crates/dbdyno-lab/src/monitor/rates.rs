@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
-use super::baseline::Covered;
+use super::baseline::Coverage;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::Counters;
 
@@ -121,10 +121,11 @@ pub struct Rate {
     pub peak: f64,
     /// Measured maximum of the platform; absent if no test covers the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub against: Option<Covered>,
+    pub against: Option<Coverage>,
 }
 
-/// Intervals that a rate is the mean of: sessions of some servers tell their counts once a second.
+/// Number of intervals that a rate is the mean of: sessions of some servers report their counts
+/// once a second.
 const OVER: usize = 5;
 
 /// The last intervals, and the highest rates so far, by id.
@@ -181,16 +182,16 @@ fn is_rate(now: f64) -> bool {
 
 /// Counters that a recording keeps of each interval: those that rates and waits are made of, with
 /// four significant digits.
-pub fn kept(grown: &Counters) -> Counters {
+pub fn recorded_counters(grown: &Counters) -> Counters {
     let wanted = |name: &str| RATES.iter().any(|rate| rate.counter == name) || HOST.contains(&name);
     let known = grown.0.iter().filter(|(name, _)| wanted(name));
-    Counters(known.map(|(name, value)| (name.clone(), rounded(*value))).collect())
+    Counters(known.map(|(name, value)| (name.clone(), round_to_four_digits(*value))).collect())
 }
 
 /// Counters from which [`cpu::busy_pct`] is computed.
 const HOST: [&str; 4] = ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"];
 
-fn rounded(value: f64) -> f64 {
+fn round_to_four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
@@ -225,6 +226,9 @@ mod tests {
     fn a_recording_keeps_little() {
         let grown =
             counters(&[("commits", 123_456.0), ("index_scans", 7.0), ("os_cpu_idle_s", 1.0)]);
-        assert_eq!(kept(&grown), counters(&[("commits", 123_500.0), ("os_cpu_idle_s", 1.0)]));
+        assert_eq!(
+            recorded_counters(&grown),
+            counters(&[("commits", 123_500.0), ("os_cpu_idle_s", 1.0)])
+        );
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::poller::{EventCounts, IntervalSample, Wait};
-use super::rates::{Peaks, kept};
+use super::poller::{IntervalSample, SessionSamples, Wait};
+use super::rates::{Peaks, recorded_counters};
 use crate::store::{self, Store};
 use dbdyno_core::analysis::circumstances;
 use dbdyno_core::error::Result;
@@ -13,12 +13,12 @@ use dbdyno_core::model::{
     SeriesPoint, Test, TestResult, Verdict, Waits,
 };
 
-/// Workload and group of what others did.
+/// Workload and group of the recorded load of others.
 pub const LIVE: &str = "LIVE";
-/// Length of a test: what a crash loses at most.
+/// Length of a test in a recording. A crash loses one test at most.
 const TEST_S: f64 = 600.0;
 
-/// A recording under way.
+/// A recording in progress.
 pub struct Recording {
     store: Store,
     run_id: i64,
@@ -26,8 +26,7 @@ pub struct Recording {
     began: Begin,
     series: Vec<SeriesPoint>,
     grown: Counters,
-    /// Sightings, and looks at the sessions.
-    seen: (EventCounts, u64),
+    session_samples: SessionSamples,
 }
 
 /// Start of a test.
@@ -58,8 +57,15 @@ impl Recording {
     pub fn begin(mut store: Store, subject: Subject) -> Result<Recording> {
         let run_id = store.begin_run(&record(subject))?;
         let began = Begin { at: store::now(), t_s: 0.0 };
-        let (series, grown, seen) = Default::default();
-        Ok(Recording { store, run_id, tests: 0, began, series, grown, seen })
+        Ok(Recording {
+            store,
+            run_id,
+            tests: 0,
+            began,
+            series: Vec::new(),
+            grown: Counters::default(),
+            session_samples: SessionSamples::default(),
+        })
     }
 
     /// Number of the run.
@@ -74,10 +80,7 @@ impl Recording {
     pub fn add(&mut self, look: &IntervalSample) -> Result<()> {
         self.series.push(point(look, self.began.t_s));
         self.grown.add(&look.grown);
-        look.seen
-            .iter()
-            .for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
-        self.seen.1 += look.session_samples;
+        self.session_samples.add(&look.session_samples);
         if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
     }
 
@@ -95,10 +98,10 @@ impl Recording {
     fn store_test(&mut self, t_s: f64) -> Result<()> {
         self.tests += 1;
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
-        let mut test = observed(self.tests, began.at);
+        let mut test = empty_test(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
-        let (seen, session_samples) = std::mem::take(&mut self.seen);
-        test.waits = Some(waits(seen, session_samples, test.window_s));
+        let session_samples = std::mem::take(&mut self.session_samples);
+        test.waits = Some(waits(session_samples, test.window_s));
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
@@ -123,7 +126,7 @@ fn record(subject: Subject) -> RunRecord {
 }
 
 /// A test of a recording, without its figures.
-fn observed(seq: u32, started_at: String) -> TestResult {
+fn empty_test(seq: u32, started_at: String) -> TestResult {
     let unit =
         |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
     TestResult {
@@ -144,9 +147,9 @@ fn observed(seq: u32, started_at: String) -> TestResult {
 fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
     let commits = look.grown.get("commits").unwrap_or(0.0);
     let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
-    let all: u64 = look.seen.values().sum();
+    let all: u64 = look.session_samples.events.values().sum();
     let mean = |count: u64| look.sessions.unwrap_or(0.0) * count as f64 / all.max(1) as f64;
-    look.seen.iter().for_each(|(event, count)| {
+    look.session_samples.events.iter().for_each(|(event, count)| {
         *sessions.entry(event.class.clone()).or_default() += mean(*count)
     });
     sessions.values_mut().for_each(|mean| *mean = (*mean * 100.0).round() / 100.0);
@@ -157,43 +160,43 @@ fn point(look: &IntervalSample, began_s: f64) -> SeriesPoint {
         ops: commits,
         units: commits,
         in_window: true,
-        metrics: kept(&look.grown).into(),
+        metrics: recorded_counters(&look.grown).into(),
         sessions: sessions.into_iter().collect(),
         ..SeriesPoint::default()
     }
 }
 
-fn waits(seen: EventCounts, session_samples: u64, window_s: f64) -> Waits {
-    let all: u64 = seen.values().sum();
+fn waits(session_samples: SessionSamples, window_s: f64) -> Waits {
+    let SessionSamples { events, count: samples } = session_samples;
+    let all: u64 = events.values().sum();
     let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,
         samples,
         share: samples as f64 / all.max(1) as f64,
     };
-    let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
+    let mut events: Vec<EventCount> = events.into_iter().map(count).collect();
     events.sort_by_key(|count| std::cmp::Reverse(count.samples));
-    let (samples, due, sessions) = (session_samples, session_samples, all);
     Waits {
-        period_s: window_s / session_samples.max(1) as f64,
+        period_s: window_s / samples.max(1) as f64,
         samples,
-        due,
-        sessions,
+        due: samples,
+        sessions: all,
         events,
         ..Waits::default()
     }
 }
 
-/// Samples from the seconds of a recording; rates are as exact as what was kept.
-pub fn looks(tests: &[Test]) -> Vec<IntervalSample> {
+/// Samples from the seconds of a recording; their rates are as exact as the stored counters.
+pub fn interval_samples(tests: &[Test]) -> Vec<IntervalSample> {
     let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
     for test in tests.iter().filter_map(Test::measured) {
-        looks.extend(test.series.iter().map(|point| look(point, began_s, &mut peaks)));
+        looks.extend(test.series.iter().map(|point| interval_sample(point, began_s, &mut peaks)));
         began_s += test.window_s;
     }
     looks
 }
 
-fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample {
+fn interval_sample(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> IntervalSample {
     let sessions: f64 = point.sessions.iter().map(|(_, mean)| mean).sum();
     let wait = |(class, mean): (&str, f64)| Wait {
         class: class.to_owned(),
@@ -218,7 +221,7 @@ mod tests {
     use dbdyno_core::analysis::fixture::counters;
     use dbdyno_core::model::{Activity, Event, Status};
 
-    fn seen(t_s: f64, commits: f64) -> IntervalSample {
+    fn sample_at(t_s: f64, commits: f64) -> IntervalSample {
         let event = Event {
             class: "IO".into(),
             name: "WALSync".into(),
@@ -232,17 +235,22 @@ mod tests {
             interval_s: 1.0,
             sessions: Some(1.5),
             grown,
-            seen: [(event, 6)].into(),
+            session_samples: SessionSamples { events: [(event, 6)].into(), count: 4 },
             ..IntervalSample::default()
         }
     }
 
     #[test]
     fn a_recording_is_read_back_as_it_was_seen() {
-        let mut test = observed(1, "2026-01-01T00:00:00Z".into());
-        (test.series, test.window_s) =
-            ([seen(1.0, 50.0), seen(2.0, 30.0)].iter().map(|look| point(look, 0.0)).collect(), 2.0);
-        let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
+        let mut test = empty_test(1, "2026-01-01T00:00:00Z".into());
+        (test.series, test.window_s) = (
+            [sample_at(1.0, 50.0), sample_at(2.0, 30.0)]
+                .iter()
+                .map(|look| point(look, 0.0))
+                .collect(),
+            2.0,
+        );
+        let looks = interval_samples(&[Test::from(test.clone()), Test::from(test)]);
         assert_eq!(looks.iter().map(|look| look.t_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
         let rates: Vec<_> =
             looks[1].rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
@@ -272,12 +280,12 @@ mod tests {
         let seconds = 2000;
         for second in 1..=seconds {
             let t_s = f64::from(second) * 1.000_123;
-            recording.add(&IntervalSample { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
+            recording.add(&IntervalSample { grown: grown.clone(), ..sample_at(t_s, 1.0) }).unwrap();
         }
         assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
         recording.end(f64::from(seconds), RunStatus::Finished).unwrap();
         let tests = Store::open_to_read(&path).unwrap().tests(1).unwrap();
-        assert_eq!((tests.len(), looks(&tests).len()), (4, 2000));
+        assert_eq!((tests.len(), interval_samples(&tests).len()), (4, 2000));
         let bytes: u64 = std::fs::read_dir(directory.path())
             .unwrap()
             .map(|file| file.unwrap().metadata().unwrap().len())
@@ -288,12 +296,12 @@ mod tests {
 
     #[test]
     fn a_recording_supports_no_statement() {
-        let test = observed(1, String::new());
+        let test = empty_test(1, String::new());
         assert_eq!(
             (test.verdict.status, test.verdict.reasons[0].code.as_str()),
             (Status::Conditional, "recorded")
         );
-        let waits = waits(seen(1.0, 1.0).seen, 4, 8.0);
+        let waits = waits(sample_at(1.0, 1.0).session_samples, 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
         assert_eq!(waits.period_s, 2.0);
     }

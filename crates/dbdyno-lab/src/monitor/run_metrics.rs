@@ -9,7 +9,7 @@ use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
 
-/// Of a run with more tests only the last are told.
+/// Maximum number of tests on the page: the last ones of a longer run.
 const MAX_TESTS: usize = 1000;
 
 const BUILD: Family = Family { name: "dbdyno_build", kind: Kind::Info, help: "This program." };
@@ -61,7 +61,7 @@ const VERDICT: Family = Family {
     help: "Whether a test's figures can be trusted.",
 };
 
-/// Everything that is told of a run.
+/// All metric families of a run.
 pub const FAMILIES: [&Family; 13] = [
     &BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &SPREAD, &BUSY,
     &VERDICT,
@@ -107,7 +107,7 @@ struct TestFigures {
 }
 
 impl RunMetrics {
-    /// Of a run on this target.
+    /// Metrics of a run on this target.
     pub fn new(target: String) -> RunMetrics {
         RunMetrics(Mutex::new(State { target, ..State::default() }))
     }
@@ -128,7 +128,7 @@ impl RunMetrics {
                 state.left_s = Some(*run_left_s);
                 if let Some(running) = &mut state.running {
                     running.ops_per_s = now.ops_per_s;
-                    running.times_us = known([(0.5, now.p50_us), (0.99, now.p99_us)]);
+                    running.times_us = known_times([(0.5, now.p50_us), (0.99, now.p99_us)]);
                 }
             }
             Event::TestDone(result) => {
@@ -259,7 +259,8 @@ fn summary(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Summary> {
         (0.99, latency.p99_us),
         (0.999, latency.p999_us),
     ];
-    let quantiles = known(times).into_iter().map(|(quantile, us)| (quantile, us / 1e6)).collect();
+    let quantiles =
+        known_times(times).into_iter().map(|(quantile, us)| (quantile, us / 1e6)).collect();
     latency.mean_us.map(|_| Summary { quantiles, count: ops as f64, sum: busy_s })
 }
 
@@ -269,7 +270,7 @@ fn bucket_ends_s() -> impl Iterator<Item = f64> {
     ends.chain([10.0]).map(|end_s| (end_s * 1e9).round() / 1e9)
 }
 
-/// Of sampled ops each stands for its part of all.
+/// Histogram of the service times. A sampled op counts for its share of all ops.
 fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogram> {
     let sampled: u64 = latency.buckets.iter().map(|(_, count)| count).sum();
     let up_to = |end_s: f64| -> u64 {
@@ -285,7 +286,7 @@ fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogra
     (sampled > 0).then_some(Histogram { buckets, count: ops as f64, sum: busy_s })
 }
 
-fn known<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
+fn known_times<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
     times_us.into_iter().filter_map(|(quantile, us)| Some((quantile, us?))).collect()
 }
 
@@ -342,7 +343,7 @@ mod tests {
         let text = metrics.text();
         assert_eq!(value(&text, "dbdyno_running{"), None);
         assert_eq!(value(&text, "dbdyno_tests_total{verdict=\"valid\"}"), Some(2.0));
-        // Repetitions are one test: a page may not tell a figure twice.
+        // Repetitions are one test: a page may not show a value twice.
         assert_eq!(text.matches("dbdyno_test_ops_rate{workload=\"Q1\"").count(), 1, "{text}");
         let up_to = |end: &str| {
             text.lines().find(|line| line.contains(&format!("le=\"{end}\"}}"))).unwrap().to_string()

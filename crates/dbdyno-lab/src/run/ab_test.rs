@@ -1,8 +1,8 @@
 //! An A/B test: an experiment of two arms, whose figures are compared pair by pair.
 
 use super::RunContext;
-use super::duet;
-use super::experiment::{self, Experiment, ExperimentEnded};
+use super::duet::{self, DuetSetup};
+use super::experiment::{self, Experiment, ExperimentEnd};
 use super::paired_blocks::Pairs;
 use crate::store::Store;
 use dbdyno_core::error::{Error, Result};
@@ -22,8 +22,8 @@ pub struct Trials<'a> {
 
 /// Way in which an A/B test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrialsEnded {
-    /// Of A and B.
+pub struct AbTestEnd {
+    /// Numbers of the runs of A and B.
     pub runs: [i64; 2],
     /// Finished, interrupted or failed, of both runs.
     pub status: RunStatus,
@@ -37,21 +37,21 @@ pub struct TrialsEnded {
 /// # Errors
 /// As [`super::execute`], of either side; no workload is in both plans; of usage: what cannot
 /// be measured at the same time.
-pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
+pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<AbTestEnd> {
     let [a, b] = trials.sides;
     let pairs = Pairs { margin: trials.margin, most_s: trials.most_s, halves: None };
     if !trials.duet {
         return execute([a, b], pairs, store);
     }
-    let ([plan_a, plan_b], halves) = duet::checked(&trials.sides)?;
+    let DuetSetup { plans: [plan_a, plan_b], halves } = duet::check_sides(&trials.sides)?;
     let sides = [RunContext { plan: &plan_a, ..a }, RunContext { plan: &plan_b, ..b }];
     execute(sides, Pairs { halves: Some(halves), ..pairs }, store)
 }
 
-fn execute(sides: [RunContext<'_>; 2], mut pairs: Pairs, store: &mut Store) -> Result<TrialsEnded> {
+fn execute(sides: [RunContext<'_>; 2], mut pairs: Pairs, store: &mut Store) -> Result<AbTestEnd> {
     let experiment = Experiment { arms: sides.to_vec(), design: &mut pairs };
-    let ExperimentEnded { runs, status, last_words } = experiment::execute(experiment, store)?;
+    let ExperimentEnd { runs, status, last_words } = experiment::execute(experiment, store)?;
     let runs = <[i64; 2]>::try_from(runs)
         .map_err(|runs| Error::target("ab-test", format!("{} runs instead of two", runs.len())))?;
-    Ok(TrialsEnded { runs, status, last_words })
+    Ok(AbTestEnd { runs, status, last_words })
 }

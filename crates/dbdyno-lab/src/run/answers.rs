@@ -20,17 +20,17 @@ use dbdyno_engines::engine::{Database, EngineError, Rows, Session};
 
 mod op;
 
-use op::Done;
+use op::OpResult;
 
 /// Relative deviation allowed for sums and sinks: float sums may be added up in another order.
 const TOLERANCE: f64 = 1e-6;
 
-/// Result of a check: something was compared, or not.
+/// Outcome of checking the answers of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Checked {
-    /// Answers were compared, and agree.
+pub enum AnswerCheckOutcome {
+    /// The answers agree with those of the catalog.
     Yes,
-    /// Reason why nothing was compared.
+    /// Nothing could be compared, for this reason.
     No(String),
 }
 
@@ -43,38 +43,45 @@ pub fn check(
     plan: &Plan,
     selection: &Selection,
     facts: &Facts,
-) -> Result<Checked> {
+) -> Result<AnswerCheckOutcome> {
     let data_facts = test_facts(facts, 1);
     let mut unchecked = Vec::new();
     for part in &selection.parts {
         let mut facts = data_facts.clone();
         facts.extend(part.facts.clone());
-        let checking =
-            Checking { database, plan, selection, part, facts: &facts, compared: Cell::new(0) };
+        let checking = AnswerCheckContext {
+            database,
+            plan,
+            selection,
+            part,
+            facts: &facts,
+            compared: Cell::new(0),
+        };
         if !checking.part()? {
             unchecked.push(part.workload.as_str());
         }
     }
     Ok(match unchecked.as_slice() {
-        [] => Checked::Yes,
-        parts => {
-            Checked::No(format!("the catalog does not state the answer of {}", parts.join(", ")))
-        }
+        [] => AnswerCheckOutcome::Yes,
+        parts => AnswerCheckOutcome::No(format!(
+            "the catalog does not state the answer of {}",
+            parts.join(", ")
+        )),
     })
 }
 
-/// One part and the facts its expectations use.
-struct Checking<'a> {
+/// A part whose answers are checked, and the facts that its expectations use.
+struct AnswerCheckContext<'a> {
     database: &'a dyn Database,
     plan: &'a Plan,
     selection: &'a Selection,
     part: &'a PartPlan,
     facts: &'a Facts,
-    /// Figures that were compared with what is expected.
+    /// Number of values that were compared with expected ones.
     compared: Cell<u32>,
 }
 
-impl Checking<'_> {
+impl AnswerCheckContext<'_> {
     /// Checks the part between its setup and its teardown; false if there is nothing to compare
     /// with.
     fn part(&self) -> Result<bool> {
@@ -127,7 +134,7 @@ impl Checking<'_> {
     }
 
     /// One op: it is one, it touches its rows, and a routine returns its sink.
-    fn check_op(&self, done: &Done) -> Result<()> {
+    fn check_op(&self, done: &OpResult) -> Result<()> {
         if let Some(ops) = done.ops.filter(|ops| *ops != 1.0) {
             return Err(self.wrong(format!("ops of one call for one op: {ops}")));
         }
@@ -144,7 +151,7 @@ impl Checking<'_> {
 
     /// Rows that one op touches, if the answer says so: where the op is the answer's statement, as
     /// often as that is repeated; else those that it says of the whole op.
-    fn expected_rows(&self, done: &Done) -> Result<Option<f64>> {
+    fn expected_rows(&self, done: &OpResult) -> Result<Option<f64>> {
         let Some(answer) = &self.part.answer else { return Ok(None) };
         let (rows, times) = match self.step_times() {
             Some(times) => (answer.rows.as_ref(), f64::from(times)),
@@ -177,7 +184,7 @@ impl Checking<'_> {
     }
 
     /// Judges these claims as those of a test that did one op.
-    fn check_claims(&self, done: &Done) -> Result<()> {
+    fn check_claims(&self, done: &OpResult) -> Result<()> {
         let spec = TestSpec::closed(self.selection, 1, 1);
         let mut test = TestResult::unmeasured(&spec, String::new());
         (test.total.ops, test.total.rows, test.total.commits) =

@@ -1,4 +1,5 @@
-//! Makes the database do what a test has left it to do, and times that.
+//! Catch-up after a test: the database finishes the work that the test made it defer, and the time
+//! is measured.
 
 use std::time::{Duration, Instant};
 
@@ -12,21 +13,20 @@ use dbdyno_engines::probe::take;
 
 /// Block with the gauges.
 const GAUGES: &str = "counters.debt";
-/// Block of a query of statements: what they do is what was put off.
+/// Block of a query of statements that do the deferred work.
 const WORK: &str = "pay.work";
-/// Block of a query of pairs of statements for a server of ours: one that makes it hurry, one that
-/// takes that back.
-const HURRY: &str = "pay.hurry";
-/// Block of a query of statements for a server of ours, which are run again and again as long as
-/// something is owed: what is done first may put off more.
+/// Block of a query of pairs of statements for a private server: the first makes it work faster,
+/// the second undoes that.
+const SPEED_UP: &str = "pay.hurry";
+/// Block of a query of statements for a private server, which are repeated while work is left:
+/// doing some of it may defer more.
 const AGAIN: &str = "pay.again";
 
-/// Between two looks at the gauges.
+/// Interval between two reads of the gauges.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// A debt that does not fall for so long is not being paid back.
+/// Time without progress after which the database is no longer waited for.
 const STALL_TIMEOUT: Duration = Duration::from_millis(300);
-/// The same where the server was told to hurry: a page cleaner looks once a second what there is to
-/// do.
+/// The same for a server that was made to work faster: a page cleaner only runs once a second.
 const FLUSH_STALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Makes the database finish deferred work after a test (checkpoint, vacuum, flush) and times it.
@@ -35,37 +35,37 @@ pub struct CatchUp<'a> {
     interrupt: &'a Interrupt,
     gauges: Option<String>,
     work: Option<String>,
-    hurry: Option<String>,
+    speed_up: Option<String>,
     again: Option<String>,
 }
 
 impl<'a> CatchUp<'a> {
-    /// None for a plan without commits, and where the catalog does not say what the engine puts
-    /// off.
+    /// None for a plan without commits, and for an engine whose deferred work the catalog does not
+    /// describe.
     pub fn open(context: &RunContext<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
         let database = platform.database.as_ref();
         let blocks = context.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);
-        let is_ours = !matches!(context.request.target, Target::Existing { .. });
-        let of_ours = |name: &str| sql(name).filter(|_| is_ours);
+        let is_not_existing = !matches!(context.request.target, Target::Existing { .. });
+        let of_private = |name: &str| sql(name).filter(|_| is_not_existing);
         let (gauges, work) = (sql(GAUGES), sql(WORK));
-        let (hurry, again) = (of_ours(HURRY), of_ours(AGAIN));
+        let (speed_up, again) = (of_private(SPEED_UP), of_private(AGAIN));
         let commits = context
             .plan
             .selections
             .iter()
             .flat_map(|selection| &selection.parts)
             .any(|part| part.commits);
-        let can = commits && (gauges.is_some() || work.is_some());
+        let is_possible = commits && (gauges.is_some() || work.is_some());
         let interrupt = context.interrupt;
-        can.then_some(CatchUp { database, interrupt, gauges, work, hurry, again })
+        is_possible.then_some(CatchUp { database, interrupt, gauges, work, speed_up, again })
     }
 
-    /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more
-    /// of it is paid back.
+    /// Seconds until the work is done that was deferred between the counters `begin` and `end`, or
+    /// until no progress is made.
     ///
     /// # Errors
-    /// Of the database, with the statement; cancelled after an interrupt.
+    /// Errors of the database, with the statement; class `Cancelled` after an interrupt.
     pub fn finish(&self, begin: &Counters, end: &Counters) -> Result<f64, EngineError> {
         if !is_owed(begin, end, end) {
             return Ok(0.0);
@@ -75,25 +75,26 @@ impl<'a> CatchUp<'a> {
             self.database,
             &self.interrupt.flag(),
             || (),
-            || self.timed(session.as_mut(), begin, end),
+            || self.measure_work(session.as_mut(), begin, end),
         )
     }
 
-    fn timed(
+    fn measure_work(
         &self,
         session: &mut dyn Session,
         begin: &Counters,
         end: &Counters,
     ) -> Result<f64, EngineError> {
-        let hurry = self.hurry.as_deref().map_or(Ok(Vec::new()), |sql| pairs(session, sql))?;
+        let speed_ups =
+            self.speed_up.as_deref().map_or(Ok(Vec::new()), |sql| query_speed_ups(session, sql))?;
         let began = Instant::now();
-        let paid = all(session, hurry.iter().map(|(hurry, _)| hurry))
-            .and_then(|()| listed(session, self.work.as_deref()))
-            .and_then(|work| all(session, work.iter()))
+        let caught_up = execute_all(session, speed_ups.iter().map(|speed_up| &speed_up.apply))
+            .and_then(|()| list_statements(session, self.work.as_deref()))
+            .and_then(|work| execute_all(session, work.iter()))
             .and_then(|()| self.await_gauges(session, begin, end));
         let took_s = began.elapsed().as_secs_f64();
-        let calmed = all(session, hurry.iter().rev().map(|(_, calm)| calm));
-        paid.and(calmed).map(|()| took_s)
+        let undone = execute_all(session, speed_ups.iter().rev().map(|speed_up| &speed_up.undo));
+        caught_up.and(undone).map(|()| took_s)
     }
 
     fn await_gauges(
@@ -103,20 +104,21 @@ impl<'a> CatchUp<'a> {
         end: &Counters,
     ) -> Result<(), EngineError> {
         let Some(sql) = &self.gauges else { return Ok(()) };
-        let timeout = if self.hurry.is_some() { FLUSH_STALL_TIMEOUT } else { STALL_TIMEOUT };
-        let again = listed(session, self.again.as_deref())?;
-        let (mut lowest, mut fell) = (end.clone(), Instant::now());
+        let timeout = if self.speed_up.is_some() { FLUSH_STALL_TIMEOUT } else { STALL_TIMEOUT };
+        let again = list_statements(session, self.again.as_deref())?;
+        let (mut lowest, mut fell_at) = (end.clone(), Instant::now());
         loop {
             let mut now = Counters::default();
             take(&session.query(sql, &[])?, &mut now);
-            if !is_owed(begin, end, &now) || fell.elapsed() >= timeout || self.interrupt.is_set() {
+            if !is_owed(begin, end, &now) || fell_at.elapsed() >= timeout || self.interrupt.is_set()
+            {
                 return Ok(());
             }
-            all(session, again.iter())?;
+            execute_all(session, again.iter())?;
             for (name, value) in now.0 {
                 if lowest.get(&name).is_none_or(|lowest| value < lowest) {
                     lowest.set(name, value);
-                    fell = Instant::now();
+                    fell_at = Instant::now();
                 }
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -131,22 +133,32 @@ fn find(blocks: &[&Block], name: &str) -> Option<String> {
 }
 
 /// The statements that a query gives; none without one.
-fn listed(session: &mut dyn Session, query: Option<&str>) -> Result<Vec<String>, EngineError> {
+fn list_statements(
+    session: &mut dyn Session,
+    query: Option<&str>,
+) -> Result<Vec<String>, EngineError> {
     let Some(sql) = query else { return Ok(Vec::new()) };
     let rows = session.query(sql, &[])?.rows;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next()?).collect())
 }
 
-fn pairs(session: &mut dyn Session, sql: &str) -> Result<Vec<(String, String)>, EngineError> {
-    let rows = session.query(sql, &[])?.rows;
-    Ok(rows
-        .into_iter()
-        .filter_map(|row| Some((row.first()?.clone()?, row.get(1)?.clone()?)))
-        .collect())
+/// Statements that make a private server work faster, and undo that.
+struct SpeedUp {
+    apply: String,
+    undo: String,
 }
 
-/// Runs every statement; the first error ends it.
-fn all<'s>(
+fn query_speed_ups(session: &mut dyn Session, sql: &str) -> Result<Vec<SpeedUp>, EngineError> {
+    let rows = session.query(sql, &[])?.rows;
+    let speed_up = |row: Vec<Option<String>>| {
+        let mut cells = row.into_iter();
+        Some(SpeedUp { apply: cells.next()??, undo: cells.next()?? })
+    };
+    Ok(rows.into_iter().filter_map(speed_up).collect())
+}
+
+/// Executes the statements in order, up to the first error.
+fn execute_all<'s>(
     session: &mut dyn Session,
     statements: impl Iterator<Item = &'s String>,
 ) -> Result<(), EngineError> {

@@ -62,12 +62,17 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
     }
 }
 
-/// The plans of two sides that can be measured at the same time, and where; notes say what is left
-/// out.
+/// Plans of two sides that can be measured at the same time, and the halves of the CPUs for them.
+pub(super) struct DuetSetup {
+    pub plans: [Plan; 2],
+    pub halves: Halves,
+}
+
+/// Checks that two sides can be measured at the same time; notes say which tests are left out.
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
-pub(super) fn checked(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
+pub(super) fn check_sides(sides: &[RunContext<'_>; 2]) -> Result<DuetSetup> {
     for side in sides {
         let target = &side.request.target;
         let what = match target {
@@ -96,115 +101,114 @@ pub(super) fn checked(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)
             (sides[1].events)(event)
         }
     };
-    Ok((
-        [without_devices(sides[0].plan, sides[0].events)?, without_devices(sides[1].plan, &other)?],
-        halves,
-    ))
+    let plan_a = without_devices(sides[0].plan, sides[0].events)?;
+    let plan_b = without_devices(sides[1].plan, &other)?;
+    Ok(DuetSetup { plans: [plan_a, plan_b], halves })
 }
 
 /// Barrier for the two sides of a duet before their gates open. A side that fails leaves, so that
 /// the other one does not wait forever.
 #[derive(Default)]
 struct Rendezvous {
-    came: Mutex<usize>,
+    arrived: Mutex<usize>,
     changed: Condvar,
 }
 
-/// A side's part in the meeting; dropped, it counts as come.
+/// Part of a side in the rendezvous. A guard that is dropped counts as arrived.
 struct RendezvousGuard<'a> {
-    meeting: &'a Rendezvous,
-    has_come: Mutex<bool>,
+    rendezvous: &'a Rendezvous,
+    has_arrived: Mutex<bool>,
 }
 
 impl RendezvousGuard<'_> {
-    fn come(&self) {
-        let mut has_come = self.has_come.lock();
-        if !std::mem::replace(&mut *has_come, true) {
-            *self.meeting.came.lock() += 1;
-            self.meeting.changed.notify_all();
+    fn arrive(&self) {
+        let mut has_arrived = self.has_arrived.lock();
+        if !std::mem::replace(&mut *has_arrived, true) {
+            *self.rendezvous.arrived.lock() += 1;
+            self.rendezvous.changed.notify_all();
         }
     }
 
-    /// Returns when the other side has come, too.
-    fn meet(&self) {
-        self.come();
-        let mut came = self.meeting.came.lock();
-        while *came < 2 {
-            self.meeting.changed.wait(&mut came);
+    /// Returns when the other side has arrived, too.
+    fn wait(&self) {
+        self.arrive();
+        let mut arrived = self.rendezvous.arrived.lock();
+        while *arrived < 2 {
+            self.rendezvous.changed.wait(&mut arrived);
         }
     }
 }
 
 impl Drop for RendezvousGuard<'_> {
     fn drop(&mut self) {
-        self.come();
+        self.arrive();
     }
 }
 
-/// A side in one round.
+/// A side in one round of a duet.
 pub(super) struct DuetSide<'a, 'm, 'p> {
     pub measuring: &'a MeasureContext<'m>,
     pub probing: &'a mut Probing<'p>,
     pub spec: TestSpec<'a>,
     /// Evictor that keeps its tables out of the cache, if it could be prepared.
     pub prepared: Result<super::evict::Evictor>,
-    /// Its half of the processors.
+    /// Half of the CPUs that the side runs on.
     pub processors: &'a [usize],
 }
 
-/// Takes one test of each side at the same time, then judges and stores both. Of a side that failed
-/// nothing is kept.
-pub(super) fn together(
-    players: [DuetSide<'_, '_, '_>; 2],
+/// Executes one test of each side at the same time, then judges and stores both. The failure of a
+/// side is stored as such.
+pub(super) fn measure_both(
+    sides: [DuetSide<'_, '_, '_>; 2],
     store: &mut Store,
 ) -> Result<[TestEnd; 2]> {
-    let meeting = Rendezvous::default();
-    let taken = std::thread::scope(|scope| {
-        let threads = players.map(|player| {
-            let DuetSide { measuring, probing, spec, prepared, processors } = player;
-            let seat = RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
-            let taking = measuring.taking(spec.selection);
+    let rendezvous = Rendezvous::default();
+    let unjudged = std::thread::scope(|scope| {
+        let threads = sides.map(|side| {
+            let DuetSide { measuring, probing, spec, prepared, processors } = side;
+            let guard = RendezvousGuard { rendezvous: &rendezvous, has_arrived: Mutex::new(false) };
+            let execution = measuring.test_execution(spec.selection);
             let test = spec.clone();
             let thread = threads::start(scope, move || {
                 let evictor = prepared?;
-                placed(taking.database, processors)?;
-                let taking = TestExecution { at_gate: &|| seat.meet(), ..taking };
-                Ok(taking.execute(&test, &evictor, 0.0, probing))
+                place_on(execution.database, processors)?;
+                let execution = TestExecution { at_gate: &|| guard.wait(), ..execution };
+                Ok(execution.execute(&test, &evictor, 0.0, probing))
             });
             (measuring, spec, thread)
         });
         threads.map(|(measuring, spec, thread)| {
             let panicked = |_| Err(Error::target(PLACE, "a thread panicked (a bug in dbdyno)"));
-            let taken = match thread {
+            let unjudged = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(panicked),
                 Err(refused) => Err(refused.at(PLACE)),
             };
-            (measuring, spec, taken)
+            (measuring, spec, unjudged)
         })
     });
     let [first, second] =
-        taken.map(|(measuring, spec, taken)| stored(measuring, &spec, taken, store));
+        unjudged.map(|(measuring, spec, unjudged)| store_test(measuring, &spec, unjudged, store));
     Ok([first?, second?])
 }
 
-fn stored(
+fn store_test(
     measuring: &MeasureContext<'_>,
     spec: &TestSpec<'_>,
-    taken: Result<UnjudgedTest>,
+    unjudged: Result<UnjudgedTest>,
     store: &mut Store,
 ) -> Result<TestEnd> {
-    match taken {
-        Ok(taken) => measuring.stored(taken, spec, store),
+    match unjudged {
+        Ok(unjudged) => measuring.judge_and_store(unjudged, spec, store),
         Err(_) if measuring.interrupt.is_set() => Ok(TestEnd::Stopped(RunStatus::Interrupted)),
         Err(error) => {
             let now = jiff::Timestamp::now().to_string();
-            measuring.failed(spec, now, &error, store).map(TestEnd::unmeasured)
+            measuring.store_failure(spec, now, &error, store).map(TestEnd::without_result)
         }
     }
 }
 
 /// Puts this thread, which starts the jobs, and the server on these processors.
-fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
+fn place_on(database: &dyn Database, processors: &[usize]) -> Result<()> {
     let put = keep_thread_on(processors)
         .and_then(|()| keep_processes_on(&database.server_pids(), processors));
     put.map_err(|error| {
@@ -220,15 +224,15 @@ mod tests {
 
     #[test]
     fn who_fails_is_not_waited_for() {
-        let meeting = Rendezvous::default();
-        let seat = || RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
+        let rendezvous = Rendezvous::default();
+        let guard = || RendezvousGuard { rendezvous: &rendezvous, has_arrived: Mutex::new(false) };
         std::thread::scope(|scope| {
-            let (stays, fails) = (seat(), seat());
-            let waits = scope.spawn(move || stays.meet());
+            let (stays, fails) = (guard(), guard());
+            let waits = scope.spawn(move || stays.wait());
             drop(fails);
             waits.join().unwrap();
         });
-        assert_eq!(*meeting.came.lock(), 2, "each counts once");
+        assert_eq!(*rendezvous.arrived.lock(), 2, "each counts once");
     }
 
     #[test]

@@ -22,30 +22,29 @@ use dbdyno_engines::host::{is_in_memory, machine_memory_bytes};
 
 /// Shortest and longest time between two rounds during a test.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(50);
-/// No scan goes through files faster than this: a block is put out before the next scan comes to
-/// it.
+/// Maximum speed of a scan through files: a block is evicted before the next scan reaches it.
 const SCAN_BYTES_PER_S: f64 = 4e9;
 
-/// What became of files that were to be put out of the cache.
+/// Result of evicting files from the cache of the operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Eviction {
-    /// They were put out.
+    /// The files were evicted.
     Done,
-    /// There are none on this host, or where they lie nothing can be put out.
+    /// The files are not on this host, or their file system does not allow eviction.
     Impossible,
-    /// The first error.
+    /// An error; this is the first one.
     Failed(String),
 }
 
 impl Eviction {
-    /// True if the files were put out.
+    /// True if the files were evicted.
     pub fn is_done(&self) -> bool {
         *self == Eviction::Done
     }
 }
 
-/// Note on a run whose files could not be put out of the cache. What prevents it in one test does in
-/// the others, so that it is given once; each test knows by itself what became of its files.
+/// Note on a run whose files could not be evicted. The reason holds for all tests, so that the note
+/// is given once; each result has its own state of the eviction.
 #[derive(Debug, Default)]
 pub struct EvictionNote {
     is_given: AtomicBool,
@@ -61,7 +60,7 @@ impl EvictionNote {
     }
 }
 
-/// Files that are to be read from the device.
+/// Evictor of files from the operating system's cache, so that a test reads them from the device.
 #[derive(Debug, Default)]
 pub struct Evictor {
     files: Vec<PathBuf>,
@@ -80,11 +79,11 @@ impl Evictor {
         Ok(Evictor { files })
     }
 
-    /// Writes what is not yet on the device, puts the files out of the cache and keeps them out
-    /// while `test` runs, if memory could hold them. Gives what `test` gave, and what became of the
-    /// files.
+    /// Runs `test` with evicted files: writes their dirty pages to the device, evicts them, and
+    /// keeps evicting them while `test` runs if memory could hold them. Returns the result of
+    /// `test`, and that of the eviction.
     pub fn around<T>(&self, test: impl FnOnce() -> T) -> (T, Eviction) {
-        let opened = match self.opened() {
+        let opened = match self.open_all() {
             Ok(opened) => opened,
             Err(why) => return (test(), Eviction::Failed(why)),
         };
@@ -100,7 +99,7 @@ impl Evictor {
     }
 
     /// All of the files, or the first error.
-    fn opened(&self) -> std::result::Result<Vec<File>, String> {
+    fn open_all(&self) -> std::result::Result<Vec<File>, String> {
         let open = |path: &PathBuf| {
             File::open(path).map_err(|error| format!("{}: {error}", path.display()))
         };
@@ -142,14 +141,14 @@ fn backwards(lengths: &[u64], most_bytes: u64) -> Vec<(usize, u64)> {
     all[all.len().saturating_sub(most)..].to_vec()
 }
 
-/// Time between two rounds: shorter than one scan of so many bytes, else the next finds in the
-/// cache what this one read.
+/// Time between two rounds: shorter than one scan of this many bytes, or the next scan would find
+/// in the cache what this one has read.
 fn interval(bytes: u64) -> Duration {
     let scan = Duration::from_secs_f64(bytes as f64 / SCAN_BYTES_PER_S);
     scan.clamp(*INTERVAL.start(), *INTERVAL.end())
 }
 
-/// Puts the files out; false if the file system does not know how.
+/// Evicts the files; false if the file system does not support that.
 fn evict(files: &[File]) -> bool {
     files.iter().all(|file| fadvise(file, 0, None, Advice::DontNeed).is_ok())
 }
@@ -158,7 +157,8 @@ fn bytes(files: &[File]) -> u64 {
     files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-/// Gives what `test` gave, and whether there was a thread to keep the files out meanwhile.
+/// Runs `test` while a thread evicts the files in rounds. Returns the result of `test`, and that of
+/// the eviction, which fails if the thread cannot be started.
 fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, Eviction) {
     let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
@@ -178,7 +178,7 @@ fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, Eviction) 
     })
 }
 
-/// Ends the rounds, also when the test panics.
+/// Guard that ends the rounds, also when the test panics.
 struct Ending<'a> {
     ended: &'a Mutex<bool>,
     wake: &'a Condvar,

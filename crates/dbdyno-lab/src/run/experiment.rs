@@ -8,10 +8,11 @@
 
 use super::evict::EvictionNote;
 use super::measured_run::{
-    RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
+    RunContext, adapt_plan, begin_run, ended_by, finish_run, fit_plan, status_of,
+    warn_of_the_target,
 };
 use super::platform::Platform;
-use super::prepare::{OpenRun, Ready, UnreadyArm, prepared};
+use super::prepare::{OpenRun, ReadyPlatform, UnreadyArm, with_ready_platform};
 use super::probing::Probing;
 use super::schedule::ServerStart;
 use super::{Event, Sink};
@@ -23,17 +24,17 @@ use dbdyno_engines::engine::Access;
 
 /// An experiment that is asked for.
 pub(super) struct Experiment<'a> {
-    /// Platforms or plans that are varied, and who is told of each; each arm gets a run.
+    /// Platforms or plans that are varied, each with its receiver of events. Each arm gets a run.
     pub arms: Vec<RunContext<'a>>,
-    /// The rule of what is measured of the arms, in which order and until when; takes down what it
-    /// finds beside the tests.
+    /// Design: the tests of the arms, their order and their end. It keeps the findings that are not
+    /// results of tests.
     pub design: &'a mut dyn Design,
 }
 
-/// The way of an experiment through its open platforms.
+/// Course of an experiment on its open platforms.
 pub(super) trait Design {
-    /// Looks at the open platforms before anything is done on them. Only if they are admitted,
-    /// [`Design::clear`] follows.
+    /// Checks the open platforms before anything is done on them. [`Design::clear`] follows only if
+    /// they are admitted.
     ///
     /// # Errors
     /// If nothing may be measured on one of them.
@@ -52,18 +53,19 @@ pub(super) trait Design {
     /// # Errors
     /// Nothing is left to run.
     fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
-        let plan = fitting(adapted(arm, platform)?, platform, arm.events)?;
+        let plan = fit_plan(adapt_plan(arm, platform)?, platform, arm.events)?;
         Ok(plan.into_owned())
     }
 
-    /// Measures everything, and stores each test; gives how the experiment ended.
+    /// Measures everything and stores each test. Returns the status with which the experiment
+    /// ended.
     ///
     /// # Errors
-    /// If the arms do not suit the design, before a run begins; of the data set, or of the results
+    /// The arms do not suit the design (before a run begins); errors of the data set or the results
     /// file.
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus>;
 
-    /// Removes from a platform what the design has made there, whatever happened.
+    /// Removes everything that the design created on a platform, also after an error.
     ///
     /// # Errors
     /// If that cannot be done.
@@ -72,12 +74,12 @@ pub(super) trait Design {
     }
 }
 
-/// Way in which an experiment ended.
+/// Runs of an experiment that has ended, and their status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ExperimentEnded {
+pub(super) struct ExperimentEnd {
     /// Numbers of the runs in the results file, one for each arm.
     pub runs: Vec<i64>,
-    /// Finished, interrupted or failed, of all runs.
+    /// Common status of all runs: finished, interrupted or failed.
     pub status: RunStatus,
     /// Last messages of a private server, if one ended on its own.
     pub last_words: Option<String>,
@@ -85,36 +87,36 @@ pub(super) struct ExperimentEnded {
 
 /// A part of an experiment in which the servers do not change.
 pub(super) struct Stage {
-    /// The tests, as far as they are known before; where they belong.
+    /// Server start and load that the tests belong to, and the tests as far as they are planned.
     pub server_start: ServerStart,
     pub servers: Servers,
-    /// Plan in place of that of the arms; none = theirs.
+    /// Plan in place of the plans of the arms; none if those apply.
     pub plan: Option<Plan>,
-    pub told: Told,
+    pub reported: StageEvents,
 }
 
-/// The change of the servers before a stage, as far as they are ours.
+/// Change of the private servers before a stage.
 pub(super) enum Servers {
-    /// They run on.
+    /// The servers keep running.
     RunOn,
-    /// They are started anew; those of the first stage just were.
+    /// The servers are restarted, except before the first stage: they have just been started.
     Anew,
-    /// They are started anew in another setup, until a stage that does not want it or the end.
+    /// The servers are restarted in another setup, until a stage without it or the end.
     In(Setup),
 }
 
-/// The part of a stage that is told.
+/// Events of a stage that are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum StageEvents {
     All,
-    /// Tests, and not again how platforms are made ready.
+    /// Events of tests only, without the preparation of the platforms.
     Tests,
     Nothing,
 }
 
 /// The tests of an experiment, stage by stage.
 pub(super) trait Blocks {
-    /// The order of the tests in a sentence, if it is worth one.
+    /// Sentence about the order of the tests; none if the order is the usual one.
     fn describe(&self) -> Option<String> {
         None
     }
@@ -122,32 +124,32 @@ pub(super) trait Blocks {
     /// The next stage; none if there is nothing more to measure.
     ///
     /// # Errors
-    /// If what was found cannot be stored, or does not count.
+    /// A finding cannot be stored, or is not valid.
     fn next_stage(&mut self, store: &mut Store) -> Result<Option<Stage>>;
 
-    /// Measures the tests of this stage, and stores each; gives how the experiment ended, if it
-    /// did.
+    /// Measures and stores the tests of this stage. Returns a status if the experiment ends with
+    /// it.
     ///
     /// # Errors
-    /// If a result cannot be stored, or the data not be dropped.
+    /// A result cannot be stored, or the data cannot be dropped.
     fn measure(
         &mut self,
         arms: &mut [ReadyArm<'_, '_>],
         store: &mut Store,
     ) -> Result<Option<RunStatus>>;
 
-    /// Takes the error that ended a stage; gives how the experiment ended, if it did.
+    /// Handles the error that ended a stage. Returns a status if the experiment ends with it.
     ///
     /// # Errors
-    /// The same one, if it ends the experiment.
-    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+    /// The given error, if it also ends the experiment.
+    fn handle_error(&mut self, error: Error) -> Result<Option<RunStatus>> {
         Err(error)
     }
 }
 
 /// An arm whose platform is ready to be measured.
 pub(super) struct ReadyArm<'r, 'p> {
-    pub ready: &'r Ready<'r>,
+    pub ready: &'r ReadyPlatform<'r>,
     pub probing: &'r mut Probing<'p>,
 }
 
@@ -160,14 +162,14 @@ pub(super) struct Execution<'e, 'a> {
     runs: Vec<BegunRun<'a>>,
     store: &'e mut Store,
     has_measured: bool,
-    /// Servers of ours are not in the setup that they were opened with.
+    /// True while private servers run in another setup than the one they were opened with.
     is_set_up_otherwise: bool,
 }
 
 /// The run of an arm.
 struct BegunRun<'a> {
     record: RunRecord,
-    /// Those by which the platform was disclosed, until the first stage has taken them.
+    /// Probes that the disclosure of the platform opened, for the first stage; none afterwards.
     probing: Option<Probing<'a>>,
     eviction_note: EvictionNote,
 }
@@ -185,7 +187,7 @@ pub(super) struct OnlyPlatform<'x, 'a> {
 /// # Errors
 /// Of a target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file; those of the design.
-pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<ExperimentEnded> {
+pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<ExperimentEnd> {
     let Experiment { arms, design } = experiment;
     arms.iter().for_each(|arm| store.heed(arm.interrupt.flag()));
     let mut platforms = open(&arms)?;
@@ -214,7 +216,7 @@ fn open(arms: &[RunContext<'_>]) -> Result<Vec<Platform>> {
     Ok(platforms)
 }
 
-/// Closes all platforms, the last one first; the first error is told.
+/// Closes all platforms, the last one first, and returns the first error.
 fn close(arms: &[RunContext<'_>], platforms: Vec<Platform>) -> Result<()> {
     let mut closed = Ok(());
     for (platform, arm) in platforms.into_iter().zip(arms).rev() {
@@ -230,13 +232,13 @@ fn ended_by_any(arms: &[RunContext<'_>], error: Error) -> Error {
 
 /// Adds the last messages of a private server to a failure that its end caused.
 fn with_last_words(
-    ended: Result<ExperimentEnded>,
+    ended: Result<ExperimentEnd>,
     platforms: &mut [Platform],
-) -> Result<ExperimentEnded> {
+) -> Result<ExperimentEnd> {
     let mut last_words = || platforms.iter_mut().find_map(Platform::last_words);
     match ended {
         Ok(ended) if ended.status == RunStatus::Failed => {
-            Ok(ExperimentEnded { last_words: last_words(), ..ended })
+            Ok(ExperimentEnd { last_words: last_words(), ..ended })
         }
         Err(error) if error.kind == Kind::Target => Err(match last_words() {
             Some(words) => Error { what: format!("{}: {words}", error.what), ..error },
@@ -252,10 +254,10 @@ fn on_platforms(
     design: &mut dyn Design,
     platforms: &mut [Platform],
     store: &mut Store,
-) -> Result<ExperimentEnded> {
+) -> Result<ExperimentEnd> {
     design.admit(arms, platforms)?;
     note_each_other(platforms, arms.iter().any(|arm| arm.request.duet));
-    let ended = measured(arms, design, platforms, store);
+    let ended = measure_arms(arms, design, platforms, store);
     let mut cleared = Ok(());
     for (arm, platform) in arms.iter().zip(platforms) {
         cleared = cleared.and(design.clear(arm, platform));
@@ -265,12 +267,12 @@ fn on_platforms(
 }
 
 /// Measures what the design says, and records the runs.
-fn measured(
+fn measure_arms(
     arms: &[RunContext<'_>],
     design: &mut dyn Design,
     platforms: &mut [Platform],
     store: &mut Store,
-) -> Result<ExperimentEnded> {
+) -> Result<ExperimentEnd> {
     let plan = |(arm, platform)| design.plan(arm, platform);
     let plans = arms.iter().zip(&*platforms).map(plan).collect::<Result<Vec<Plan>>>()?;
     let planned = arms.iter().zip(&plans).map(|(arm, plan)| RunContext { plan, ..*arm });
@@ -290,7 +292,7 @@ fn measured(
         Err(error) if error.kind == Kind::Results => Err(error),
         outcome => {
             finished?;
-            outcome.map(|status| ExperimentEnded { runs, status, last_words: None })
+            outcome.map(|status| ExperimentEnd { runs, status, last_words: None })
         }
     }
 }
@@ -300,7 +302,7 @@ impl<'a> Execution<'_, 'a> {
     /// own again afterwards.
     ///
     /// # Errors
-    /// Those of a stage that the blocks do not take; of servers that do not start.
+    /// Errors of a stage that the blocks do not handle; a server does not start.
     pub(super) fn measure(&mut self, blocks: &mut dyn Blocks) -> Result<RunStatus> {
         self.begin()?;
         if let (Some(order), Some(first)) = (blocks.describe(), self.arms.first()) {
@@ -347,7 +349,7 @@ impl<'a> Execution<'_, 'a> {
                 Err(error) if error.kind == Kind::Interrupted && !is_first => {
                     Some(RunStatus::Interrupted)
                 }
-                Err(error) => blocks.failed(error)?,
+                Err(error) => blocks.handle_error(error)?,
                 Ok(ended) => ended,
             };
             if let Some(status) = ended {
@@ -360,8 +362,8 @@ impl<'a> Execution<'_, 'a> {
     /// Makes all platforms ready and measures the tests of a stage.
     fn on_stage(&mut self, blocks: &mut dyn Blocks, stage: &Stage) -> Result<Option<RunStatus>> {
         self.start(stage)?;
-        let sinks: Vec<_> = self.arms.iter().map(|arm| sink(arm.events, stage.told)).collect();
-        let mut probings = self.probings(stage.told)?;
+        let sinks: Vec<_> = self.arms.iter().map(|arm| sink(arm.events, stage.reported)).collect();
+        let mut probings = self.probings(stage.reported)?;
         let platforms = self.arms.iter().zip(&*self.platforms);
         let runs = self.runs.iter_mut().zip(&mut probings);
         let arms = platforms.zip(runs).zip(&sinks);
@@ -377,12 +379,12 @@ impl<'a> Execution<'_, 'a> {
         with_ready(&mut unready, Vec::new(), &stage.server_start, self.store, &mut work)
     }
 
-    /// Does to the servers what the stage asks for.
+    /// Changes the servers as the stage requires.
     fn start(&mut self, stage: &Stage) -> Result<()> {
         match &stage.servers {
             Servers::RunOn => self.set_up_as_before(),
             Servers::Anew if !self.has_measured => Ok(()),
-            Servers::Anew => self.start_anew(stage.told),
+            Servers::Anew => self.start_anew(stage.reported),
             Servers::In(setup) => {
                 self.is_set_up_otherwise = true;
                 self.platforms.iter_mut().try_for_each(|platform| platform.restart_with(setup))
@@ -390,9 +392,9 @@ impl<'a> Execution<'_, 'a> {
         }
     }
 
-    fn start_anew(&mut self, told: Told) -> Result<()> {
+    fn start_anew(&mut self, reported: StageEvents) -> Result<()> {
         for (platform, arm) in self.platforms.iter_mut().zip(&self.arms) {
-            platform.restart(&sink(arm.events, told))?;
+            platform.restart(&sink(arm.events, reported))?;
         }
         note_each_other(self.platforms, self.arms.iter().any(|arm| arm.request.duet));
         Ok(())
@@ -408,11 +410,11 @@ impl<'a> Execution<'_, 'a> {
     }
 
     /// Probes of all platforms as they are now.
-    fn probings(&mut self, told: Told) -> Result<Vec<Probing<'a>>> {
+    fn probings(&mut self, reported: StageEvents) -> Result<Vec<Probing<'a>>> {
         let silent: &Sink<'a> = &|_| ();
         let probing =
             |((arm, platform), run): ((&RunContext<'a>, &Platform), &mut BegunRun<'a>)| {
-                let events = if told == Told::Nothing { silent } else { arm.events };
+                let events = if reported == StageEvents::Nothing { silent } else { arm.events };
                 let opened = run.probing.take();
                 opened.map_or_else(|| Probing::new(platform, arm.catalog, events), Ok)
             };
@@ -426,7 +428,7 @@ impl<'a> Execution<'_, 'a> {
     }
 }
 
-/// Said of a design that is for another number of arms.
+/// Error of a design for another number of arms.
 pub(super) fn unsuitable(arms: &[RunContext<'_>]) -> Error {
     Error::usage("experiment", format!("{} arms do not suit it", arms.len()))
 }
@@ -440,11 +442,11 @@ fn note_each_other(platforms: &mut [Platform], is_duet: bool) {
 }
 
 /// Receiver of the events of a stage.
-fn sink<'a>(events: &'a Sink<'a>, told: Told) -> impl Fn(Event<'_>) + Sync + 'a {
+fn sink<'a>(events: &'a Sink<'a>, reported: StageEvents) -> impl Fn(Event<'_>) + Sync + 'a {
     move |event: Event<'_>| {
         let is_preparation =
             matches!(event, Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_));
-        if told == Told::All || told == Told::Tests && !is_preparation {
+        if reported == StageEvents::All || reported == StageEvents::Tests && !is_preparation {
             events(event);
         }
     }
@@ -464,7 +466,7 @@ fn with_ready<'p>(
 ) -> Result<Option<RunStatus>> {
     let mut all = ready;
     let Some((arm, rest)) = unready.split_first_mut() else { return work(&mut all, store) };
-    prepared(arm, server_start, store, |ready, probing, store| {
+    with_ready_platform(arm, server_start, store, |ready, probing, store| {
         let mut all: Vec<ReadyArm<'_, 'p>> = all;
         all.push(ReadyArm { ready, probing });
         with_ready(rest, all, server_start, store, work)

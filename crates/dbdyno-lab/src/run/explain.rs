@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::experiment::{self, OnlyPlatform, ReadyArm, Servers, Stage, Told};
+use super::experiment::{self, OnlyPlatform, ReadyArm, Servers, Stage, StageEvents};
 use super::numbers::is_cached;
 use super::schedule::{Answers, ServerStart};
 use super::{Event, RunContext};
@@ -36,7 +36,7 @@ const RULE: Rule = Rule { margin: MARGIN, figures: 1 };
 
 /// An experiment under way: its trials in blocks of one of each side.
 struct Attempt {
-    trying: Trying,
+    trying: FeasibleExperiment,
     /// Deals the order of the sides.
     keys: KeyStream,
     most_blocks: u32,
@@ -49,13 +49,13 @@ struct Attempt {
 }
 
 /// An experiment that can be carried out.
-struct Trying {
+struct FeasibleExperiment {
     /// The test that is explained.
     result: TestResult,
     bottleneck: Bottleneck,
     experiment: Experiment,
     sides: [Side; 2],
-    /// As shown.
+    /// Changed settings as reports show them.
     changed: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Explanation<'a> {
     context: RunContext<'a>,
     run_id: i64,
     most_blocks: u32,
-    /// Those that are not explained yet.
+    /// Tests that are not explained yet.
     tests: VecDeque<UnexplainedTest>,
     attempt: Option<Attempt>,
     /// The first error that ended an experiment early.
@@ -74,17 +74,17 @@ pub(super) struct Explanation<'a> {
 /// A test that is explained by experiments.
 struct UnexplainedTest {
     seq: u32,
-    /// As messages call it.
+    /// Name in messages.
     label: String,
     left: VecDeque<PlannedExperiment>,
     results: Vec<ExperimentResult>,
 }
 
 /// An experiment, or why it cannot be carried out.
-type PlannedExperiment = std::result::Result<Trying, Box<ExperimentResult>>;
+type PlannedExperiment = std::result::Result<FeasibleExperiment, Box<ExperimentResult>>;
 
 impl<'a> Explanation<'a> {
-    /// The experiments of a run whose tests are stored, of at most so many blocks each.
+    /// The experiments of a run with stored tests, of at most `most_blocks` blocks each.
     ///
     /// # Errors
     /// If the results file cannot be read.
@@ -95,7 +95,7 @@ impl<'a> Explanation<'a> {
             Some(UnexplainedTest {
                 seq: result.seq,
                 label: format!("{}, {}", selection.label(), Sentence::jobs(result.jobs)),
-                left: planned(of, selection, result).into(),
+                left: plan_experiments(of, selection, result).into(),
                 results: Vec::new(),
             })
         };
@@ -145,7 +145,7 @@ impl experiment::Blocks for Explanation<'_> {
                 return Ok(Some(stage));
             }
             if let Some(attempt) = self.attempt.take() {
-                self.note(attempt.explained(None));
+                self.note(attempt.into_result(None));
             }
             let Some(test) = self.tests.front_mut() else { return self.end() };
             match test.left.pop_front() {
@@ -173,7 +173,7 @@ impl experiment::Blocks for Explanation<'_> {
     }
 
     /// The experiment ends with it, and the others go on.
-    fn failed(&mut self, error: Error) -> Result<Option<RunStatus>> {
+    fn handle_error(&mut self, error: Error) -> Result<Option<RunStatus>> {
         if error.kind == Kind::Results {
             return Err(error);
         }
@@ -181,7 +181,7 @@ impl experiment::Blocks for Explanation<'_> {
             return Ok(Some(RunStatus::Interrupted));
         }
         if let Some(attempt) = self.attempt.take() {
-            self.note(attempt.explained(Some(Sentence::quoted(error.to_string()))));
+            self.note(attempt.into_result(Some(Sentence::quoted(error.to_string()))));
         }
         self.broken.get_or_insert(error);
         Ok(None)
@@ -209,7 +209,7 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
 
 /// The experiments of the first cause for which there is one that we can carry out, those that we
 /// cannot with the reason; without such a cause the first of all. None without causes.
-fn planned(
+fn plan_experiments(
     of: &OnlyPlatform<'_, '_>,
     selection: &Selection,
     result: &TestResult,
@@ -221,9 +221,9 @@ fn planned(
             match changes(&of.context, of.platform, of.run.record, &case) {
                 Ok((changed, sides)) => {
                     let (result, bottleneck) = (result.clone(), bottleneck.clone());
-                    Ok(Trying { result, bottleneck, experiment, sides, changed })
+                    Ok(FeasibleExperiment { result, bottleneck, experiment, sides, changed })
                 }
-                Err(why) => Err(Box::new(not_tried(&bottleneck, experiment, why))),
+                Err(why) => Err(Box::new(untried_result(&bottleneck, experiment, why))),
             }
         };
         let all: Vec<_> =
@@ -237,7 +237,11 @@ fn planned(
     refused
 }
 
-fn not_tried(bottleneck: &Bottleneck, experiment: Experiment, why: Sentence) -> ExperimentResult {
+fn untried_result(
+    bottleneck: &Bottleneck,
+    experiment: Experiment,
+    why: Sentence,
+) -> ExperimentResult {
     ExperimentResult {
         cause: bottleneck.cause.code().into(),
         change: experiment.change,
@@ -259,8 +263,8 @@ fn not_tried(bottleneck: &Bottleneck, experiment: Experiment, why: Sentence) -> 
     }
 }
 
-impl Trying {
-    fn explained(
+impl FeasibleExperiment {
+    fn into_result(
         self,
         seen: ExperimentBlocks,
         rule: &Rule,
@@ -285,7 +289,7 @@ impl Trying {
             share_before,
             share_after: median(&seen.after),
             missing,
-            ..not_tried(&self.bottleneck, self.experiment, Sentence::default())
+            ..untried_result(&self.bottleneck, self.experiment, Sentence::default())
         }
     }
 
@@ -303,7 +307,7 @@ impl Trying {
 }
 
 impl Attempt {
-    fn new(trying: Trying, seed: u64, most_blocks: u32) -> Attempt {
+    fn new(trying: FeasibleExperiment, seed: u64, most_blocks: u32) -> Attempt {
         let keys = KeyStream::numbered(seed, STREAM | trying.result.seq);
         Attempt {
             trying,
@@ -330,7 +334,7 @@ impl Attempt {
             server_start: ServerStart { load: 1, server_start: 1, turns: Vec::new() },
             servers: side.server.clone().map_or(Servers::RunOn, Servers::In),
             plan: Some(side.plan.clone()),
-            told: Told::Nothing,
+            reported: StageEvents::Nothing,
         })
     }
 
@@ -344,7 +348,7 @@ impl Attempt {
     /// Measures the trial whose turn it is.
     fn take_trial(&mut self, arm: &mut ReadyArm<'_, '_>) -> Result<()> {
         let Some(at) = self.left.pop_front() else { return Ok(()) };
-        let Trying { result, bottleneck, experiment, sides, .. } = &self.trying;
+        let FeasibleExperiment { result, bottleneck, experiment, sides, .. } = &self.trying;
         let side = &sides[at];
         // Of what is not cached the second side would find what the first has read.
         let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
@@ -359,8 +363,8 @@ impl Attempt {
     }
 
     /// The result by what was seen, with what is missing.
-    fn explained(self, missing: Option<Sentence>) -> ExperimentResult {
-        self.trying.explained(self.seen, &RULE, missing)
+    fn into_result(self, missing: Option<Sentence>) -> ExperimentResult {
+        self.trying.into_result(self.seen, &RULE, missing)
     }
 }
 
@@ -427,7 +431,7 @@ mod tests {
             ExperimentResult {
                 change: change.into(),
                 outcome,
-                ..not_tried(&bottleneck, experiment, Sentence::default())
+                ..untried_result(&bottleneck, experiment, Sentence::default())
             }
         };
         let [tried, not] = [ForecastOutcome::Undecided, ForecastOutcome::NotTried];

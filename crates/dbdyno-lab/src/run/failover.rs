@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::experiment::{self, Design, Execution, Experiment, OnlyPlatform};
-use super::measured_run::Ended;
+use super::measured_run::RunEnd;
 use super::prepare::OpenRun;
 use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
@@ -20,19 +20,19 @@ mod timed_session;
 mod trial;
 mod writers;
 
-use trial::{Trial, interrupted};
+use trial::{Trial, interrupt_error};
 
-/// Longest wait until an existing cluster that was mended is whole.
+/// Longest wait until an existing cluster that was repaired is whole.
 const WHOLE: Duration = Duration::from_secs(300);
-/// Between two looks at that.
+/// Interval between two checks of that.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
-    /// Of a private cluster.
+pub struct FailoverOptions {
+    /// Fault of a node of a private cluster.
     pub how: How,
-    /// Of an existing one: the user's commands.
+    /// Commands of the user for an existing cluster.
     pub commands: Option<Commands>,
     /// Makes another node take writes, where the cluster does not do that itself; none on a private
     /// cluster = we do.
@@ -45,7 +45,7 @@ pub struct Asked {
     pub before_s: f64,
     /// Longest load after the failure, in s.
     pub after_s: f64,
-    /// Clients give up on an answer after so long, in s.
+    /// Client timeout: time in s after which a client gives up waiting for an answer.
     pub timeout_s: f64,
     /// Clients send an unanswered commit again.
     pub resends: bool,
@@ -57,12 +57,12 @@ pub struct Asked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
     /// Command that makes the node fail.
-    pub breaks: String,
+    pub fault: String,
     /// Command that repairs the node.
-    pub mends: String,
+    pub repair: String,
 }
 
-impl Asked {
+impl FailoverOptions {
     fn timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_s)
     }
@@ -125,18 +125,22 @@ pub fn plan(request: &Request) -> Plan {
 ///
 /// # Errors
 /// The target is no cluster, a command fails, of the target; interrupted.
-pub fn run(context: &RunContext<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
+pub fn run(
+    context: &RunContext<'_>,
+    options: &FailoverOptions,
+    store: &mut Store,
+) -> Result<RunEnd> {
     let engine = context.request.engine()?;
     let statements = Statements::from_catalog(context.catalog, engine.name())?;
-    let mut failures = Failures { asked, statements };
+    let mut failures = Failures { options, statements };
     let experiment = Experiment { arms: vec![*context], design: &mut failures };
-    experiment::execute(experiment, store).map(Ended::from_experiment)
+    experiment::execute(experiment, store).map(RunEnd::from_experiment)
 }
 
 /// Failures of a cluster, one after another. They are no stages: each breaks its platform, and the
 /// next one has another.
 struct Failures<'a> {
-    asked: &'a Asked,
+    options: &'a FailoverOptions,
     statements: Statements<'a>,
 }
 
@@ -151,7 +155,7 @@ impl Design for Failures<'_> {
 
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
         let OnlyPlatform { context, platform, run } = execution.only_platform()?;
-        match repetitions(&context, self.asked, &self.statements, platform, run) {
+        match repetitions(&context, self.options, &self.statements, platform, run) {
             Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
             done => done.map(|()| RunStatus::Finished),
         }
@@ -191,36 +195,36 @@ fn leave(context: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
 
 fn repetitions(
     context: &RunContext<'_>,
-    asked: &Asked,
+    options: &FailoverOptions,
     statements: &Statements<'_>,
     platform: &mut Platform,
     run: OpenRun<'_>,
 ) -> Result<()> {
     let is_private = matches!(context.request.target, Target::Private { .. });
     let trial = Trial {
-        asked,
+        options,
         statements,
         is_private,
         interrupt: context.interrupt,
         events: context.events,
     };
-    for seq in 1..=asked.repetitions {
+    for seq in 1..=options.repetitions {
         if seq > 1 {
-            renewed(context, platform)?;
+            renew_cluster(context, platform)?;
         }
-        (context.events)(Event::Step(&format!("repetition {seq} of {}", asked.repetitions)));
+        (context.events)(Event::Step(&format!("repetition {seq} of {}", options.repetitions)));
         let started_at = store::now();
         let measured = trial.measure(platform)?;
         run.store.save_test(
             run.record.id,
-            &record::result(seq, asked.jobs, started_at, &measured, is_private),
+            &record::result(seq, options.jobs, started_at, &measured, is_private),
         )?;
     }
     Ok(())
 }
 
 /// A cluster that is whole again: a private one is made anew, an existing one is waited for.
-fn renewed(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
+fn renew_cluster(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
     if matches!(context.request.target, Target::Private { .. }) {
         return platform.renew(context.request, context.events);
     }
@@ -228,11 +232,11 @@ fn renewed(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
     let (nodes, deadline) = (platform.database.nodes().len(), Instant::now() + WHOLE);
     loop {
         let whole = platform.reopen().and_then(|()| {
-            let deal = platform
+            let placement = platform
                 .database
                 .place_jobs(None, true)
                 .map_err(|error| error.at(platform.label()))?;
-            let is_whole = deal.missing.is_empty() && platform.database.nodes().len() == nodes;
+            let is_whole = placement.missing.is_empty() && platform.database.nodes().len() == nodes;
             if is_whole {
                 Ok(())
             } else {
@@ -240,7 +244,7 @@ fn renewed(context: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
             }
         });
         match whole {
-            Err(_) if context.interrupt.is_set() => return Err(interrupted()),
+            Err(_) if context.interrupt.is_set() => return Err(interrupt_error()),
             Err(_) if Instant::now() < deadline => std::thread::sleep(POLL_INTERVAL),
             done => return done,
         }

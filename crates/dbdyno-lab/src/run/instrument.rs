@@ -31,7 +31,7 @@ pub struct SampleCost {
 }
 
 impl SampleCost {
-    /// That of our own loop.
+    /// Cost of timing an op in our own loop.
     pub fn of_our_loop() -> SampleCost {
         let measured = || {
             let database = overhead::open_null().ok()?;

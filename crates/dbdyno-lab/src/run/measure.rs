@@ -31,15 +31,15 @@ use dbdyno_core::model::{
 use dbdyno_engines::engine::{Database, ErrorClass};
 use dbdyno_engines::host::{SyncTimes, processors};
 
-/// Seconds in which a mix is found, at most.
+/// Maximum length of the test that finds the mix of a workload, in seconds.
 const MIX_S: f64 = 2.0;
 
-/// Longest time for which a server may report that it starts or recovers from a crash.
+/// Maximum time for which a server may report that it starts or recovers from a crash.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
-/// Interval at which that is checked.
+/// Interval between two attempts to reach it.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Context of measuring.
+/// Context in which the tests of a server start are measured.
 pub struct MeasureContext<'a> {
     /// Open database that the tests run against.
     pub database: &'a dyn Database,
@@ -57,9 +57,8 @@ pub struct MeasureContext<'a> {
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
-    /// Before the tests of a workload, each time: checks its answers, if that is asked for, and
-    /// reads its tables into the cache. Gives what keeps its other tables out of the operating
-    /// system's cache.
+    /// Called before each ramp: checks the answers of the workload, if that is requested, and reads
+    /// its cached tables into the cache. Returns the evictor of its other tables.
     pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
@@ -73,15 +72,15 @@ pub struct MeasureContext<'a> {
     pub back_within: Duration,
     /// The other side of an A/B test is measured at the same time.
     pub is_duet: bool,
-    /// Said against every figure of an engine's version that nobody has confirmed.
+    /// Reason against every result of an engine version that no test has confirmed.
     pub unconfirmed: Option<Reason>,
-    /// To a server elsewhere; see [`JudgeContext`].
+    /// Round-trip time to a server on another host; see [`JudgeContext`].
     pub round_trip_s: Option<f64>,
     /// Cost of timing an op.
     pub sample_cost: SampleCost,
     /// Receiver of events.
     pub events: &'a Sink<'a>,
-    /// Load generators that run the jobs; none = we do.
+    /// Load generators that run the jobs; none if this process runs them.
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
@@ -98,7 +97,7 @@ struct RampTurn<'s> {
     selection: &'s Selection,
     ramp: &'s Ramp,
     answers: Answers,
-    /// As of [`NextTest`].
+    /// Expected time of the run after this ramp, in s.
     after_s: f64,
 }
 
@@ -131,7 +130,7 @@ pub(super) enum TestEnd<T = StoredTest> {
 
 impl<T> TestEnd<T> {
     /// The result, if anything was measured.
-    pub fn measured(self) -> Option<T> {
+    pub fn into_result(self) -> Option<T> {
         match self {
             TestEnd::Measured(measured) => Some(measured),
             TestEnd::Failed | TestEnd::Stopped(_) => None,
@@ -139,7 +138,7 @@ impl<T> TestEnd<T> {
     }
 
     /// The state in which the run ends, if it ends with this test.
-    pub fn stopped(&self) -> Option<RunStatus> {
+    pub fn stop_status(&self) -> Option<RunStatus> {
         match self {
             TestEnd::Stopped(status) => Some(*status),
             TestEnd::Measured(_) | TestEnd::Failed => None,
@@ -147,7 +146,7 @@ impl<T> TestEnd<T> {
     }
 
     /// The end of a test of which nothing was measured: the run stops, or goes on.
-    pub fn unmeasured(stopped: Option<RunStatus>) -> Self {
+    pub fn without_result(stopped: Option<RunStatus>) -> Self {
         stopped.map_or(TestEnd::Failed, TestEnd::Stopped)
     }
 }
@@ -185,7 +184,7 @@ impl MeasureContext<'_> {
     ///
     /// # Errors
     /// If a result cannot be stored.
-    pub fn all(
+    pub fn measure_all(
         &self,
         progress: &mut RunProgress,
         probing: &mut Probing<'_>,
@@ -195,13 +194,13 @@ impl MeasureContext<'_> {
             progress.ahead.pop_front();
             let selection = &self.plan.selections[turn.selection];
             let Some(ramp) = progress.ramps[turn.selection].as_ref() else { continue };
-            let ramp = schedule::shuffled(ramp, self.plan, turn);
+            let ramp = schedule::shuffle_ramp(ramp, self.plan, turn);
             progress.numbers.begin(turn.block, turn.round);
             let after_s =
                 schedule::turns_s(&self.plan.selections, &progress.ramps, progress.ahead.iter());
             let mut bench = Bench { numbers: &mut progress.numbers, probing, store };
             let ramp = RampTurn { selection, ramp: &ramp, answers: turn.answers(), after_s };
-            match self.ramp(&ramp, &mut bench)? {
+            match self.measure_ramp(&ramp, &mut bench)? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => progress.ramps[turn.selection] = None,
                 RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
@@ -219,7 +218,7 @@ impl MeasureContext<'_> {
         Ok(RunStatus::Finished)
     }
 
-    fn ramp(&self, turn: &RampTurn<'_>, bench: &mut Bench<'_, '_>) -> Result<RampEnd> {
+    fn measure_ramp(&self, turn: &RampTurn<'_>, bench: &mut Bench<'_, '_>) -> Result<RampEnd> {
         let RampTurn { selection, ramp, answers, after_s } = *turn;
         let mut done: Vec<MeasuredStep> = Vec::new();
         let prepared = (self.prepare)(selection, answers);
@@ -233,13 +232,13 @@ impl MeasureContext<'_> {
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced(&next, bench.numbers);
+                    let spec = self.announce_test(&next, bench.numbers);
                     let now = jiff::Timestamp::now().to_string();
-                    let stopped = self.failed(&spec, now, error, bench.store)?;
+                    let stopped = self.store_failure(&spec, now, error, bench.store)?;
                     return Ok(stopped.map_or(RampEnd::Hopeless, RampEnd::Stop));
                 }
             };
-            match self.at_jobs(&next, evictor, bench)? {
+            match self.measure_jobs(&next, evictor, bench)? {
                 TestEnd::Measured(ops_per_s) => done.push(MeasuredStep { jobs, ops_per_s }),
                 TestEnd::Failed => break,
                 TestEnd::Stopped(status) => return Ok(RampEnd::Stop(status)),
@@ -248,26 +247,26 @@ impl MeasureContext<'_> {
         Ok(RampEnd::Done(done))
     }
 
-    /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the
-    /// highest throughput in ops per second, unless none was measured.
-    fn at_jobs(
+    /// Measures all tests of a number of jobs: one in the closed loop, or one for each rate.
+    /// Returns the highest throughput in ops per second, unless nothing was measured.
+    fn measure_jobs(
         &self,
         next: &NextTest<'_>,
         evictor: &Evictor,
         bench: &mut Bench<'_, '_>,
     ) -> Result<TestEnd<f64>> {
         let NextTest { selection, jobs, after_s, .. } = *next;
-        let tell = |left| {
+        let report_left = |left| {
             (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
         };
         let mut trials: Vec<Trial> = Vec::new();
-        let mix = match self.mix(selection, jobs, evictor, bench) {
+        let mix = match self.measure_mix(selection, jobs, evictor, bench) {
             Ok(mix) => mix,
             Err(error) => {
-                let spec = self.announced(next, bench.numbers);
+                let spec = self.announce_test(next, bench.numbers);
                 let now = jiff::Timestamp::now().to_string();
-                let stopped = self.failed(&spec, now, &error, bench.store)?;
-                return Ok(TestEnd::unmeasured(stopped));
+                let stopped = self.store_failure(&spec, now, &error, bench.store)?;
+                return Ok(TestEnd::without_result(stopped));
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
@@ -281,10 +280,11 @@ impl MeasureContext<'_> {
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
             let next = NextTest { selection, jobs, offer, after_s };
             let mut test = || {
-                let spec = TestSpec { mix: mix.clone(), ..self.announced(&next, bench.numbers) };
-                self.one(&spec, evictor, after_s, bench)
+                let spec =
+                    TestSpec { mix: mix.clone(), ..self.announce_test(&next, bench.numbers) };
+                self.execute_test(&spec, evictor, after_s, bench)
             };
-            match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
+            match repeat_until_undisturbed(self.plan.redo_disturbed, &mut test, &report_left)? {
                 TestEnd::Measured(trial) => trials.push(trial),
                 TestEnd::Failed => break,
                 TestEnd::Stopped(status) => return Ok(TestEnd::Stopped(status)),
@@ -294,9 +294,10 @@ impl MeasureContext<'_> {
         Ok(best.map_or(TestEnd::Failed, TestEnd::Measured))
     }
 
-    /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short
-    /// test that is not stored. Nothing for a workload of one part, and if it is interrupted.
-    fn mix(
+    /// Measures the ops of each part of a mix in the closed loop, by a short test that is not
+    /// stored; tests at an offered rate keep this mix. Empty for a workload of one part, and after
+    /// an interrupt.
+    fn measure_mix(
         &self,
         selection: &Selection,
         jobs: u32,
@@ -313,7 +314,7 @@ impl MeasureContext<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        let Number { seq, draw, .. } = bench.numbers.unstored(selection, jobs);
+        let Number { seq, draw, .. } = bench.numbers.next_unstored(selection, jobs);
         let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
         match self.trial(&spec, evictor, bench.probing) {
             // Of a part that did none in so short a time there are few.
@@ -327,8 +328,12 @@ impl MeasureContext<'_> {
         }
     }
 
-    /// The next test, of which the watchers know.
-    pub(super) fn announced<'s>(&self, next: &NextTest<'s>, numbers: &mut Numbers) -> TestSpec<'s> {
+    /// Announces the next test to the receiver of events and returns its specification.
+    pub(super) fn announce_test<'s>(
+        &self,
+        next: &NextTest<'s>,
+        numbers: &mut Numbers,
+    ) -> TestSpec<'s> {
         let NextTest { selection, jobs, offer, after_s } = *next;
         let Number { seq, draw, block } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
@@ -337,19 +342,20 @@ impl MeasureContext<'_> {
     }
 
     /// Executes, judges and stores one test.
-    pub(super) fn one(
+    pub(super) fn execute_test(
         &self,
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         after_s: f64,
         bench: &mut Bench<'_, '_>,
     ) -> Result<TestEnd> {
-        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, bench.probing);
-        self.stored(taken, spec, bench.store)
+        let unjudged =
+            self.test_execution(spec.selection).execute(spec, evictor, after_s, bench.probing);
+        self.judge_and_store(unjudged, spec, bench.store)
     }
 
-    /// Context for executing a test of the selection.
-    pub(super) fn taking(&self, selection: &Selection) -> TestExecution<'_> {
+    /// The context in which a test of the selection is executed.
+    pub(super) fn test_execution(&self, selection: &Selection) -> TestExecution<'_> {
         TestExecution {
             database: self.database,
             facts: (self.facts)(selection),
@@ -365,22 +371,22 @@ impl MeasureContext<'_> {
         }
     }
 
-    /// Judges and stores a test that was taken.
-    pub(super) fn stored(
+    /// Judges and stores a test that was executed.
+    pub(super) fn judge_and_store(
         &self,
-        taken: UnjudgedTest,
+        unjudged: UnjudgedTest,
         spec: &TestSpec<'_>,
         store: &mut Store,
     ) -> Result<TestEnd> {
-        let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
+        let UnjudgedTest { outcome, started_at, clock_step_s } = unjudged;
         match outcome {
             Outcome::Done(result) => {
-                let kept = self.keep(*result, spec.selection, clock_step_s, store)?;
-                Ok(TestEnd::Measured(kept))
+                let stored = self.judge_and_save(*result, spec.selection, clock_step_s, store)?;
+                Ok(TestEnd::Measured(stored))
             }
             Outcome::Interrupted(partial) => {
                 if let Some(result) = partial {
-                    self.keep_partial(*result, spec.selection, clock_step_s, store)?;
+                    self.save_partial(*result, spec.selection, clock_step_s, store)?;
                 }
                 Ok(TestEnd::Stopped(RunStatus::Interrupted))
             }
@@ -396,29 +402,29 @@ impl MeasureContext<'_> {
                 };
                 let error = error.at(spec.selection.workload.id.clone());
                 let failure = Failure { started_at, error: &error, code };
-                Ok(TestEnd::unmeasured(self.ended(spec, failure, store)?))
+                Ok(TestEnd::without_result(self.store_failure_for(spec, failure, store)?))
             }
         }
     }
 
-    /// One test that is judged and not stored, without a pay-back.
+    /// Executes and judges one test without storing it, and without catch-up.
     pub(super) fn trial(
         &self,
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Outcome {
-        let taken = TestExecution { catch_up: None, ..self.taking(spec.selection) }
+        let unjudged = TestExecution { catch_up: None, ..self.test_execution(spec.selection) }
             .execute(spec, evictor, 0.0, probing);
-        match taken.outcome {
+        match unjudged.outcome {
             Outcome::Done(result) => {
-                Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
+                Outcome::Done(Box::new(self.judge(*result, spec.selection, unjudged.clock_step_s)))
             }
             other => other,
         }
     }
 
-    fn judged(
+    fn judge(
         &self,
         mut result: TestResult,
         selection: &Selection,
@@ -459,14 +465,14 @@ impl MeasureContext<'_> {
         }
     }
 
-    fn keep(
+    fn judge_and_save(
         &self,
         result: TestResult,
         selection: &Selection,
         clock_step_s: f64,
         store: &mut Store,
     ) -> Result<StoredTest> {
-        let mut result = self.judged(result, selection, clock_step_s);
+        let mut result = self.judge(result, selection, clock_step_s);
         self.add_device_speed(&mut result);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -479,14 +485,14 @@ impl MeasureContext<'_> {
         })
     }
 
-    fn keep_partial(
+    fn save_partial(
         &self,
         result: TestResult,
         selection: &Selection,
         step_s: f64,
         store: &mut Store,
     ) -> Result<()> {
-        let mut result = self.judged(result, selection, step_s);
+        let mut result = self.judge(result, selection, step_s);
         let mut reasons = result.verdict.reasons;
         reasons.push(circumstances::interrupted(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
@@ -495,20 +501,20 @@ impl MeasureContext<'_> {
         Ok(())
     }
 
-    /// Stores the failure; gives how the run ends, unless it goes on since the database still
-    /// answers.
-    pub(super) fn failed(
+    /// Stores a failed test. Returns the status with which the run ends; none if the database still
+    /// answers, and the run goes on.
+    pub(super) fn store_failure(
         &self,
         spec: &TestSpec<'_>,
         started_at: String,
         error: &Error,
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
-        self.ended(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
+        self.store_failure_for(spec, Failure { started_at, error, code: ReasonCode::Failed }, store)
     }
 
-    /// The same, for this reason.
-    fn ended(
+    /// Stores a failure with its reason code; otherwise like `store_failure`.
+    fn store_failure_for(
         &self,
         spec: &TestSpec<'_>,
         failure: Failure<'_>,
@@ -522,8 +528,8 @@ impl MeasureContext<'_> {
         Ok((!self.answers_again()).then_some(RunStatus::Failed))
     }
 
-    /// True once the database can be used, at once or after it was started anew: one crash costs
-    /// one test.
+    /// True once the database answers, at once or after a restart: a crash then costs only one
+    /// test.
     fn answers_again(&self) -> bool {
         let began = Instant::now();
         while let Err(error) = self.database.session() {
@@ -563,28 +569,28 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
     })
 }
 
-/// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times
-/// that are left. All are stored; gives the first of those of the best verdict, unless none was
-/// measured.
-fn until_undisturbed(
+/// Runs a test, and repeats it up to `most` times while it is disturbed; `report` is called with
+/// the number of repetitions that are left. All are stored. Returns the first test of those with
+/// the best verdict, unless nothing was measured.
+fn repeat_until_undisturbed(
     most: u32,
     test: &mut dyn FnMut() -> Result<TestEnd>,
-    tell: &dyn Fn(u32),
+    report: &dyn Fn(u32),
 ) -> Result<TestEnd<Trial>> {
     let mut best: Option<StoredTest> = None;
     let mut left = most;
     loop {
-        let kept = match test()? {
-            TestEnd::Measured(kept) => Some(kept),
+        let stored = match test()? {
+            TestEnd::Measured(stored) => Some(stored),
             TestEnd::Failed => None,
             TestEnd::Stopped(status) => return Ok(TestEnd::Stopped(status)),
         };
-        let is_disturbed = kept.as_ref().is_some_and(|kept| kept.verdict.is_disturbed());
-        best = best.into_iter().chain(kept).min_by_key(|kept| kept.verdict.status);
+        let is_disturbed = stored.as_ref().is_some_and(|stored| stored.verdict.is_disturbed());
+        best = best.into_iter().chain(stored).min_by_key(|stored| stored.verdict.status);
         if left == 0 || !is_disturbed {
-            return Ok(best.map_or(TestEnd::Failed, |kept| TestEnd::Measured(kept.trial)));
+            return Ok(best.map_or(TestEnd::Failed, |stored| TestEnd::Measured(stored.trial)));
         }
-        tell(left);
+        report(left);
         left -= 1;
     }
 }

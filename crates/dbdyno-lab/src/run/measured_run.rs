@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::experiment::{self, Experiment, ExperimentEnded};
+use super::experiment::{self, Experiment, ExperimentEnd};
 use super::measure::judge_repetitions;
-use super::planned_blocks::Planned;
+use super::planned_blocks::PlanDesign;
 use super::platform::Platform;
 use super::probing::{Probing, SUPERUSER, rights};
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
@@ -44,20 +44,20 @@ pub struct RunContext<'a> {
 
 /// Way in which a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunEnd {
     /// Number of the run in the results file.
     pub run_id: i64,
     /// Finished, interrupted or failed.
     pub status: RunStatus,
-    /// Of a failed run: how the private server ended, if it did.
+    /// Last messages of a private server whose end made the run fail.
     pub last_words: Option<String>,
 }
 
-impl Ended {
+impl RunEnd {
     /// The end of an experiment of one arm.
-    pub(super) fn from_experiment(ended: ExperimentEnded) -> Ended {
-        let ExperimentEnded { runs, status, last_words } = ended;
-        Ended { run_id: runs.first().copied().unwrap_or_default(), status, last_words }
+    pub(super) fn from_experiment(ended: ExperimentEnd) -> RunEnd {
+        let ExperimentEnd { runs, status, last_words } = ended;
+        RunEnd { run_id: runs.first().copied().unwrap_or_default(), status, last_words }
     }
 }
 
@@ -67,10 +67,10 @@ impl Ended {
 /// # Errors
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
-pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
+pub fn execute(context: &RunContext<'_>, store: &mut Store) -> Result<RunEnd> {
     let ended =
-        experiment::execute(Experiment { arms: vec![*context], design: &mut Planned }, store)?;
-    Ok(Ended::from_experiment(ended))
+        experiment::execute(Experiment { arms: vec![*context], design: &mut PlanDesign }, store)?;
+    Ok(RunEnd::from_experiment(ended))
 }
 
 /// Says of an existing server which part of its URL is not used, and that its user may do more than
@@ -87,14 +87,14 @@ pub(super) fn warn_of_the_target(context: &RunContext<'_>, platform: &Platform) 
 /// Meaning of a target's error after an interrupt: what ran was cancelled, and a server that was
 /// silent was given up. Of results that cannot be stored the user is told all the same.
 pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
-    if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
+    if interrupt.is_set() && error.kind == Kind::Target { interrupt_error("run") } else { error }
 }
 
 /// The plan, or another one if the server lacks what it needs; notes say so.
 ///
 /// # Errors
 /// Nothing is left to run without it, or a test that was asked for by name is not.
-pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+pub fn adapt_plan<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
     let plan = match lacking(context.plan, platform) {
         None => Cow::Borrowed(context.plan),
         Some(lacking) => {
@@ -103,7 +103,7 @@ pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<
             Cow::Owned(plan)
         }
     };
-    let plan = provided(plan, platform, context.events)?;
+    let plan = without_missing(plan, platform, context.events)?;
     let plan = pooler::passable(plan, platform, context.events)?;
     let plan = nodes::on_nodes(plan, platform, context.events)?;
     Transport::CHOICES
@@ -115,7 +115,7 @@ pub fn adapted<'a>(context: &RunContext<'a>, platform: &Platform) -> Result<Cow<
 ///
 /// # Errors
 /// Nothing is left to run without it.
-fn provided<'a>(
+fn without_missing<'a>(
     plan: Cow<'a, Plan>,
     platform: &Platform,
     events: &Sink<'_>,
@@ -204,7 +204,7 @@ fn reachable<'a>(
 }
 
 /// The plan as far as its jobs fit the platform; one line says what of it is left out.
-pub(super) fn fitting<'a>(
+pub(super) fn fit_plan<'a>(
     plan: Cow<'a, Plan>,
     platform: &Platform,
     events: &Sink<'_>,
@@ -220,16 +220,16 @@ pub(super) fn fitting<'a>(
 
 /// Requirements of the plan that the server or its user does not satisfy, each with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lacking {
-    /// Drive that cannot be had, with the reason; none if all can.
+pub struct MissingParts {
+    /// Drive that the server cannot have, with the reason.
     pub drive: Option<(Drive, String)>,
-    /// Table organisations.
+    /// Table organizations that the plan uses and the server cannot have, with the reasons.
     pub orgs: Vec<(&'static str, &'static str)>,
-    /// All that cannot be had, if the plan needs one of them.
+    /// All table organizations that the server cannot have, if the plan uses one of them.
     pub all_orgs: &'static [(&'static str, &'static str)],
 }
 
-impl Lacking {
+impl MissingParts {
     /// Notes about it.
     pub fn notes(&self) -> Vec<String> {
         let drive = self.drive.iter().map(|(drive, reason)| {
@@ -246,7 +246,7 @@ impl Lacking {
 }
 
 /// Unsatisfied requirements of the plan; none if the server satisfies all.
-pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
+pub fn lacking(plan: &Plan, platform: &Platform) -> Option<MissingParts> {
     let drive = platform.database.lacking_drive();
     let drive = drive
         .filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
@@ -255,11 +255,11 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
             .iter()
             .any(|selection| selection.params.get(ORG).is_some_and(|is| is == org))
     };
-    let all_orgs = platform.database.unsupported_orgs();
+    let all_orgs = platform.database.unavailable_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
-    let lacking = Lacking { drive, orgs, all_orgs };
-    (lacking != Lacking::default()).then_some(lacking)
+    let lacking = MissingParts { drive, orgs, all_orgs };
+    (lacking != MissingParts::default()).then_some(lacking)
 }
 
 /// Begins the run on an open platform: its record is stored, and its probes are open.
@@ -308,7 +308,7 @@ fn with_what_is_stated(
     let tests = context.plan.selections.iter().map(|selection| &selection.params);
     let options = context.catalog.licences(platform.engine.name(), tests);
     let options = options.into_keys().collect::<Vec<_>>().join(", ");
-    let pooler = pooler::disclosed(platform);
+    let pooler = pooler::disclose(platform);
     let facts = [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)];
     for (name, stated) in facts.into_iter().chain(pooler) {
         if !stated.is_empty() {
@@ -355,7 +355,7 @@ pub fn make_site<'a>(
     })
 }
 
-/// Tells what stands in our schema and is not ours: it is left alone.
+/// Notes the objects of others in our schema, which are left alone.
 ///
 /// # Errors
 /// A test of the plan would use or drop it. The engine's.
@@ -369,7 +369,7 @@ pub fn spare(site: &Site<'_>, plan: &Plan, events: &Sink<'_>) -> Result<()> {
     let calibration = plan.calibration.iter().filter(|_| plan.calls_routines());
     let of_routine = calibration.flat_map(|routine| routine.create.iter().chain(&routine.drop));
     let used: Vec<String> = of_parts.chain(of_routine.cloned()).collect();
-    let spared = dataset::spared(site, &used)?;
+    let spared = dataset::list_foreign(site, &used)?;
     if !spared.is_empty() {
         events(Event::Note(&format!("left alone, not made by dbdyno: {}", spared.join(", "))));
     }
@@ -393,7 +393,7 @@ pub fn data_request(plan: &Plan) -> dataset::Request {
     }
 }
 
-/// Loads, or reuses, the data set and tells the sink.
+/// Loads or reuses the data set, and reports that to the receiver of events.
 ///
 /// # Errors
 /// As [`dataset::ensure`]; interrupted.
@@ -411,7 +411,7 @@ pub fn load_with(
     };
     let loaded = dataset::ensure(site, lock, request, Watch { events: &tell, cancel: &flag })?;
     if interrupt.is_set() {
-        return Err(interrupted("load"));
+        return Err(interrupt_error("load"));
     }
     Ok(loaded)
 }
@@ -426,15 +426,15 @@ pub fn interruptible<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let done = engine::cancellable(site.db, &interrupt.flag(), || (), work);
-    if interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
+    if interrupt.is_set() { Err(interrupt_error("preparing a test")) } else { done }
 }
 
-fn interrupted(place: &str) -> Error {
+fn interrupt_error(place: &str) -> Error {
     Error::new(Kind::Interrupted, place, "interrupted")
 }
 
 /// The plan as stored, with what is made anew, and how an A/B test compares.
-fn described(plan: &Plan, request: &Request) -> StoredPlan {
+fn stored_plan(plan: &Plan, request: &Request) -> StoredPlan {
     let mut described = dbdyno_core::plan::describe(plan);
     let cluster = request.target.cluster();
     let link_delay = cluster.and_then(|cluster| cluster.link_delay);
@@ -443,7 +443,7 @@ fn described(plan: &Plan, request: &Request) -> StoredPlan {
         ("margin", json!(request.margin)),
         ("duet", json!(request.duet.then_some(true))),
         ("key_seed", json!(plan.key_seed)),
-        // What a database of ours is made with.
+        // Options with which a private database is created.
         ("profile", json!(request.data_dir().map(|_| &request.profile.id))),
         ("settings", json!((!request.settings.is_empty()).then_some(&request.settings))),
         ("nodes", json!(cluster.map(|cluster| cluster.nodes))),
@@ -477,7 +477,7 @@ fn record(context: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {
         size_gb: Some(plan.size_gb),
         disclosure,
         own_loop: overhead::own_loop(),
-        plan: described(plan, request),
+        plan: stored_plan(plan, request),
         loads: Vec::new(),
         ..RunRecord::new(RunKind::Measured, request.target.label())
     }

@@ -1,6 +1,6 @@
 //! A whole run: open the platform, load, verify, measure test by test, judge and store each, close.
 //!
-//! Nothing is printed here: whoever watches gets [`Event`]s.
+//! Nothing is printed here: the receiver of events gets [`Event`]s.
 
 use crate::dataset::LoadEvent;
 use crate::test_runner::Now;
@@ -9,6 +9,7 @@ use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
 pub mod ab_test;
 pub mod answers;
+mod data_set;
 pub(crate) mod deferred_work;
 mod duet;
 mod evict;
@@ -37,10 +38,10 @@ mod server_evidence;
 mod sync;
 mod test_execution;
 
-pub use answers::{Checked, check as check_answers};
+pub use answers::AnswerCheckOutcome;
+pub use data_set::{CheckReceiver, drop_data, load_data, verify_data};
 pub use measured_run::{
-    Ended, Lacking, RunContext, adapted, data_request, ended_by, execute, interruptible, lacking,
-    load_with, make_site, spare, standard_definition,
+    MissingParts, RunContext, RunEnd, ended_by, execute, lacking, standard_definition,
 };
 pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request, Via};
@@ -104,7 +105,7 @@ pub mod fixture {
     use super::overhead::selection;
     use dbdyno_core::model::{Plan, Selection};
 
-    /// A plan of workloads on the null engine that are repeated so often.
+    /// A plan of workloads on the null engine, each with its number of repetitions.
     pub fn plan(repeats: &[u32], seed: u64) -> Plan {
         let selection = |&repeat: &u32| Selection { repeat, ..selection(0, 1.0) };
         Plan {

@@ -17,11 +17,13 @@ use dbdyno_core::stats::keys;
 /// Numbering of a run's tests.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// Of the last test; 0 before the first.
+    /// Number of the last test; 0 before the first.
     seq: u32,
-    /// Block of repetitions, and round within it.
-    turn: (u32, u32),
-    /// Turns so far: to whoever compares tests block by block each is a block.
+    /// Block of repetitions.
+    block: u32,
+    /// Round within the block.
+    round: u32,
+    /// Number of turns so far: to comparisons block by block, each turn is a block.
     turns: u32,
     /// Tests of the current turn so far, by what they do and how they are driven.
     drawn: BTreeMap<(String, String), u32>,
@@ -30,9 +32,9 @@ pub(super) struct Numbers {
 /// The number of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Within the run, from 1; 0 of a test that is not stored.
+    /// Number within the run, from 1; 0 for a test that is not stored.
     pub seq: u32,
-    /// Tells apart what tests draw, see [`dbdyno_core::model::TestSpec::draw`].
+    /// Number that selects the keys of the test, see [`dbdyno_core::model::TestSpec::draw`].
     pub draw: u64,
     /// As of [`dbdyno_core::model::TestSpec::block`].
     pub block: Option<u32>,
@@ -41,8 +43,8 @@ pub(super) struct Number {
 impl Numbers {
     /// A turn of this block of repetitions begins.
     pub fn begin(&mut self, block: u32, round: u32) {
-        if self.turn != (block, round) {
-            self.turn = (block, round);
+        if (self.block, self.round) != (block, round) {
+            (self.block, self.round) = (block, round);
             self.turns += 1;
             self.drawn.clear();
         }
@@ -51,17 +53,16 @@ impl Numbers {
     /// The number of the next test.
     pub fn next(&mut self, selection: &Selection, jobs: u32) -> Number {
         self.seq += 1;
-        Number { seq: self.seq, ..self.unstored(selection, jobs) }
+        Number { seq: self.seq, ..self.next_unstored(selection, jobs) }
     }
 
     /// The number of a test that is run beside the others and not stored.
-    pub fn unstored(&mut self, selection: &Selection, jobs: u32) -> Number {
+    pub fn next_unstored(&mut self, selection: &Selection, jobs: u32) -> Number {
         let (work, way) = (work(selection, jobs), way(selection));
         let drawn = self.drawn.entry((work.clone(), way.clone())).or_default();
         *drawn += 1;
         let of_way = if is_cached(selection) { String::new() } else { way };
-        let (block, round) = self.turn;
-        let what = format!("{work} by {of_way} in {block}.{round}.{drawn}");
+        let what = format!("{work} by {of_way} in {}.{}.{drawn}", self.block, self.round);
         let of_block = (self.turns > 0).then_some(self.turns);
         Number { seq: 0, draw: keys::draw_of(&what), block: of_block }
     }
@@ -122,8 +123,8 @@ mod tests {
             all.extend(draws(&mut numbers, &selections[..2], &[1, 2, 2, 4]));
         }
         assert_eq!(numbers.seq, 24);
-        all.push(numbers.unstored(&selections[0], 1).draw);
-        all.push(numbers.unstored(&selections[0], 1).draw);
+        all.push(numbers.next_unstored(&selections[0], 1).draw);
+        all.push(numbers.next_unstored(&selections[0], 1).draw);
         let count = all.len();
         all.sort_unstable();
         all.dedup();

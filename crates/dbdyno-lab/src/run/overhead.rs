@@ -27,7 +27,7 @@ const SESSION: &str = "SESSION";
 /// One measurement of our own loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
-    /// Length that the op was told to have, in ns.
+    /// Requested length of the op, in ns.
     pub op_ns: u64,
     /// Number of jobs that ran the op.
     pub jobs: u32,
@@ -144,12 +144,17 @@ pub(super) fn measure(
 
 /// A lookup as the null engine knows it: one random bind, one statement that spins.
 pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
-    looping("OVERHEAD", "our own loop on the null engine", format!("spin {op_ns}"), duration_s)
+    loop_selection(
+        "OVERHEAD",
+        "our own loop on the null engine",
+        format!("spin {op_ns}"),
+        duration_s,
+    )
 }
 
 /// A session whose server takes a while: what many of them cost a load generator.
-fn waiting(duration_s: f64) -> Selection {
-    looping(
+fn waiting_loop(duration_s: f64) -> Selection {
+    loop_selection(
         SESSION,
         "a session that waits half a second for each answer",
         "wait 500000000".into(),
@@ -157,7 +162,7 @@ fn waiting(duration_s: f64) -> Selection {
     )
 }
 
-fn looping(id: &str, title: &str, sql: String, duration_s: f64) -> Selection {
+fn loop_selection(id: &str, title: &str, sql: String, duration_s: f64) -> Selection {
     let statement = BoundStatement { name: "op".into(), sql, binds: vec!["key".into()] };
     let branch =
         Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
@@ -204,7 +209,8 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
     let ramp = request.jobs.clone().unwrap_or_default().on(request.scale).map_err(wrong)?;
     let duration_s = request.duration_s.unwrap_or(plan::DEFAULT_DURATION_S);
-    let selection = if is_waiting { waiting(duration_s) } else { selection(OP_NS[1], duration_s) };
+    let selection =
+        if is_waiting { waiting_loop(duration_s) } else { selection(OP_NS[1], duration_s) };
     let (window, looping) = plan::pace_of(request)?;
     Ok(Plan {
         engine: request.engine.clone(),

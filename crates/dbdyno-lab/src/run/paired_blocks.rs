@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use super::duet::{self, DuetSide};
 use super::evict::Evictor;
-use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
+use super::experiment::{
+    Blocks, Design, Execution, ReadyArm, Servers, Stage, StageEvents, unsuitable,
+};
 use super::measure::{Bench, MeasureContext, NextTest, StoredTest, TestEnd};
 use super::numbers::Numbers;
 use super::probing::Probing;
@@ -52,13 +54,13 @@ pub(super) struct PairedBlocks<'a> {
     /// Each block is on a new start of the servers: two starts of equal servers differ.
     is_fresh: bool,
     figures: Vec<Figure>,
-    /// Of the tests of A and B.
+    /// Numbers of the tests of A and B.
     numbers: [Numbers; 2],
     /// Server starts so far.
     server_starts: u32,
     /// Number of the last block.
     block: u32,
-    /// Of the first block.
+    /// Start of the first block.
     begin: Instant,
 }
 
@@ -67,7 +69,7 @@ struct Figure {
     /// Index into the selections of the plans of A and B.
     selections: [usize; 2],
     jobs: u32,
-    /// As messages call it.
+    /// Name in messages.
     label: String,
     better: Better,
     blocks: ab_test::Blocks,
@@ -207,7 +209,7 @@ impl<'a> PairedBlocks<'a> {
             if status.is_some() {
                 return Ok(status);
             }
-            self.report_decided(&self.figures[at], rule);
+            self.report_decision(&self.figures[at], rule);
         }
         self.report_open(rule);
         Ok(None)
@@ -234,7 +236,7 @@ impl<'a> PairedBlocks<'a> {
     }
 
     /// Reports what a pair of trials has decided.
-    fn report_decided(&self, figure: &Figure, rule: &Rule) {
+    fn report_decision(&self, figure: &Figure, rule: &Rule) {
         let blocks = Sentence::count(figure.blocks.count(), "1 block", "{count} blocks");
         let text = match (figure.outcome(rule), figure.blocks.is_hopeless()) {
             (Outcome::Undecided, false) => return,
@@ -281,18 +283,18 @@ impl Duet<'_> {
         for [a_on, b_on] in [[first, second], [second, first]] {
             let [a, b] = &mut *sides;
             let [numbers_a, numbers_b] = &mut *numbers;
-            let players = [
-                a.player(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
-                b.player(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
+            let duet_sides = [
+                a.duet_side(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
+                b.duet_side(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
             ];
-            if players[0].measuring.interrupt.is_set() {
+            if duet_sides[0].measuring.interrupt.is_set() {
                 return Ok(Some(RunStatus::Interrupted));
             }
-            let ends = duet::together(players, store)?;
-            if let Some(status) = ends.iter().rev().find_map(TestEnd::stopped) {
+            let ends = duet::measure_both(duet_sides, store)?;
+            if let Some(status) = ends.iter().rev().find_map(TestEnd::stop_status) {
                 return Ok(Some(status));
             }
-            rounds.push(ends.map(TestEnd::measured));
+            rounds.push(ends.map(TestEnd::into_result));
         }
         figure.add(&rounds);
         Ok(None)
@@ -304,8 +306,8 @@ impl Blocks for PairedBlocks<'_> {
         self.server_starts += 1;
         let server_start =
             ServerStart { load: 1, server_start: self.server_starts, turns: Vec::new() };
-        let told = if self.server_starts == 1 { Told::All } else { Told::Tests };
-        Ok(Some(Stage { server_start, servers: Servers::Anew, plan: None, told }))
+        let reported = if self.server_starts == 1 { StageEvents::All } else { StageEvents::Tests };
+        Ok(Some(Stage { server_start, servers: Servers::Anew, plan: None, reported }))
     }
 
     /// Measures a block, or without fresh servers all blocks, until nothing is open, the time is
@@ -367,30 +369,28 @@ impl<'a, 'm, 'p> Side<'a, 'm, 'p> {
         Side { measuring: &arm.ready.measuring, probing: arm.probing, at }
     }
 
-    /// The selection of the figure, prepared.
-    fn prepared(&self, figure: &Figure) -> (&'m Selection, Result<Evictor>) {
-        let selection = &self.measuring.plan.selections[figure.selections[self.at]];
-        let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
-        (
-            selection,
-            (self.measuring.prepare)(
-                selection,
-                if is_first { Answers::Check } else { Answers::Known },
-            ),
-        )
+    fn selection(&self, figure: &Figure) -> &'m Selection {
+        &self.measuring.plan.selections[figure.selections[self.at]]
     }
 
-    /// Ready for a round of a duet.
-    fn player<'s>(
+    /// Prepares the tables of the selection; the first time its answers are checked, too.
+    fn prepare(&self, figure: &Figure) -> Result<Evictor> {
+        let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
+        let answers = if is_first { Answers::Check } else { Answers::Known };
+        (self.measuring.prepare)(self.selection(figure), answers)
+    }
+
+    /// The side as it takes part in a round of a duet.
+    fn duet_side<'s>(
         &'s mut self,
         figure: &Figure,
         numbers: &mut Numbers,
         left_s: f64,
         processors: &'s [usize],
     ) -> DuetSide<'s, 'm, 'p> {
-        let (selection, prepared) = self.prepared(figure);
+        let (selection, prepared) = (self.selection(figure), self.prepare(figure));
         let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
-        let spec = self.measuring.announced(&next, numbers);
+        let spec = self.measuring.announce_test(&next, numbers);
         DuetSide {
             measuring: self.measuring,
             probing: &mut *self.probing,
@@ -409,20 +409,20 @@ impl TrialSource for Side<'_, '_, '_> {
         left_s: f64,
         store: &mut Store,
     ) -> Result<TestEnd> {
-        let (selection, prepared) = self.prepared(figure);
+        let (selection, prepared) = (self.selection(figure), self.prepare(figure));
         if self.measuring.interrupt.is_set() {
             return Ok(TestEnd::Stopped(RunStatus::Interrupted));
         }
         let next = NextTest { selection, jobs: figure.jobs, offer: None, after_s: left_s };
-        let spec = self.measuring.announced(&next, numbers);
+        let spec = self.measuring.announce_test(&next, numbers);
         match prepared {
             Ok(evictor) => {
                 let mut bench = Bench { numbers, probing: self.probing, store };
-                self.measuring.one(&spec, &evictor, left_s, &mut bench)
+                self.measuring.execute_test(&spec, &evictor, left_s, &mut bench)
             }
             Err(error) => {
                 let now = jiff::Timestamp::now().to_string();
-                self.measuring.failed(&spec, now, &error, store).map(TestEnd::unmeasured)
+                self.measuring.store_failure(&spec, now, &error, store).map(TestEnd::without_result)
             }
         }
     }

@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use super::experiment::{Blocks, Design, Execution, ReadyArm, Servers, Stage, Told, unsuitable};
+use super::experiment::{
+    Blocks, Design, Execution, ReadyArm, Servers, Stage, StageEvents, unsuitable,
+};
 use super::explain::Explanation;
 use super::measured_run::RunContext;
 use super::progress::RunProgress;
@@ -13,9 +15,9 @@ use dbdyno_core::error::Result;
 use dbdyno_core::model::RunStatus;
 
 /// The plan of the only arm, as often as it repeats its tests.
-pub(super) struct Planned;
+pub(super) struct PlanDesign;
 
-impl Design for Planned {
+impl Design for PlanDesign {
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
         let [arm] = execution.arms[..] else { return Err(unsuitable(&execution.arms)) };
         let status = execution.measure(&mut PlannedBlocks::new(&arm))?;
@@ -42,7 +44,7 @@ impl PlannedBlocks {
         let (plan, fresh, target) = (arm.plan, arm.request.fresh, &arm.request.target);
         let server_starts = schedule::server_starts(plan, fresh, target);
         PlannedBlocks {
-            order: schedule::described(plan, fresh, target),
+            order: schedule::describe_order(plan, fresh, target),
             progress: RunProgress::new(plan, &server_starts),
             server_starts: server_starts.into(),
         }
@@ -59,7 +61,7 @@ impl Blocks for PlannedBlocks {
             server_start,
             servers: Servers::Anew,
             plan: None,
-            told: Told::All,
+            reported: StageEvents::All,
         };
         Ok(self.server_starts.pop_front().map(stage))
     }
@@ -70,7 +72,7 @@ impl Blocks for PlannedBlocks {
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let [ReadyArm { ready, probing }] = arms else { return Ok(Some(RunStatus::Failed)) };
-        let status = ready.measuring.all(&mut self.progress, probing, store)?;
+        let status = ready.measuring.measure_all(&mut self.progress, probing, store)?;
         if status != RunStatus::Finished {
             return Ok(Some(status));
         }

@@ -41,12 +41,12 @@ pub struct Platform {
     keep: Keep,
     /// Addresses of node_exporters on the database's hosts.
     pub(super) host_metrics: HostUrls,
-    /// Of a server that works for us at the same time.
+    /// Processes of a server that works for us at the same time.
     concurrent_pids: Vec<u32>,
-    /// Of the pooler before the server: where it is, and what it does.
+    /// Place of the pooler before the server.
     via: Option<Via>,
     pooler: Option<Pooler>,
-    /// Set by whoever wants the end; see [`Database::heed`].
+    /// Flag of an interrupt; see [`Database::heed`].
     interrupt: Option<Interrupt>,
 }
 
@@ -133,7 +133,7 @@ impl Platform {
         self.reopen()
     }
 
-    /// Opens the database again, whoever answers now.
+    /// Opens the database again, on the server that answers now.
     ///
     /// # Errors
     /// As [`Platform::open`].
@@ -173,7 +173,7 @@ impl Platform {
         self.reopen()
     }
 
-    /// Makes a node of a private cluster fail; returns when. [`Platform::mend`] must follow.
+    /// Makes a node of a private cluster fail; returns when. [`Platform::repair`] must follow.
     ///
     /// # Errors
     /// The target is none; see [`PrivateServer::fail`].
@@ -187,9 +187,9 @@ impl Platform {
     /// Ends what [`Platform::fail`] did, so that the cluster can be removed.
     ///
     /// # Errors
-    /// See [`PrivateServer::mend`].
-    pub fn mend(&mut self) -> Result<()> {
-        self.server.as_mut().map_or(Ok(()), PrivateServer::mend)
+    /// See [`PrivateServer::repair`].
+    pub fn repair(&mut self) -> Result<()> {
+        self.server.as_mut().map_or(Ok(()), PrivateServer::repair)
     }
 
     /// Starts the private server anew in this setup, whose settings replace those of the same name
@@ -235,7 +235,7 @@ impl Platform {
         self.concurrent_pids = other.database.server_pids();
     }
 
-    /// As shown to the user.
+    /// Target as shown to the user.
     pub fn label(&self) -> String {
         self.to.target.label()
     }

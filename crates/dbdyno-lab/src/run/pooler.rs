@@ -42,7 +42,7 @@ pub(super) fn passable<'a>(
 
 /// The entries of the disclosure about the pooler: which it is, if that is known, and what it
 /// keeps.
-pub(super) fn disclosed(platform: &Platform) -> Vec<(&'static str, String)> {
+pub(super) fn disclose(platform: &Platform) -> Vec<(&'static str, String)> {
     let Some(pooler) = platform.pooler() else { return Vec::new() };
     let mode = if pooler.lends { "transaction" } else { "session" };
     let prepared = if pooler.keeps_prepared { "yes" } else { "no" };

@@ -22,19 +22,19 @@ use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 
 /// A platform that is ready to be measured.
-pub(super) struct Ready<'a> {
+pub(super) struct ReadyPlatform<'a> {
     pub measuring: MeasureContext<'a>,
     /// Its data; none without a database.
     data: Option<LockedData<'a>>,
 }
 
-/// Data that nobody else changes meanwhile.
+/// Data that is locked against changes by others.
 struct LockedData<'a> {
     site: &'a Site<'a>,
     lock: &'a Lock,
 }
 
-impl Ready<'_> {
+impl ReadyPlatform<'_> {
     /// Site of its data; none without a database.
     pub(super) fn site(&self) -> Option<&Site<'_>> {
         self.data.as_ref().map(|data| data.site)
@@ -100,11 +100,11 @@ pub(super) struct OpenRun<'r> {
 ///
 /// # Errors
 /// Of the data set or the results file; those of `work`.
-pub(super) fn prepared<'p, T>(
+pub(super) fn with_ready_platform<'p, T>(
     arm: &mut UnreadyArm<'_, 'p>,
     server_start: &ServerStart,
     store: &mut Store,
-    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+    work: impl FnOnce(&ReadyPlatform<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
     let sync = arm.open_sync_probe(store)?;
     let bare = without_data(arm, server_start)?;
@@ -113,7 +113,7 @@ pub(super) fn prepared<'p, T>(
         return with_data(arm, measuring, store, work);
     }
     arm.attach_probes()?;
-    work(&Ready { measuring, data: None }, arm.probing, store)
+    work(&ReadyPlatform { measuring, data: None }, arm.probing, store)
 }
 
 /// The context of measuring on a platform without data, and without a probe of its device.
@@ -138,7 +138,7 @@ fn without_data<'m>(
         eviction_note: arm.eviction_note,
         back_within: platform.back_within(),
         is_duet: context.request.duet,
-        unconfirmed: unconfirmed(&context, platform),
+        unconfirmed: unconfirmed_reason(&context, platform),
         round_trip_s: arm.probing.round_trip_s(),
         sample_cost: SampleCost::of_our_loop(),
         events: context.events,
@@ -151,7 +151,7 @@ fn with_data<'p, T>(
     arm: &mut UnreadyArm<'_, 'p>,
     measuring: MeasureContext<'_>,
     store: &mut Store,
-    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+    work: impl FnOnce(&ReadyPlatform<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
     let (context, platform) = (arm.context, arm.platform);
     let definition = standard_definition(context.catalog)?;
@@ -195,7 +195,7 @@ fn with_data<'p, T>(
         ..measuring
     };
     let data = LockedData { site: &site, lock: &lock };
-    work(&Ready { measuring, data: Some(data) }, arm.probing, store)
+    work(&ReadyPlatform { measuring, data: Some(data) }, arm.probing, store)
 }
 
 /// Facts of the loaded data as a selection sees them; `block_bytes` is the size of a block where
@@ -207,12 +207,12 @@ fn facts_for(selection: &Selection, loaded: &LoadedDataset, block_bytes: Option<
     facts
 }
 
-/// The reason against the engine's version, if it has one and nobody has confirmed it.
-fn unconfirmed(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
+/// The reason against the engine's version, if no test has confirmed that version.
+fn unconfirmed_reason(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
     let is_known = !engine.is_target() || context.catalog.is_confirmed(engine.name(), &version.0);
     let product = engine.capabilities().product;
-    (!is_known).then(|| circumstances::unconfirmed(product, &version.to_string()))
+    (!is_known).then(|| circumstances::unconfirmed_reason(product, &version.to_string()))
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that

@@ -52,7 +52,7 @@ impl<'a> Probing<'a> {
         };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let host = HostFigures::open(platform, &blocks)?;
-        let (disclosure, failed) = disclosed(platform, &blocks, &host)?;
+        let (disclosure, failed) = read_disclosure(platform, &blocks, &host)?;
         let probes = host.probes(|| ProbeSet::host(&context));
         let mut failures = Failures { events, reported: BTreeSet::new() };
         failed.iter().for_each(|(block, why)| failures.report(&format!("{block}: {why}")));
@@ -116,7 +116,7 @@ impl<'a> Probing<'a> {
         Some(trip_us / 1e6)
     }
 
-    /// Size of the database's block in bytes, if it tells.
+    /// Block size of the database in bytes, if it reports it.
     pub fn block_bytes(&self) -> Option<f64> {
         self.disclosure.get("settings", self.block_setting?)?.parse().ok()
     }
@@ -126,8 +126,8 @@ impl<'a> Probing<'a> {
     /// could not be done.
     pub fn read(&mut self, reading: Reading, catch_up: Option<&CatchUp<'_>>) -> (Counters, f64) {
         let pay_back_s = match (reading, catch_up) {
-            (Reading::PaidBack, None) => return Default::default(),
-            (Reading::PaidBack, Some(catch_up)) => {
+            (Reading::CaughtUp, None) => return Default::default(),
+            (Reading::CaughtUp, Some(catch_up)) => {
                 match catch_up.finish(&self.settled[0], &self.settled[1]) {
                     Ok(pay_back_s) => Some(pay_back_s),
                     Err(error) => {
@@ -143,7 +143,7 @@ impl<'a> Probing<'a> {
         }
         let mut read = match reading {
             Reading::AtOnce => self.probes.read_beside_jobs(),
-            Reading::Settled | Reading::PaidBack => self.probes.read(),
+            Reading::Settled | Reading::CaughtUp => self.probes.read(),
         };
         self.failures.report_all(&read);
         pay_back_s.into_iter().for_each(|pay_back_s| read.counters.set("pay_back_s", pay_back_s));
@@ -173,13 +173,13 @@ pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<Str
     blocks.filter_map(ask).flat_map(facts).collect()
 }
 
-/// Whose figures are those of the database's host.
+/// Source of the figures of the database's host.
 pub enum HostFigures {
-    /// It is ours.
+    /// The host is this one.
     Here,
     /// It is another host, read through its node_exporter or through the database.
     Elsewhere(Box<RemoteHost>),
-    /// Those of the nodes of a cluster, each told of by itself.
+    /// Hosts of the nodes of a cluster, each with its own figures.
     Nodes(Box<NodeHosts>),
     /// Nothing can be read of the host.
     Unknown,
@@ -286,7 +286,7 @@ fn is_here(platform: &Platform) -> bool {
 ///
 /// # Errors
 /// If no session can be opened.
-pub fn disclosed(
+pub fn read_disclosure(
     platform: &Platform,
     blocks: &[&Block],
     host: &HostFigures,

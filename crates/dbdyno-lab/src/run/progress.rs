@@ -9,7 +9,7 @@ use dbdyno_core::model::{Plan, Ramp, Selection};
 
 /// Progress of a run.
 pub struct RunProgress {
-    /// Of the tests so far.
+    /// Numbers of the tests so far.
     pub(super) numbers: Numbers,
     /// Rest of the ramp of each selection; none where it could not be prepared.
     pub(super) ramps: Vec<Option<Ramp>>,

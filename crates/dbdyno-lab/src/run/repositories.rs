@@ -15,7 +15,7 @@ use dbdyno_core::model::{Disclosure, RepositorySnapshots};
 use dbdyno_core::sql::{Block, Values, fill, statement};
 use dbdyno_engines::engine::{Engine, EngineError, ErrorClass, Session};
 
-/// Those that are asked for, and the session that takes the snapshots.
+/// Requested repositories of the server, and the session that takes their snapshots.
 #[derive(Default)]
 pub(super) struct Repositories {
     asked: Vec<Repository>,

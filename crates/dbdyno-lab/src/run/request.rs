@@ -5,7 +5,7 @@ use std::path::Path;
 
 use secrecy::SecretString;
 
-use super::measured_run::Lacking;
+use super::measured_run::MissingParts;
 use super::overhead;
 use super::platform::{Keep, is_there};
 use super::schedule::Fresh;
@@ -40,7 +40,7 @@ impl Via {
 pub struct Request {
     /// Database as the user named it.
     pub target: Target,
-    /// The size profile: the settings of a database of ours.
+    /// Size profile, with the settings of a private database.
     pub profile: Profile,
     /// The data set has the profile's own size: neither the user nor a suite gives another.
     pub size_is_of_profile: bool,
@@ -60,14 +60,14 @@ pub struct Request {
     /// After the tests the experiments of what limits them are carried out, in so many blocks at
     /// most.
     pub explain: Option<u32>,
-    /// Of a side of an A/B test: differences within it count as none.
+    /// Margin of a side of an A/B test: smaller differences count as none.
     pub margin: Option<f64>,
     /// Addresses of node_exporters on the hosts of an existing server.
     pub host_metrics: HostUrls,
     /// Stated facts about the platform, by the names of the catalog's facts.
     pub facts: BTreeMap<String, String>,
-    /// Of a side of an A/B test: both are measured at the same time, each on half of the
-    /// processors.
+    /// True for a side of an A/B test that is measured at the same time as the other, each on half
+    /// of the CPUs.
     pub duet: bool,
     /// Pooler before the server, through which tests by `transport=pooler` go.
     pub via: Option<Via>,
@@ -107,7 +107,7 @@ impl Request {
     ///
     /// # Errors
     /// As [`Request::plan`]; nothing is left to run.
-    pub fn plan_without(&self, catalog: &Catalog, lacking: &Lacking) -> Result<Plan> {
+    pub fn plan_without(&self, catalog: &Catalog, lacking: &MissingParts) -> Result<Plan> {
         let mut request = self.plan.clone();
         request.capabilities.missing_orgs = lacking.all_orgs;
         match lacking.drive {
@@ -132,7 +132,7 @@ impl Request {
         }
     }
 
-    /// Refuses figures of another host than ours for a database of ours.
+    /// Refuses host metrics of another host for a private database.
     ///
     /// # Errors
     /// Of usage.

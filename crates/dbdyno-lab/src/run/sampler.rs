@@ -1,4 +1,4 @@
-//! The sessions that look at the others: one on the server, or on each node of a cluster.
+//! The session sampler of a run: one session on the server, or one on each node of a cluster.
 
 use crate::test_runner::{IoCounts, SessionSource};
 use dbdyno_core::model::{Counters, SessionState, ThreadTime};
@@ -14,12 +14,12 @@ pub struct Sampler {
     nodes: Vec<(String, Sessions)>,
     /// Nodes that no longer answer, and why.
     lost: Vec<String>,
-    /// Of the database, or why it is not known.
+    /// I/O times of the database's device, or the reason why they are unknown.
     device: Result<DeviceTimes, String>,
 }
 
 impl Sampler {
-    /// Opens it; none if the engine has no sessions to look at.
+    /// Opens the sampler; none if the engine has no sessions that can be sampled.
     ///
     /// # Errors
     /// If no session can be opened.
@@ -27,7 +27,7 @@ impl Sampler {
         database: &dyn Database,
         blocks: &[&Block],
     ) -> Result<Option<Sampler>, EngineError> {
-        if !Sessions::are_known(blocks) {
+        if !Sessions::can_be_sampled(blocks) {
             return Ok(None);
         }
         let device = DeviceTimes::open(database.storage_path().as_deref());
@@ -64,11 +64,11 @@ impl SessionSource for Sampler {
     fn period_s(&self) -> f64 {
         self.nodes.first().map_or(0.0, |(_, sessions)| sessions.period_s())
     }
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
+    fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
         let (mut seen, lost) = (Vec::new(), &mut self.lost);
         self.nodes.retain_mut(|(name, sessions)| {
             let of_node = jobs.get(name).or_else(|| jobs.get("")).map_or(&[][..], Vec::as_slice);
-            match sessions.look(Some(of_node)) {
+            match sessions.states(Some(of_node)) {
                 Ok(more) => seen.extend(more),
                 Err(why) => {
                     lost.push(if name.is_empty() { why } else { format!("node {name}: {why}") });

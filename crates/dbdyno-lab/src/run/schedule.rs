@@ -14,7 +14,7 @@ use dbdyno_core::stats::keys::KeyStream;
 /// Connecting, preparing, snapshots, teardown and deferred work of one test: 0.2 s in the mean of
 /// the quick suite, 0.1 s of a test without commits.
 const OVERHEAD_S: f64 = 0.2;
-/// Tests by which the highest rate is found that meets an SLO: about so many.
+/// Expected number of tests of a search for the highest rate that meets an SLO.
 const SEARCH_TESTS: u32 = 18;
 /// Assumed length of a test with fixed work, until one is known.
 const FIXED_WORK_S: f64 = 10.0;
@@ -22,7 +22,7 @@ const FIXED_WORK_S: f64 = 10.0;
 /// State of the check of a workload's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
-    /// They have to be checked before the test.
+    /// The answers have to be checked before the test.
     Check,
     /// An earlier test of the run has had them checked.
     Known,
@@ -43,7 +43,7 @@ pub enum Fresh {
 }
 
 impl Fresh {
-    /// As stored.
+    /// Name in stored plans.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Fresh::Nothing => None,
@@ -131,7 +131,7 @@ fn blocks(plan: &Plan) -> u32 {
 }
 
 /// The order in a sentence; none for a run without repetitions.
-pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
+pub fn describe_order(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
     let (most, seed) = (blocks(plan), plan.seed);
     let anew = match (fresh, target) {
         (Fresh::Nothing, _) => "",
@@ -207,7 +207,7 @@ fn climb(order: &mut [usize], selections: &[Selection]) {
 
 /// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must
 /// climb.
-pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &ScheduledRamp) -> Ramp {
+pub fn shuffle_ramp(ramp: &Ramp, plan: &Plan, turn: &ScheduledRamp) -> Ramp {
     match ramp {
         Ramp::Fixed(jobs) if plan.selections[turn.selection].repeat > 1 => {
             let mut jobs = jobs.clone();
@@ -414,7 +414,7 @@ mod tests {
         let plan = plan(&[3], 42);
         let jobs: Vec<u32> = (1..=20).collect();
         let turn = ScheduledRamp { block: 2, round: 1, selection: 0 };
-        let Ramp::Fixed(drawn) = shuffled(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
+        let Ramp::Fixed(drawn) = shuffle_ramp(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
             panic!()
         };
         assert_ne!(drawn, jobs);
@@ -422,7 +422,7 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(sorted, jobs);
         let auto = Ramp::Auto { from: 1, max: 8 };
-        assert_eq!(shuffled(&auto, &plan, &turn), auto);
+        assert_eq!(shuffle_ramp(&auto, &plan, &turn), auto);
     }
     #[test]
     fn an_automatic_ramp_counts_its_doublings() {

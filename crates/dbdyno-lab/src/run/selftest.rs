@@ -5,16 +5,16 @@
 use std::borrow::Cow;
 
 use super::experiment::{
-    self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage, Told,
-    unsuitable,
+    self, Blocks, Design, Execution, Experiment, OnlyPlatform, ReadyArm, Servers, Stage,
+    StageEvents, unsuitable,
 };
-use super::measured_run::{fitting, interruptible, make_site, standard_definition};
+use super::measured_run::{fit_plan, interruptible, make_site, standard_definition};
 use super::numbers::Numbers;
 use super::platform::{Platform, is_there};
-use super::prepare::Ready;
+use super::prepare::ReadyPlatform;
 use super::progress::RunProgress;
 use super::schedule::{self, ServerStart};
-use super::{Checked, Event, Request, RunContext, answers, overhead};
+use super::{AnswerCheckOutcome, Event, Request, RunContext, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
 use dbdyno_core::analysis::circumstances;
@@ -57,7 +57,7 @@ pub struct SelfTest {
 
 impl SelfTest {
     /// Checks that failed.
-    pub fn failed(&self) -> usize {
+    pub fn failed_count(&self) -> usize {
         self.findings.iter().filter(|finding| finding.outcome == Outcome::Failed).count()
     }
 }
@@ -109,14 +109,14 @@ pub fn run(context: &RunContext<'_>, store: &mut Store) -> Result<SelfTest> {
     let target = &context.request.target;
     let is_own = !matches!(target, Target::Existing { .. });
     if is_own && is_there(target) {
-        return Err(used(&target.label())
+        return Err(used_error(&target.label())
             .advise("remove it with 'dbdyno clean', or give another --data-dir"));
     }
     let mut design = Checks::default();
     let experiment = Experiment { arms: vec![*context], design: &mut design };
     let ended = experiment::execute(experiment, store)?;
     let mut found = match (ended.status, design.found) {
-        (RunStatus::Interrupted, _) => return Err(interrupted()),
+        (RunStatus::Interrupted, _) => return Err(interrupt_error()),
         (RunStatus::Finished, Some(found)) => found,
         _ => return Err(gone(target.label())),
     };
@@ -132,7 +132,7 @@ pub fn run(context: &RunContext<'_>, store: &mut Store) -> Result<SelfTest> {
     Ok(found)
 }
 
-fn used(label: &str) -> Error {
+fn used_error(label: &str) -> Error {
     Error::usage(label, "holds a data set of dbdyno already, which a self-test would change")
 }
 
@@ -140,10 +140,10 @@ fn gone(label: String) -> Error {
     Error::target(label, "no longer answers")
 }
 
-/// The checks of a self-test, which must find nothing of ours and leaves nothing.
+/// Checks of a self-test. It must find no objects of dbdyno on the target, and leaves none.
 #[derive(Default)]
 struct Checks {
-    /// Said of a drive that cannot be had.
+    /// Finding about a drive that the server or user cannot have.
     lacking: Option<Finding>,
     found: Option<SelfTest>,
     /// The finding on what was removed at the end.
@@ -153,8 +153,8 @@ struct Checks {
 impl Design for Checks {
     fn admit(&self, arms: &[RunContext<'_>], platforms: &[Platform]) -> Result<()> {
         for (arm, platform) in arms.iter().zip(platforms) {
-            if !owned(arm, platform)?.is_empty() {
-                return Err(used(&platform.label())
+            if !list_own(arm, platform)?.is_empty() {
+                return Err(used_error(&platform.label())
                     .advise("remove it with 'dbdyno clean', or name another database"));
             }
         }
@@ -164,7 +164,7 @@ impl Design for Checks {
     fn plan(&mut self, arm: &RunContext<'_>, platform: &Platform) -> Result<Plan> {
         let (plan, lacking) = drivable(arm.plan, platform);
         self.lacking = lacking;
-        fitting(Cow::Owned(plan), platform, arm.events).map(Cow::into_owned)
+        fit_plan(Cow::Owned(plan), platform, arm.events).map(Cow::into_owned)
     }
 
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
@@ -172,18 +172,18 @@ impl Design for Checks {
         let mut tries = Tries::new(arm);
         let status = execution.measure(&mut tries)?;
         if status == RunStatus::Finished {
-            self.found = Some(found(&execution.only_platform()?, tries)?);
+            self.found = Some(judge_tries(&execution.only_platform()?, tries)?);
         }
         Ok(status)
     }
 
     fn clear(&mut self, arm: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
-        self.cleared = Some(cleaned(arm, platform)?);
+        self.cleared = Some(clean(arm, platform)?);
         Ok(())
     }
 }
 
-/// The plan without the drive that this server or user lacks, which is told.
+/// The plan without the drive that this server or user lacks; an event reports that.
 fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
     let mut plan = plan.clone();
     let lacking = platform.database.lacking_drive();
@@ -199,15 +199,15 @@ fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
     (plan, lacking.map(note))
 }
 
-/// Names of what is ours on the target.
-fn owned(context: &RunContext<'_>, platform: &Platform) -> Result<Vec<String>> {
+/// Names of the objects of dbdyno on the target.
+fn list_own(context: &RunContext<'_>, platform: &Platform) -> Result<Vec<String>> {
     let definition = standard_definition(context.catalog)?;
     let label = platform.label();
-    dataset::owned(&make_site(context.catalog, platform, &definition, &label)?)
+    dataset::list_own(&make_site(context.catalog, platform, &definition, &label)?)
 }
 
-/// Removes all that is ours, and looks.
-fn cleaned(context: &RunContext<'_>, platform: &Platform) -> Result<Finding> {
+/// Removes all objects of dbdyno, and checks that none is left.
+fn clean(context: &RunContext<'_>, platform: &Platform) -> Result<Finding> {
     (context.events)(Event::Step("removing what the self-test made"));
     let definition = standard_definition(context.catalog)?;
     let label = platform.label();
@@ -275,7 +275,7 @@ impl Blocks for Tries<'_> {
         let plan = (self.count > 0).then(|| self.longer());
         self.count += 1;
         let server_start = server_start(plan.as_ref().unwrap_or(self.context.plan));
-        Ok(Some(Stage { server_start, servers: Servers::RunOn, plan, told: Told::All }))
+        Ok(Some(Stage { server_start, servers: Servers::RunOn, plan, reported: StageEvents::All }))
     }
 
     fn measure(
@@ -285,14 +285,14 @@ impl Blocks for Tries<'_> {
     ) -> Result<Option<RunStatus>> {
         let [ReadyArm { ready, probing }] = arms else { return Ok(Some(RunStatus::Failed)) };
         if self.count == 1 {
-            self.answers = checked(&self.context, ready)?;
+            self.answers = check_answers(&self.context, ready)?;
         }
         let measuring = &ready.measuring;
         let known = store.tests(measuring.run_id)?.len();
         let mut progress =
             RunProgress::new(measuring.plan, std::slice::from_ref(measuring.server_start));
         std::mem::swap(&mut progress.numbers, &mut self.numbers);
-        let status = measuring.all(&mut progress, probing, store)?;
+        let status = measuring.measure_all(&mut progress, probing, store)?;
         std::mem::swap(&mut progress.numbers, &mut self.numbers);
         if status != RunStatus::Finished {
             return Ok(Some(status));
@@ -314,14 +314,14 @@ impl Blocks for Tries<'_> {
 }
 
 /// The findings of all tries.
-fn found(of: &OnlyPlatform<'_, '_>, tries: Tries<'_>) -> Result<SelfTest> {
+fn judge_tries(of: &OnlyPlatform<'_, '_>, tries: Tries<'_>) -> Result<SelfTest> {
     let OnlyPlatform { context, platform, run } = of;
     let version = platform.database.version();
     let product = format!("{} {version}", platform.engine.capabilities().product);
     let selections = context.plan.selections.clone();
     let mut findings = vec![connection(context, platform, &product), data_set(context, run.record)];
     findings.extend(tries.answers);
-    findings.extend(judged(context, &selections, &tries.tests)?);
+    findings.extend(judge_tests(context, &selections, &tries.tests)?);
     Ok(SelfTest { product, findings, selections, tests: tries.tests, run: run.record.clone() })
 }
 
@@ -361,7 +361,7 @@ fn data_set(context: &RunContext<'_>, run: &RunRecord) -> Finding {
     }
 }
 
-fn judged(
+fn judge_tests(
     context: &RunContext<'_>,
     selections: &[Selection],
     tests: &[TestResult],
@@ -399,12 +399,12 @@ fn server_start(plan: &Plan) -> ServerStart {
     ServerStart { load: 1, server_start: 1, turns }
 }
 
-fn interrupted() -> Error {
+fn interrupt_error() -> Error {
     Error::new(Kind::Interrupted, "selftest", "interrupted; what it made is removed")
 }
 
 /// The answers of every workload, by drive.
-fn checked(context: &RunContext<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
+fn check_answers(context: &RunContext<'_>, ready: &ReadyPlatform<'_>) -> Result<Vec<Finding>> {
     let mut checks: Vec<(Drive, AnswerCheck)> = Vec::new();
     (context.events)(Event::Step("checking the answers of the workloads"));
     for selection in &context.plan.selections {
@@ -433,11 +433,11 @@ struct AnswerCheck {
 }
 
 impl AnswerCheck {
-    fn take(&mut self, selection: &Selection, answer: Result<Checked>) -> Result<()> {
+    fn take(&mut self, selection: &Selection, answer: Result<AnswerCheckOutcome>) -> Result<()> {
         match answer {
-            Ok(Checked::Yes) => self.right += 1,
-            Ok(Checked::No(_)) => self.unstated.push(selection.workload.id.clone()),
-            Err(error) if error.kind == Kind::Interrupted => return Err(interrupted()),
+            Ok(AnswerCheckOutcome::Yes) => self.right += 1,
+            Ok(AnswerCheckOutcome::No(_)) => self.unstated.push(selection.workload.id.clone()),
+            Err(error) if error.kind == Kind::Interrupted => return Err(interrupt_error()),
             Err(error) => self.wrong.push(error.to_string()),
         }
         Ok(())

@@ -9,7 +9,7 @@ use dbdyno_core::analysis::durability;
 use dbdyno_core::model::{DeviceSync, Plan};
 use dbdyno_engines::host::{Sync, SyncFile, SyncTimes, device_of, processors, sync_rate};
 
-/// Of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
+/// Length of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
 const DURING: Duration = Duration::from_millis(100);
 /// Measured so often again before commits are called implausible: another program may have kept the
 /// device busy.

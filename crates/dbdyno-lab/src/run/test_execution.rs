@@ -19,7 +19,7 @@ use dbdyno_engines::engine::Database;
 /// Context for executing a test.
 pub(super) struct TestExecution<'a> {
     pub database: &'a dyn Database,
-    /// Of the loaded data set as the test's selection sees them.
+    /// Facts of the loaded data set as the test's selection sees them.
     pub facts: Facts,
     pub rows: RowFunction,
     pub seed: u64,
@@ -36,16 +36,17 @@ pub(super) struct TestExecution<'a> {
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
-/// A test that was taken, not yet judged.
+/// A test that was executed, not yet judged.
 pub(super) struct UnjudgedTest {
     pub outcome: Outcome,
     pub started_at: String,
-    /// As [`ClockCheck::step_s`].
+    /// Step of the clock, see [`ClockCheck::step_s`].
     pub clock_step_s: f64,
 }
 
 impl TestExecution<'_> {
-    /// Runs the test and tells what came beside it. `after_s`: how long the run goes on afterwards.
+    /// Executes the test and collects its evidence. `after_s` is the expected time of the run after
+    /// it.
     pub fn execute(
         &self,
         spec: &TestSpec<'_>,
@@ -95,7 +96,7 @@ impl TestExecution<'_> {
             || sampler.as_deref().map_or_else(Counters::default, |sampler| sampler.lock().counts());
         let mut begin = Some(own());
         let mut read = |reading| {
-            if reading == test_runner::Reading::PaidBack {
+            if reading == test_runner::Reading::CaughtUp {
                 after = Some(self.evidence.mark(sampler.as_deref()));
             }
             let is_first = begin.is_some();

@@ -101,7 +101,7 @@ impl Artifact {
 
 /// Binaries that were fetched, or were there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedBinaries {
     /// Directory of the programs, for `--server-bin`.
     pub dir: PathBuf,
     /// Product and version.
@@ -151,7 +151,7 @@ fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
 /// # Errors
 /// No public binaries for this engine or host, no Maven (of a library: npm), what it says, binaries
 /// that do not run here.
-pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
+pub fn fetch(engine: &str, version: Option<&str>) -> Result<FetchedBinaries> {
     if let Some(library) = dbdyno_engines::engine::find(engine).and_then(|engine| engine.library())
     {
         return super::packages::fetch(engine, library, version);
@@ -224,7 +224,7 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         Error::target("binaries fetch", format!("{coordinates} holds no archive (.txz)"))
             .advise("try another --version")
     })?;
-    let mut tar = unpacking("-xJf", &archive);
+    let mut tar = unpack_command("-xJf", &archive);
     tar.arg("-C").arg(&server);
     run(tar, "install the packages tar and xz-utils")
 }
@@ -244,7 +244,7 @@ fn unpack_jar(jar: &Path, directory: &Path) -> io::Result<()> {
 
 /// The command that unpacks an archive by this option. As root tar would else make files of the
 /// archive's owners, with its set-user-id bits.
-pub(super) fn unpacking(option: &str, archive: &Path) -> Command {
+pub(super) fn unpack_command(option: &str, archive: &Path) -> Command {
     let mut tar = Command::new("tar");
     tar.args(["--no-same-owner", "--no-same-permissions", option]).arg(archive);
     tar
@@ -310,7 +310,7 @@ fn archive_in(dir: &Path) -> Option<PathBuf> {
 }
 
 /// Moves what runs to its place; another process may have been faster.
-fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<Fetched> {
+fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<FetchedBinaries> {
     let server = partial.join("server");
     if programs(kind, &server, false).is_none() {
         return Err(Error::target("binaries fetch", "what was fetched does not run on this host")
@@ -325,9 +325,9 @@ fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<Fetched
     })
 }
 
-fn programs(kind: &dyn ServerKind, place: &Path, was_there: bool) -> Option<Fetched> {
+fn programs(kind: &dyn ServerKind, place: &Path, was_there: bool) -> Option<FetchedBinaries> {
     let binaries = kind.find(Some(&place.join("bin"))).ok()?;
-    Some(Fetched {
+    Some(FetchedBinaries {
         dir: place.join("bin"),
         product: super::product(kind, &binaries.version),
         version: binaries.version,

@@ -20,7 +20,7 @@ use dbdyno_core::error::{Error, Result};
 
 /// A kind of private cluster: what differs between the clusters of different engines.
 pub struct ClusterKind {
-    /// As a target is named on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Engine of its nodes, in the registry.
     pub engine: &'static str,

@@ -104,15 +104,15 @@ impl PrivateServer {
     ///
     /// # Errors
     /// If such a one does not start.
-    pub fn mend(&mut self) -> Result<()> {
-        self.network.iter().for_each(|(network, _)| network.mend());
+    pub fn repair(&mut self) -> Result<()> {
+        self.network.iter().for_each(|(network, _)| network.repair());
         let how = self.failed.take();
         self.pid().filter(|_| how == Some(How::Freeze)).into_iter().for_each(wake);
         if how == Some(How::Kill) && self.kind.clears_at_start() {
             self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))?;
             self.spawn(account_for_server(self.kind.account())?.as_ref())?;
         }
-        self.peers.iter_mut().try_for_each(PrivateServer::mend)
+        self.peers.iter_mut().try_for_each(PrivateServer::repair)
     }
 }
 

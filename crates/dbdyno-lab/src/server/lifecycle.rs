@@ -51,7 +51,7 @@ impl PrivateServer {
     /// Creates the empty database.
     pub(super) fn create(&self) -> Result<()> {
         let command = self.kind.create(&self.binaries, &self.place);
-        match Template::named(&self.binaries, &self.place)? {
+        match Template::from_environment(&self.binaries, &self.place)? {
             Some(template) => template.create(command, &self.place),
             None => process::run_to_end(command, &self.place.home, self.place.account.as_ref()),
         }
@@ -259,7 +259,7 @@ impl PrivateServer {
 
     fn stop_by(&mut self, signals: StopSignals) -> Result<()> {
         // A node that is cut off would wait for the others.
-        self.network.iter().for_each(|(network, _)| network.mend());
+        self.network.iter().for_each(|(network, _)| network.repair());
         if self.failed == Some(How::Freeze) {
             self.pid().into_iter().for_each(faults::wake);
         }

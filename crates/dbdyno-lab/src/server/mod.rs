@@ -34,7 +34,7 @@ mod process;
 mod server_dir;
 mod template;
 
-pub use binaries::{Binaries, Fetched, fetch};
+pub use binaries::{Binaries, FetchedBinaries, fetch};
 pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
 pub use lock::{FileLock, lock_file};
 pub use log_in_tmpfs::memory_place;
@@ -120,7 +120,7 @@ pub struct StartOptions {
     pub port: Option<u16>,
     /// Settings of the size profile.
     pub settings: BTreeMap<String, String>,
-    /// Of a cluster: its kind and number of nodes.
+    /// Kind and number of nodes of a cluster; none for a single server.
     pub cluster: Option<ClusterSpec>,
 }
 
@@ -140,8 +140,9 @@ pub struct PrivateServer {
     place: Place,
     home: ServerDir,
     daemon: Option<Daemon>,
-    /// Of a cluster: what it is, and the other nodes of its first one.
+    /// Kind of the cluster; none for a single server.
     cluster: Option<&'static ClusterKind>,
+    /// Other nodes of a cluster, which its first one holds.
     peers: Vec<PrivateServer>,
     /// The network of the nodes' own that it lives in, and its number there.
     network: Option<(Arc<Network>, usize)>,
@@ -161,13 +162,13 @@ pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     if let Some(spec) = &options.cluster {
         return start_cluster(spec, options);
     }
-    let mut server = claimed(find_kind(engine)?, engine, "dbdyno", options)?;
+    let mut server = claim_directories(find_kind(engine)?, engine, "dbdyno", options)?;
     server.launch(options, account_for_server(server.kind.account())?.as_ref())?;
     Ok(server)
 }
 
 /// A server of `kind` that has its directories, and nothing in them that it does not want.
-fn claimed(
+fn claim_directories(
     kind: &'static dyn ServerKind,
     home: &str,
     name: &str,

@@ -166,7 +166,7 @@ impl Network {
     }
 
     /// Joins all nodes again.
-    pub(super) fn mend(&self) {
+    pub(super) fn repair(&self) {
         (0..self.nodes.len()).for_each(|at| self.cut(at, false));
     }
 }
@@ -272,7 +272,7 @@ fn call(program: &str, arguments: &[&str]) -> io::Result<()> {
 struct Switch {
     devices: Vec<File>,
     hold_ns: AtomicU64,
-    /// Of each node.
+    /// True for each node that is cut off.
     cut: Vec<AtomicBool>,
 }
 
@@ -377,7 +377,7 @@ mod tests {
         let trip = || network.nodes[0].trip_s(&network.nodes[1], Duration::from_millis(200));
         network.cut(1, true);
         assert!(trip().is_err());
-        network.mend();
+        network.repair();
         assert!(trip().unwrap() >= 0.006);
     }
 

@@ -9,7 +9,7 @@ use super::cluster::{self, ClusterKind, MAX_NODES, Node, find_cluster};
 use super::lifecycle::{READY_POLL, READY_TIMEOUT};
 use super::network_emulation::{Network, NetworkEmulation};
 use super::server_dir::{State, account_for_server};
-use super::{PrivateServer, StartOptions, claimed, find_kind, process, remove_home};
+use super::{PrivateServer, StartOptions, claim_directories, find_kind, process, remove_home};
 use crate::fit;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::ClusterSpec;
@@ -26,7 +26,8 @@ pub(super) fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Resul
     let network = spec.link_delay.map(made).transpose()?;
     let plan = cluster::Plan::new(spec.nodes)?;
     let node = |at: usize| -> Result<PrivateServer> {
-        let mut server = claimed(kind, &cluster.home_of(at), &cluster::node_name(at), options)?;
+        let mut server =
+            claim_directories(kind, &cluster.home_of(at), &cluster::node_name(at), options)?;
         server.cluster = Some(cluster);
         server.place.address = network.as_ref().map(|_| Network::address(at));
         server.network = network.clone().map(|network| (network, at));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::binaries::{Fetched, checked_version, own_cache, run, unpacking};
+use super::binaries::{FetchedBinaries, checked_version, own_cache, run, unpack_command};
 use super::{pinned, unusable};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::engine::library::{Package, RuntimeLibrary};
@@ -23,13 +23,13 @@ pub(super) fn fetch(
     engine: &str,
     library: &dyn RuntimeLibrary,
     version: Option<&str>,
-) -> Result<Fetched> {
+) -> Result<FetchedBinaries> {
     let package = library.package();
     let version = checked_version(version.unwrap_or(package.version))?;
     let cache = own_cache()?;
     let place = cache.join(format!("{engine}-{version}")).join("bin");
     if place.join(package.file()).is_file() {
-        return found(engine, library, place, true);
+        return check_library(engine, library, place, true);
     }
     fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
     // What is left in it at the end is of no use and goes.
@@ -37,26 +37,26 @@ pub(super) fn fetch(
         tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
     let partial = partial.map_err(|error| unusable(&cache, &error))?;
     let unpacked = unpack(&package, &version, partial.path())?;
-    found(engine, library, partial.path().join(UNPACKED), false)?;
+    check_library(engine, library, partial.path().join(UNPACKED), false)?;
     // Another process may have been faster.
     let moved =
         fs::create_dir_all(&place).and_then(|()| fs::rename(unpacked, place.join(package.file())));
     moved.map_err(|error| unusable(&place, &error))?;
-    found(engine, library, place, false)
+    check_library(engine, library, place, false)
 }
 
 /// Loads what was fetched: it counts only if it works here.
-fn found(
+fn check_library(
     engine: &str,
     library: &dyn RuntimeLibrary,
     dir: PathBuf,
     was_there: bool,
-) -> Result<Fetched> {
+) -> Result<FetchedBinaries> {
     let version =
         library.version(Some(&dir)).map_err(|error| error.at("binaries fetch"))?.to_string();
     let product =
         dbdyno_engines::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
-    Ok(Fetched { dir, product: format!("{product} {version}"), version, was_there })
+    Ok(FetchedBinaries { dir, product: format!("{product} {version}"), version, was_there })
 }
 
 /// Lets npm fetch the package, and unpacks it; the path of the library in it.
@@ -86,7 +86,7 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
             .advise("try another --version")
     })?;
     pinned::check(&archive, if is_default { package.sha256_of(&platform) } else { None })?;
-    let mut tar = unpacking("-xzf", &archive);
+    let mut tar = unpack_command("-xzf", &archive);
     tar.arg("-C").arg(partial);
     run(tar, "install the packages tar and gzip")?;
     Ok(partial.join(UNPACKED).join(package.file()))

@@ -44,7 +44,7 @@ fn sha256(file: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    /// Of the empty text (NIST, test vectors of SHA-256).
+    /// Digest of the empty text (NIST, test vectors of SHA-256).
     const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]

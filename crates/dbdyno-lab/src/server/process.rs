@@ -30,7 +30,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 /// Programs that run scripts.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
-/// Of the environment, only this reaches a server: no PGDATA or PGPASSWORD of the user's.
+/// Variables of the environment that reach a server: no PGDATA or PGPASSWORD of the user's.
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
 /// Signals that stop a server.
@@ -43,7 +43,7 @@ pub(super) struct StopSignals {
 }
 
 impl StopSignals {
-    /// Those of a server whose files nobody needs: at once from the beginning.
+    /// Signals that use the hard one from the start, for a server whose files nobody needs.
     pub(super) fn at_once(self) -> StopSignals {
         StopSignals { orderly: self.hard, ..self }
     }
@@ -311,7 +311,7 @@ mod tests {
 
     /// A child whose arguments are there: the kernel sets them some moments after `spawn` has
     /// returned.
-    fn started(command: &mut Command) -> Child {
+    fn start(command: &mut Command) -> Child {
         let child = command.spawn().unwrap();
         let process = Process::new(child.id().try_into().unwrap()).unwrap();
         while process.cmdline().unwrap().is_empty() {
@@ -348,14 +348,14 @@ mod tests {
             (sleeping("tail", &["/x/a-server/data", &told]), false),
         ];
         for (mut command, is_ours) in cases {
-            let mut child = started(command.env("PGDATA", "/nowhere"));
+            let mut child = start(command.env("PGDATA", "/nowhere"));
             let found = at_work(&["a-server"], &data).contains(&child.id());
             let other = at_work(&["another-server"], &data);
             child.kill().unwrap();
             child.wait().unwrap();
             assert!(found == is_ours && other.is_empty(), "{command:?}");
         }
-        let mut told = started(sleeping("a-server", &[]).env("PGDATA", &data));
+        let mut told = start(sleeping("a-server", &[]).env("PGDATA", &data));
         assert_eq!(at_work(&["a-server"], &data), [told.id()]);
         stop(StopSignals { orderly: Signal::TERM, hard: Signal::KILL }, || {
             let _ = told.try_wait();
@@ -374,7 +374,7 @@ mod tests {
         fs::write(&script, "read word").unwrap();
         let told = format!("--datadir={}", data.display());
         let mut command = Command::new("sh");
-        let mut child = started(command.arg(&script).arg(told).stdin(Stdio::piped()));
+        let mut child = start(command.arg(&script).arg(told).stdin(Stdio::piped()));
         assert_eq!(at_work(&["a-server"], &data), [child.id()]);
         child.kill().unwrap();
         child.wait().unwrap();

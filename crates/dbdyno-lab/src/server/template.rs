@@ -26,7 +26,7 @@ impl Template {
     ///
     /// # Errors
     /// If others could change that directory.
-    pub(super) fn named(binaries: &Binaries, place: &Place) -> Result<Option<Template>> {
+    pub(super) fn from_environment(binaries: &Binaries, place: &Place) -> Result<Option<Template>> {
         let Some(dir) = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty()) else {
             return Ok(None);
         };

@@ -13,7 +13,7 @@ use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run with what it can be found by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct RunEntry {
     /// Run as a line of `results list`.
     pub run: RunSummary,
     /// Name of the suite; empty if single workloads were chosen.
@@ -28,7 +28,7 @@ pub struct Listed {
 
 /// A point of a ramp that was measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredPoint {
     /// Registry name of the engine.
     pub engine: String,
     /// System or processors, as disclosed; of a publication its target.
@@ -76,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn listing(&self) -> Result<Vec<Listed>> {
+    pub fn listing(&self) -> Result<Vec<RunEntry>> {
         let platform = platform(self.base.as_ref()).map_err(|trouble| self.explain(trouble))?;
         let text = |row: &Row, at: usize| row.get(at).and_then(SqlValue::text).map(str::to_string);
         let number =
@@ -101,7 +101,7 @@ impl Store {
             let labels = text(details, 2).unwrap_or_default();
             let labels: BTreeMap<String, String> =
                 serde_json::from_str(&labels).unwrap_or_default();
-            Ok(Listed {
+            Ok(RunEntry {
                 suite: text(details, 1).unwrap_or_default(),
                 labels: labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect(),
                 platform: text(details, 3),
@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn measured(&self, most: usize) -> Result<Vec<Measured>> {
+    pub fn measured(&self, most: usize) -> Result<Vec<MeasuredPoint>> {
         let base = self.base.as_ref();
         let words = platform(base)
             .and_then(|platform| Ok((platform, base.json_text("rest", &["chosen"])?)));
@@ -146,7 +146,7 @@ impl Store {
              DESC, test_id"
         );
         let rows = self.rows(&sql, Row::new())?;
-        Ok(rows.iter().filter_map(measured).collect())
+        Ok(rows.iter().filter_map(measured_from_row).collect())
     }
 
     /// The newest measured runs, at most so many, oldest first, by their ids.
@@ -195,7 +195,7 @@ impl Store {
     fn of_runs(&self, rows: Vec<Row>) -> Result<Vec<(i64, Test)>> {
         let read = |mut row: Row| {
             let run = row.remove(0).integer().unwrap_or_default();
-            Ok((run, TEST.read(row).map_err(|what| self.damaged(what))?))
+            Ok((run, TEST.read(row).map_err(|what| self.damaged_error(what))?))
         };
         rows.into_iter().map(read).collect()
     }
@@ -224,9 +224,9 @@ impl Store {
 }
 
 /// A row of what was measured.
-fn measured(row: &Row) -> Option<Measured> {
+fn measured_from_row(row: &Row) -> Option<MeasuredPoint> {
     let text = |at: usize| row.get(at)?.text().map(str::to_string);
-    Some(Measured {
+    Some(MeasuredPoint {
         engine: text(0)?,
         platform: text(1),
         workload: text(2)?,

@@ -77,7 +77,7 @@ impl Store {
         let run = self.run_by_id(run_id)?;
         let mut lines = Vec::new();
         self.export(&[run_id], &mut lines)?;
-        let disclosure = serde_json::to_vec_pretty(&run.disclosure).map_err(|e| unsealed(&e))?;
+        let disclosure = serde_json::to_vec_pretty(&run.disclosure).map_err(|e| write_error(&e))?;
         let entries =
             [(RUN, lines), (PLAN, plan_text(&run).into_bytes()), (DISCLOSURE, disclosure)];
         let manifest = Manifest {
@@ -86,16 +86,16 @@ impl Store {
             version: env!("CARGO_PKG_VERSION").into(),
             entries: entries.iter().map(|(name, content)| entry(name, content)).collect(),
         };
-        let manifest = serde_json::to_vec_pretty(&manifest).map_err(|e| unsealed(&e))?;
+        let manifest = serde_json::to_vec_pretty(&manifest).map_err(|e| write_error(&e))?;
         // No time of day in it: the same run gives the same bytes.
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
         let mut archive = ZipWriter::new(out);
         let named = entries.iter().map(|(name, content)| (*name, content));
         for (name, content) in [(MANIFEST, &manifest)].into_iter().chain(named) {
-            archive.start_file(name, options).map_err(|e| unsealed(&e))?;
-            archive.write_all(content).map_err(|e| unsealed(&e))?;
+            archive.start_file(name, options).map_err(|e| write_error(&e))?;
+            archive.write_all(content).map_err(|e| write_error(&e))?;
         }
-        archive.finish().map_err(|e| unsealed(&e))?;
+        archive.finish().map_err(|e| write_error(&e))?;
         Ok(digest_of(&manifest))
     }
 }
@@ -119,13 +119,16 @@ pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
     let named: Vec<&str> = manifest.entries.iter().map(|entry| entry.name.as_str()).collect();
     let count = named.len() + 1;
     if named != [RUN, PLAN, DISCLOSURE] || archive.len() != count || !holds(bytes, count) {
-        return Err(altered(place, "it holds other entries than a bundle has"));
+        return Err(altered_error(place, "it holds other entries than a bundle has"));
     }
     let mut contents = Vec::new();
     for sealed in &manifest.entries {
         let content = read_entry(&mut archive, place, &sealed.name, MAX_BYTES)?;
         if entry(&sealed.name, &content) != *sealed {
-            return Err(altered(place, &format!("{} is not what was sealed", quote(&sealed.name))));
+            return Err(altered_error(
+                place,
+                &format!("{} is not what was sealed", quote(&sealed.name)),
+            ));
         }
         contents.push(content);
     }
@@ -136,7 +139,7 @@ pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
         (DISCLOSURE, is_disclosure_of(&run, &contents[2])),
     ];
     match texts.iter().find(|(_, is_of_run)| !is_of_run) {
-        Some((name, _)) => Err(altered(place, &format!("{} is of another run", quote(name)))),
+        Some((name, _)) => Err(altered_error(place, &format!("{} is of another run", quote(name)))),
         None => Ok(Bundle { run, tests, digest: digest_of(&manifest_bytes) }),
     }
 }
@@ -173,7 +176,7 @@ fn read_run(place: &str, lines: &[u8]) -> Result<(RunRecord, Vec<Test>)> {
     let mut store = Store::open(dir.path().join("bundle.db").as_path())?;
     let counts = store.import(&format!("{place}:{RUN}"), &mut Cursor::new(lines))?;
     if counts.runs != 1 {
-        return Err(altered(place, &format!("it holds {} runs instead of one", counts.runs)));
+        return Err(altered_error(place, &format!("it holds {} runs instead of one", counts.runs)));
     }
     let run = store.run("last")?;
     let tests = store.tests(run.id)?;
@@ -217,12 +220,14 @@ fn read_entry(
     let count = entry.take(most + 1).read_to_end(&mut content);
     match count {
         Ok(count) if count as u64 <= most => Ok(content),
-        Ok(_) => Err(altered(place, &format!("{} is too large", quote(name)))),
-        Err(error) => Err(altered(place, &format!("{} cannot be read: {error}", quote(name)))),
+        Ok(_) => Err(altered_error(place, &format!("{} is too large", quote(name)))),
+        Err(error) => {
+            Err(altered_error(place, &format!("{} cannot be read: {error}", quote(name))))
+        }
     }
 }
 
-fn unsealed(error: &dyn std::fmt::Display) -> Error {
+fn write_error(error: &dyn std::fmt::Display) -> Error {
     Error::target("bundle", format!("cannot be written ({error})"))
         .advise("check the output's disk")
 }
@@ -231,7 +236,7 @@ fn no_bundle(place: &str) -> Error {
     Error::usage(place, "is no bundle of dbdyno").advise("make one with 'dbdyno bundle RUN'")
 }
 
-fn altered(place: &str, why: &str) -> Error {
+fn altered_error(place: &str, why: &str) -> Error {
     Error::usage(place, format!("was altered after it had been sealed: {why}"))
         .advise("ask the person who sealed it for the file and its digest")
 }

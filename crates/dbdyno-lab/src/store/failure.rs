@@ -14,7 +14,7 @@ pub fn explain(path: &Path, error: &rusqlite::Error) -> Error {
             Error::usage(place, "is not a dbdyno results file, or its beginning is damaged")
                 .advise(OTHER_FILE)
         }
-        Some(ErrorCode::DatabaseCorrupt) => damaged(&place, "the file is damaged"),
+        Some(ErrorCode::DatabaseCorrupt) => damaged_error(&place, "the file is damaged"),
         Some(ErrorCode::DiskFull) => Error::target(place, "the disk is full")
             .advise("free space or give another file with --results"),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
@@ -45,7 +45,7 @@ fn cause(error: &rusqlite::Error) -> String {
 }
 
 /// The file holds something that cannot be what we wrote.
-pub fn damaged(place: &str, what: &str) -> Error {
+pub fn damaged_error(place: &str, what: &str) -> Error {
     Error::usage(place, format!("damaged results file ({what})"))
         .advise("restore it from a copy, or move it away and start a new one")
 }

@@ -30,7 +30,7 @@ use secrecy::SecretString;
 use server::{Opening, Server};
 
 pub use backend::Role;
-pub use browse::{Listed, Measured};
+pub use browse::{MeasuredPoint, RunEntry};
 pub use bundle::{Bundle, open_bundle};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::{Reads, RunSummary};
@@ -174,8 +174,8 @@ impl Store {
     }
 
     /// A row that does not hold what the schema says.
-    fn damaged(&self, what: String) -> Error {
-        failure::damaged(&self.base.place(), &what)
+    fn damaged_error(&self, what: String) -> Error {
+        failure::damaged_error(&self.base.place(), &what)
     }
 }
 
@@ -189,7 +189,7 @@ pub fn open_backend(place: &Place) -> Result<Box<dyn ResultsBackend>> {
         let advice = "keep them in a database: --results postgres://user@host/database";
         return Err(Error::usage(failure::place(&place.path), what).advise(advice));
     };
-    Server::open(url, place.password.as_ref(), Opening::Create).map(Server::into_keeper)
+    Server::open(url, place.password.as_ref(), Opening::Create).map(Server::into_backend)
 }
 
 /// A results file and the files that the library may put beside it.

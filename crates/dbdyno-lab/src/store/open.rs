@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use rustix::fs::{Access, access};
 
-use super::failure::{cannot_read, damaged, explain, place, unwritable};
+use super::failure::{cannot_read, damaged_error, explain, place, unwritable};
 use dbdyno_core::error::{Error, Result, quote};
 
 /// Marks a SQLite file as ours: "dbdy" as a big-endian number.
@@ -199,7 +199,7 @@ fn prepare_schema(connection: &mut Connection, path: &Path) -> Result<()> {
         match pragma(&transaction, "user_version").map_err(explain)? {
             0 => create(&transaction).map_err(explain)?,
             from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION)
-                .map_err(|what| damaged(&place(path), &what))?,
+                .map_err(|what| damaged_error(&place(path), &what))?,
         }
     }
     transaction.commit().map_err(explain)

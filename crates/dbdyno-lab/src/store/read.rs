@@ -89,7 +89,7 @@ impl Store {
             vec![run_id.into()],
         )? {
             let id = row.remove(0).integer();
-            let mut test: Test = TEST.read(row).map_err(|what| self.damaged(what))?;
+            let mut test: Test = TEST.read(row).map_err(|what| self.damaged_error(what))?;
             if let (Test::Measured(test), Some(id)) = (&mut test, id) {
                 test.series = series.remove(&id).unwrap_or_default();
                 test.snapshots = snapshots.remove(&id).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Store {
             items
                 .entry(test)
                 .or_default()
-                .push(table.read(row).map_err(|what| self.damaged(what))?);
+                .push(table.read(row).map_err(|what| self.damaged_error(what))?);
         }
         Ok(items)
     }
@@ -160,7 +160,7 @@ impl Store {
         let mut test = tests
             .into_iter()
             .next()
-            .ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;
+            .ok_or_else(|| self.damaged_error(format!("test {test_id} vanished")))?;
         if let Test::Measured(test) = &mut test {
             test.series = self.items(&SERIES, "WHERE test_id = ?1 ORDER BY position", test_id)?;
             test.snapshots =
@@ -172,8 +172,10 @@ impl Store {
     /// The run with this id.
     pub(super) fn run_by_id(&self, id: i64) -> Result<RunRecord> {
         let found = self.rows(&RUN.select_with_sql(BESIDE, "WHERE id = ?1"), vec![id.into()])?;
-        let row =
-            found.into_iter().next().ok_or_else(|| self.damaged(format!("run {id} vanished")))?;
+        let row = found
+            .into_iter()
+            .next()
+            .ok_or_else(|| self.damaged_error(format!("run {id} vanished")))?;
         let loads = self.items(&LOAD, "WHERE run_id = ?1 ORDER BY position", id)?;
         Ok(RunRecord { loads, ..self.record(row)? })
     }
@@ -197,11 +199,11 @@ impl Store {
     fn record(&self, mut row: Row) -> Result<RunRecord> {
         let columns = row.split_off(2);
         let id = row[0].integer().unwrap_or_default();
-        let mut document: Value = RUN.read(columns).map_err(|what| self.damaged(what))?;
+        let mut document: Value = RUN.read(columns).map_err(|what| self.damaged_error(what))?;
         document["id"] = id.into();
         document["loads"] = json!([]);
         let run: RunRecord = serde_json::from_value(document)
-            .map_err(|error| self.damaged(format!("run {id}: {error}")))?;
+            .map_err(|error| self.damaged_error(format!("run {id}: {error}")))?;
         Ok(RunRecord { status: self.actual(run.status, id, row[1].text())?, ..run })
     }
 
@@ -287,7 +289,9 @@ impl Store {
         binds: Row,
     ) -> Result<Vec<T>> {
         let rows = self.rows(&table.select_sql(tail), binds)?;
-        rows.into_iter().map(|row| table.read(row).map_err(|what| self.damaged(what))).collect()
+        rows.into_iter()
+            .map(|row| table.read(row).map_err(|what| self.damaged_error(what)))
+            .collect()
     }
 
     /// The status to show: a run whose writer is gone has failed.

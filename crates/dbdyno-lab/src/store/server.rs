@@ -35,7 +35,7 @@ impl Server {
         password: Option<&SecretString>,
         opening: Opening,
     ) -> Result<Server> {
-        let server = Server::connected(url, password)?;
+        let server = Server::connect(url, password)?;
         server.prepare(opening).map_err(|trouble| trouble.at(url))?;
         Ok(server)
     }
@@ -45,11 +45,11 @@ impl Server {
     /// # Errors
     /// As [`Server::open`].
     pub(super) fn is_there(url: &str, password: Option<&SecretString>) -> Result<bool> {
-        let version = Server::connected(url, password)?.version();
+        let version = Server::connect(url, password)?.version();
         version.map(|version| version.is_some()).map_err(|trouble| trouble.at(url))
     }
 
-    fn connected(url: &str, password: Option<&SecretString>) -> Result<Server> {
+    fn connect(url: &str, password: Option<&SecretString>) -> Result<Server> {
         Ok(Server {
             url: url.to_string(),
             backend: RefCell::new(connect(url, password)?),
@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// The session, for more than results.
-    pub(super) fn into_keeper(self) -> Box<dyn ResultsBackend> {
+    pub(super) fn into_backend(self) -> Box<dyn ResultsBackend> {
         self.backend.into_inner()
     }
 

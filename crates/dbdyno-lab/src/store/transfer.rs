@@ -133,7 +133,7 @@ impl Store {
     fn uid(&self, id: i64) -> Result<String> {
         let found = self.rows("SELECT uid FROM run WHERE id = ?1", vec![id.into()])?;
         let uid = found.first().and_then(|row| row.first()?.text().map(str::to_string));
-        uid.ok_or_else(|| self.damaged(format!("run {id} vanished")))
+        uid.ok_or_else(|| self.damaged_error(format!("run {id} vanished")))
     }
 }
 

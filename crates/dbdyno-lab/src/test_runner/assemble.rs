@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Counted, JobLog, Second};
+use super::log::{CountedOps, JobLog, Second};
 use super::nodes;
 use super::raw::Raw;
 use super::schedule::Edges;
@@ -37,7 +37,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         None => jobs.clone(),
     };
     let node_figures = nodes::node_figures(&mut raw, &rated);
-    let window = merged(jobs.iter().map(|job| &job.tally));
+    let window = merge(jobs.iter().map(|job| &job.tally));
     let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&rated, count) };
     let counters = whole_test_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
@@ -74,7 +74,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         waits: raw.sessions.waits(open_s, close_s),
         window,
         // Fewer jobs than nodes are on as many of them.
-        nodes: (raw.deal.nodes.len() as u32).min(spec.jobs).max(1),
+        nodes: (raw.placement.nodes.len() as u32).min(spec.jobs).max(1),
         node_figures,
         driver: raw.driver,
         job_figures: jobs,
@@ -91,7 +91,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
 fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String> {
     let selection = &background.selection;
     let jobs = job_figures(&raw.background, &units_per_op(selection, &raw.facts)?);
-    let tally = merged(jobs.iter().map(|job| &job.tally));
+    let tally = merge(jobs.iter().map(|job| &job.tally));
     let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
     let Edges { open_s, close_s } = raw.edges;
     // Without a warm-up threads start a moment after the gate opened.
@@ -129,7 +129,7 @@ pub fn part_units(part: &PartPlan, facts: &Facts) -> Result<f64, String> {
     part.work.eval(&all)
 }
 
-fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+fn merge<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
     tallies.fold(Tally::default(), |mut sum, tally| {
         sum.merge(tally);
         sum
@@ -137,7 +137,7 @@ fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
 }
 
 fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
-    let mut total = merged(jobs.iter().map(|(_, log)| &log.total));
+    let mut total = merge(jobs.iter().map(|(_, log)| &log.total));
     for (_, log) in jobs {
         total.merge(&Tally { errors: log.pending_errors.clone(), ..Tally::default() });
     }
@@ -223,7 +223,7 @@ fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> Lat
     }
 }
 
-/// Of all ops, each of which was timed.
+/// Summary of ops that were all timed.
 fn of_all(times: &LatencyHistogram) -> LatencySummary {
     LatencySummary {
         samples: times.len(),
@@ -292,7 +292,7 @@ fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -
 
 /// Ops of a job that were done in its slices that count, failed ones included, and those that
 /// waited at the end.
-fn due_in_window(counted: &Counted) -> f64 {
+fn due_in_window(counted: &CountedOps) -> f64 {
     let done = counted.tally.ops + counted.tally.error_count();
     done as f64 + counted.behind.unwrap_or(0.0)
 }
@@ -322,11 +322,12 @@ fn part_figures(
     jobs: &[(usize, JobLog)],
     figures: &[JobResult],
 ) -> Vec<PartResult> {
-    let one = |(index, part): (usize, &PartPlan)| {
+    let mut results = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
         let own: Vec<JobResult> = figures.iter().filter(|job| job.part == index).cloned().collect();
-        let tally = merged(own.iter().map(|job| &job.tally));
+        let tally = merge(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
-        PartResult {
+        results.push(PartResult {
             workload: part.workload.clone(),
             params: part.params.clone(),
             chosen: part.chosen.clone(),
@@ -335,9 +336,9 @@ fn part_figures(
             units_per_s: total_rate(&own, &|job| job.units),
             latency: latency_of(logs, &tally),
             tally,
-        }
-    };
-    parts.iter().enumerate().map(one).collect()
+        });
+    }
+    results
 }
 
 fn difference(snapshots: &[Snapshot], from: SnapshotPoint, to: SnapshotPoint) -> Counters {

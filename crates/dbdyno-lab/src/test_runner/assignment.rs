@@ -22,7 +22,7 @@ use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, Jo
 
 /// Interval between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Statements that go on for so long after all is called off are cancelled.
+/// Time after which statements that still run are cancelled, once the test is called off.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1200);
 
 /// Part of a test that one load generator runs.
@@ -106,7 +106,7 @@ impl WorkerAssignment {
 }
 
 impl AssignedJobs {
-    /// Those of a worker (from 1) of so many.
+    /// Jobs of a worker (from 1) out of this many workers.
     pub(super) fn new(
         group: &JobGroup<'_>,
         worker: u32,
@@ -167,7 +167,7 @@ pub struct WorkerLog {
     pub clock_offset_s: f64,
     /// Round trip in which the offset was measured, in s.
     pub round_trip_s: f64,
-    /// Its gate opened so long after the common start.
+    /// Time from the common start to the opening of its gate.
     pub late_s: f64,
     /// Resources that it used on its host.
     pub driver: Option<DriverFigures>,
@@ -175,7 +175,7 @@ pub struct WorkerLog {
     pub jobs: Vec<(u32, JobLog)>,
     /// Number of each job of the background workload and what it did.
     pub beside: Vec<(u32, JobLog)>,
-    /// Of each second since its gate opened.
+    /// Times of each second since its gate opened.
     pub seconds: Periods,
     /// Timeline of its jobs since then.
     pub timeline: Timeline,
@@ -190,14 +190,14 @@ pub struct CoordinatorUpdate {
     pub edges: Option<Edges>,
 }
 
-/// Whom a share's jobs wait for.
+/// Link of an assignment to the coordinator, which the jobs wait for.
 pub trait CoordinatorLink: Sync {
-    /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
-    /// if the test is off.
+    /// Reports that all jobs wait at their gate, in these sessions of the database, and returns the
+    /// common start; none if the test was called off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
-    /// All jobs have what the window needs.
-    fn satisfied(&self);
-    /// Update for jobs that have done so far what the log holds.
+    /// Reports that all jobs have everything that the window needs.
+    fn report_satisfied(&self);
+    /// Sends the progress of the jobs, and returns the update of the coordinator.
     fn update(&self, log: &SecondsLog) -> CoordinatorUpdate;
 }
 
@@ -214,7 +214,7 @@ pub fn run_assignment(
     let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
     let groups: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
-        groups.iter().map(|group| SecondsLog::keeping(group.jobs.len() as u32)).collect();
+        groups.iter().map(|group| SecondsLog::with_histograms(group.jobs.len() as u32)).collect();
     let mut driver_cost = DriverCost::start(share.size());
     let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
         let (schedule, gate) = (&schedule, &gate);
@@ -283,7 +283,7 @@ struct AssignmentSupervisor<'a> {
     coordinator: &'a dyn CoordinatorLink,
     gate: &'a Gate,
     schedule: &'a Schedule,
-    /// Of the jobs of the test.
+    /// Log of the jobs of the test.
     log: &'a SecondsLog,
 }
 
@@ -304,13 +304,13 @@ impl AssignmentSupervisor<'_> {
             gate.stop();
         }
         let (mut is_reported, mut stopped) = (false, None);
-        while !gate.all_ended(POLL_INTERVAL) {
+        while !gate.await_end(POLL_INTERVAL) {
             let update = coordinator.update(self.log);
             if let Some(edges) = update.edges {
                 self.schedule.set_edges(edges);
             }
-            if !is_reported && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
-                coordinator.satisfied();
+            if !is_reported && late_s.is_some() && gate.await_satisfied(Duration::ZERO) {
+                coordinator.report_satisfied();
                 is_reported = true;
             }
             if stopped.is_none() && (late_s.is_none() || update.is_stopped) {
@@ -328,7 +328,7 @@ impl AssignmentSupervisor<'_> {
     fn all_came(&self) -> bool {
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < self.share.connect_s {
-            match self.gate.all_waiting(POLL_INTERVAL) {
+            match self.gate.await_arrivals(POLL_INTERVAL) {
                 Some(all_came) => return all_came,
                 None if self.coordinator.update(self.log).is_stopped => return false,
                 None => {}

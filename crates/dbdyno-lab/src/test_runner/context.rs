@@ -23,7 +23,7 @@ pub struct TestContext<'a> {
     pub facts: &'a Facts,
     /// Row function for bulk loads.
     pub rows: RowFunction,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
     /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
     /// tests of ours.
@@ -49,14 +49,14 @@ impl TestContext<'_> {
         self.interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
     }
 
-    /// The shares of a test for so many load generators.
+    /// The assignments of a test for this many load generators.
     ///
     /// # Errors
     /// The test has too few jobs.
     pub(super) fn assignments(
         &self,
         spec: &TestSpec<'_>,
-        deal: &JobPlacement,
+        placement: &JobPlacement,
         workers: u32,
     ) -> Result<Vec<WorkerAssignment>, EngineError> {
         if spec.jobs < workers {
@@ -76,7 +76,7 @@ impl TestContext<'_> {
                 window: spec.selection.window,
                 facts: test_facts(self.facts, spec.jobs),
                 rows: self.rows,
-                nodes: deal.nodes.clone(),
+                nodes: placement.nodes.clone(),
                 connect_s: self.connect_timeout.as_secs_f64(),
             })
         };

@@ -30,17 +30,16 @@ pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
 /// Required completeness of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// While jobs run: as the counters stand.
+    /// The counters as they are now, while jobs run.
     AtOnce,
-    /// Before the jobs start and after they ended: all that was done before counts, also where the
-    /// database is slow to tell.
+    /// Before the jobs start and after they ended: everything that was done counts, also if the
+    /// database updates its counters with a delay.
     Settled,
-    /// After the database has done what the jobs left it to do; empty where nobody can make it do
-    /// that.
-    PaidBack,
+    /// After the catch-up; empty if the database cannot be made to catch up.
+    CaughtUp,
 }
 
-/// Told once a second.
+/// Progress of a test, once a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Seconds since the gate.
@@ -53,7 +52,7 @@ pub struct Progress {
 
 /// Way in which the looping ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ended {
+pub struct JobsEnd {
     /// Seconds from the gate to the end of the last job; 0 if the gate never opened.
     pub total_s: f64,
     /// Somebody asked to stop before the window was complete.
@@ -62,11 +61,11 @@ pub struct Ended {
     pub opened: bool,
 }
 
-/// The watchers of a test: what reads the counters, and who is told of the progress.
+/// Watchers of a test: the reader of the counters, and the receiver of the progress.
 pub struct Watchers<'w, 'p> {
     /// Reads the counters.
     pub probes: &'w mut ReadProbes<'p>,
-    /// Told once a second.
+    /// Receiver of the progress, called once a second.
     pub progress: &'w mut dyn FnMut(Progress),
 }
 
@@ -83,9 +82,10 @@ pub struct Coordinator<'a, 'p> {
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
     samples: Samples,
-    /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
+    /// Starts the jobs of other processes and returns the common start; none if only jobs of this
+    /// process run, which start when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
-    /// Of our own process.
+    /// Cost of our own process.
     driver_cost: DriverCost,
 }
 
@@ -117,7 +117,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// The same of jobs elsewhere, which `start` lets begin.
-    pub fn starting(self, start: &'a dyn Fn() -> Instant) -> Self {
+    pub fn with_start(self, start: &'a dyn Fn() -> Instant) -> Self {
         Coordinator { start: Some(start), driver_cost: self.driver_cost.elsewhere(), ..self }
     }
 
@@ -133,12 +133,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an
     /// interrupt, and if the gate stays shut, `cancel` is called for what does not end by itself.
-    pub fn supervise(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
+    pub fn supervise(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> JobsEnd {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
             self.gate.stop();
             self.await_end(|| true, cancel);
-            return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
+            return JobsEnd { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
         self.driver_cost.ready();
         self.snapshot(SnapshotPoint::Begin, 0.0);
@@ -146,7 +146,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
         self.await_end(|| interrupt.is_set(), cancel);
-        Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
+        JobsEnd { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
     }
 
     fn open(&self) -> Instant {
@@ -160,7 +160,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// statements are not waited for.
     fn await_end(&self, hurried: impl Fn() -> bool, cancel: &dyn Fn()) {
         let began = Instant::now();
-        while !self.gate.all_ended(POLL_INTERVAL) {
+        while !self.gate.await_end(POLL_INTERVAL) {
             if hurried() && began.elapsed() > STOP_TIMEOUT {
                 cancel();
             }
@@ -172,7 +172,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn await_jobs(&self, interrupt: &Interrupt) -> bool {
         let began = Instant::now();
         while began.elapsed() < self.connect_timeout && !interrupt.is_set() {
-            if let Some(all_came) = self.gate.all_waiting(POLL_INTERVAL) {
+            if let Some(all_came) = self.gate.await_arrivals(POLL_INTERVAL) {
                 return all_came;
             }
         }
@@ -194,10 +194,10 @@ impl<'a, 'p> Coordinator<'a, 'p> {
                     }
                     return wake == Wake::Interrupted;
                 }
-                Wake::Due => next_tick_s = self.reading(now_s, next_tick_s),
+                Wake::Due => next_tick_s = self.read_tick(now_s, next_tick_s),
             }
             if self.has(SnapshotPoint::WindowClose) {
-                return self.await_satisfied(interrupt);
+                return self.await_last_ops(interrupt);
             }
         }
     }
@@ -212,7 +212,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
-    fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
+    fn read_tick(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
         let (counters, cost_ms) = (self.probes)(Reading::AtOnce);
         let edge = if self.has(SnapshotPoint::WindowOpen) {
             (now_s >= self.schedule.close_s()).then_some(SnapshotPoint::WindowClose)
@@ -239,8 +239,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// After the window closed: jobs with long ops finish the one that began inside it. True if
     /// interrupted.
-    fn await_satisfied(&self, interrupt: &Interrupt) -> bool {
-        while !self.gate.all_satisfied(POLL_INTERVAL) {
+    fn await_last_ops(&self, interrupt: &Interrupt) -> bool {
+        while !self.gate.await_satisfied(POLL_INTERVAL) {
             if interrupt.is_set() {
                 return true;
             }
@@ -249,7 +249,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// Moves the edges of a window that ends when its figure is known.
-    fn look(&mut self, now_s: f64) {
+    fn move_edges(&mut self, now_s: f64) {
         let Some(precision) = self.schedule.window().precision() else { return };
         match self.stage {
             Stage::Warming if self.is_warm(now_s) => {
@@ -264,7 +264,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         }
     }
 
-    /// Whoever is elsewhere hears of an edge by then.
+    /// Time in advance in which other processes learn of an edge.
     fn lead_s(&self) -> f64 {
         if self.start.is_some() { LEAD_S } else { 0.0 }
     }
@@ -293,12 +293,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn wait(&mut self, opened_at: Instant, next_tick_s: f64, interrupt: &Interrupt) -> Wake {
         loop {
             let now_s = opened_at.elapsed().as_secs_f64();
-            self.look(now_s);
+            self.move_edges(now_s);
             let left_s = self.next_due_s(next_tick_s) - now_s;
             if left_s <= 0.0 {
                 return Wake::Due;
             }
-            if self.gate.all_ended(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
+            if self.gate.await_end(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
                 return Wake::AllEnded;
             }
             if interrupt.is_set() {
@@ -316,10 +316,10 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let reading = match moment {
             SnapshotPoint::Begin | SnapshotPoint::End => Reading::Settled,
             SnapshotPoint::WindowOpen | SnapshotPoint::WindowClose => Reading::AtOnce,
-            SnapshotPoint::CaughtUp => Reading::PaidBack,
+            SnapshotPoint::CaughtUp => Reading::CaughtUp,
         };
         let (counters, cost_ms) = (self.probes)(reading);
-        if reading != Reading::PaidBack || !counters.0.is_empty() {
+        if reading != Reading::CaughtUp || !counters.0.is_empty() {
             self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
         }
     }

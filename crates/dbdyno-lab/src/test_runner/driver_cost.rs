@@ -12,26 +12,27 @@ use dbdyno_engines::host::process_cpu_s;
 /// Resident bytes before the first jobs of this process, and the most jobs since.
 static BEFORE: Mutex<Option<(u64, u32)>> = Mutex::new(None);
 
-/// Measures from the start of the jobs' threads on.
+/// Measurement of our own process from the start of the jobs' threads on.
 #[derive(Debug)]
 pub(super) struct DriverCost {
-    /// Ours; none = they are elsewhere.
+    /// Number of jobs of this process; none if the jobs are elsewhere.
     jobs: Option<u32>,
     began: Instant,
-    /// Without these jobs, where that can be told.
+    /// Resident memory before the jobs start, if it can be read.
     before_bytes: Option<u64>,
-    ready: Option<Ready>,
+    /// State when all jobs were ready.
+    ready: Option<ReadyState>,
 }
 
 #[derive(Debug)]
-struct Ready {
+struct ReadyState {
     at: Instant,
     cpu_s: f64,
     memory_bytes: Option<u64>,
 }
 
 impl DriverCost {
-    /// Before so many jobs are started.
+    /// Starts the measurement before this many jobs are started.
     pub(super) fn start(jobs: u32) -> DriverCost {
         DriverCost {
             jobs: Some(jobs),
@@ -48,7 +49,7 @@ impl DriverCost {
 
     /// All jobs wait at their gate.
     pub(super) fn ready(&mut self) {
-        self.ready = Some(Ready {
+        self.ready = Some(ReadyState {
             at: Instant::now(),
             cpu_s: process_cpu_s(),
             memory_bytes: resident_bytes(),
@@ -73,8 +74,8 @@ impl DriverCost {
     }
 }
 
-/// Resident bytes before the first jobs of this process, unless there were more jobs since than
-/// now.
+/// Resident bytes before the first jobs of this process; none if there were more jobs in the
+/// meantime than now, whose memory may still be resident.
 fn before(jobs: u32) -> Option<u64> {
     let now = resident_bytes()?;
     let mut before = BEFORE.lock();
@@ -84,7 +85,7 @@ fn before(jobs: u32) -> Option<u64> {
     is_told.then_some(*bytes)
 }
 
-/// Memory of our process that is in memory, where the kernel tells it.
+/// Resident memory of our process, if the kernel reports it.
 fn resident_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.statm().ok()?.resident * procfs::page_size())
 }

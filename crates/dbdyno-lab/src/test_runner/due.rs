@@ -51,7 +51,7 @@ impl Due {
         matches!(self.process, Process::Profile { .. })
     }
 
-    /// Of a job of so many.
+    /// Due times of a job out of this many jobs.
     pub(super) fn times(&self, job: u32, jobs: u32) -> DueTimes {
         let at = |per_s: f64, arrivals: Arrivals| match arrivals {
             Arrivals::Uniform => DueTimes::uniform(per_s, job, jobs),

@@ -21,10 +21,10 @@ struct State {
 pub struct Gate {
     jobs: u32,
     state: Mutex<State>,
-    /// For jobs that wait: it has opened, or the test is off. What one of them does wakes none of
-    /// the others: of a thousand, each would be woken a thousand times.
+    /// Signal for waiting jobs that the gate has opened, or the test was called off. It is apart
+    /// from `changed`, which would wake each of a thousand jobs a thousand times.
     opened: Condvar,
-    /// For whoever watches the jobs.
+    /// Signal for those who wait for the jobs.
     changed: Condvar,
 }
 
@@ -63,21 +63,21 @@ impl Gate {
     }
 
     /// Moment at which the gate opened, once it is open; `None` if the test is cancelled.
-    pub fn opening(&self) -> Option<Instant> {
+    pub fn opened_at(&self) -> Option<Instant> {
         self.wait_open().opened_at
     }
 
-    /// A job has everything that the window needs.
-    pub fn satisfied(&self) {
+    /// Notes that a job has everything that the window needs.
+    pub fn note_satisfied(&self) {
         self.update(|state| state.satisfied += 1);
     }
 
-    /// A job ended.
-    pub fn ended(&self) {
+    /// Notes the end of a job.
+    pub fn note_end(&self) {
         self.update(|state| state.ended += 1);
     }
 
-    /// No more slices; jobs at the gate go home.
+    /// Stops the test: there are no more slices, and jobs at the gate end.
     pub fn stop(&self) {
         self.update(|state| state.stopped = true);
         self.opened.notify_all();
@@ -107,26 +107,26 @@ impl Gate {
     }
 
     /// Marks the arrival of a proxy for jobs of other processes.
-    pub fn arrived(&self) {
+    pub fn note_arrival(&self) {
         self.update(|state| state.waiting += 1);
     }
 
     /// Waits at most `timeout` until every job stands at the gate (true) or one has ended before it
     /// (false).
-    pub fn all_waiting(&self, timeout: Duration) -> Option<bool> {
+    pub fn await_arrivals(&self, timeout: Duration) -> Option<bool> {
         let jobs = self.jobs;
         self.wait(timeout, |state| state.ended > 0 || state.waiting == jobs)
             .map(|state| state.ended == 0)
     }
 
     /// Waits at most `timeout` until every job has ended or is satisfied.
-    pub fn all_satisfied(&self, timeout: Duration) -> bool {
+    pub fn await_satisfied(&self, timeout: Duration) -> bool {
         let jobs = self.jobs;
         self.wait(timeout, |state| state.satisfied + state.ended >= jobs).is_some()
     }
 
     /// Waits at most `timeout` until every job has ended.
-    pub fn all_ended(&self, timeout: Duration) -> bool {
+    pub fn await_end(&self, timeout: Duration) -> bool {
         let jobs = self.jobs;
         self.wait(timeout, |state| state.ended >= jobs).is_some()
     }
@@ -151,7 +151,7 @@ mod tests {
         let gate = Gate::new(3);
         std::thread::scope(|scope| {
             let jobs: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.pass())).collect();
-            assert_eq!(gate.all_waiting(Duration::from_secs(10)), Some(true));
+            assert_eq!(gate.await_arrivals(Duration::from_secs(10)), Some(true));
             let opened = gate.open();
             for job in jobs {
                 assert_eq!(job.join().unwrap(), Some(opened));
@@ -164,8 +164,8 @@ mod tests {
         let gate = Gate::new(2);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| gate.pass());
-            gate.ended();
-            assert_eq!(gate.all_waiting(Duration::from_secs(10)), Some(false));
+            gate.note_end();
+            assert_eq!(gate.await_arrivals(Duration::from_secs(10)), Some(false));
             gate.stop();
             assert_eq!(waiting.join().unwrap(), None);
         });

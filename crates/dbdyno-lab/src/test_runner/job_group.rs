@@ -52,20 +52,20 @@ pub(super) struct EndOnDrop<'a>(pub &'a Gate);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.ended();
+        self.0.note_end();
     }
 }
 
 /// Log of a job's thread, or the reason why there is none.
 pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
     match thread {
-        Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
+        Ok(thread) => thread.join().unwrap_or_else(|_| panic_log()),
         Err(refused) => JobLog { failure: Some(refused), ..JobLog::default() },
     }
 }
 
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
-pub(super) fn panicked() -> JobLog {
+pub(super) fn panic_log() -> JobLog {
     let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
     JobLog { failure: Some(failure), ..JobLog::default() }
 }

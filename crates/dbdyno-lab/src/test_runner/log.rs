@@ -15,7 +15,7 @@ use dbdyno_engines::engine::{EngineError, SliceReport};
 /// State of the jobs now, as far as they have reported: absent at the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Now {
-    /// Over the last second of which every job has told.
+    /// Throughput over the last second that every job has reported.
     pub ops_per_s: Option<f64>,
     /// Service times of the last second that is over.
     pub p50_us: Option<f64>,
@@ -23,9 +23,10 @@ pub struct Now {
     pub p99_us: Option<f64>,
 }
 
-/// Seconds to which slices may still be added: threads tell of theirs a little after their end.
+/// Number of seconds to which slices may still be added: threads report slices a little after their
+/// end.
 const OPEN_SECONDS: usize = 3;
-/// Jobs tell of their slices, of a second each, at different times.
+/// Jobs report their slices, of a second each, at different times.
 const LOOK_BACK_S: f64 = 4.0;
 /// Number of points in a report to another process, which may know some of them: those of a minute.
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
@@ -46,7 +47,7 @@ pub struct SliceLog {
     pub stride: u32,
     /// True if the slice belongs to the window.
     pub counts: bool,
-    /// Of an open loop: ops that were due at its end and not started.
+    /// Ops of an open loop that were due at its end and not started.
     pub behind: Option<f64>,
 }
 
@@ -56,13 +57,13 @@ pub struct SliceLog {
 pub struct JobLog {
     /// Number of slices.
     pub slices: usize,
-    /// Of all slices.
+    /// Counts of all slices.
     pub total: Tally,
     /// Start of the first slice and end of the last one.
     pub span_s: Option<(f64, f64)>,
     /// The slices that count; none if there are none.
-    pub counted: Option<Counted>,
-    /// Of the slices that count.
+    pub counted: Option<CountedOps>,
+    /// Times of the slices that count.
     pub times: Times,
     /// The slices that count, of a load over time: response times by the phase in which ops were
     /// due.
@@ -74,7 +75,7 @@ pub struct JobLog {
     pub pending_errors: BTreeMap<String, u64>,
     /// Message of the first failed op; none if no op failed.
     pub first_error: Option<String>,
-    /// The database's clock was set by so much at least; 0 = it was not seen to be.
+    /// Seconds by which the database's clock was set, at least; 0 if no step was seen.
     #[serde(default)]
     pub clock_step_s: f64,
     /// Way in which its ops log in, where they open connections.
@@ -87,16 +88,16 @@ pub struct JobLog {
 
 /// The slices of a job that belong to the window, together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountedOps {
     /// Counts of these slices together.
     pub tally: Tally,
-    /// Start of the first one and end of the last one.
+    /// Start of the first one.
     pub start_s: f64,
     /// End of the last one.
     pub end_s: f64,
-    /// The most ops to a timed one in any of them.
+    /// Longest stride of these slices: number of ops for each timed one.
     pub longest_stride: u32,
-    /// Of an open loop: ops that were due at the end of the last one and not started.
+    /// Ops of an open loop that were due at the end of the last slice and not started.
     pub behind: Option<f64>,
 }
 
@@ -117,7 +118,7 @@ impl JobLog {
         let start_s = self.span_s.map_or(slice.start_s, |(start_s, _)| start_s);
         self.span_s = Some((start_s, slice.end_s));
         if slice.counts {
-            let first = Counted { start_s: slice.start_s, ..Counted::default() };
+            let first = CountedOps { start_s: slice.start_s, ..CountedOps::default() };
             let counted = self.counted.get_or_insert(first);
             counted.tally.merge(&slice.tally);
             counted.end_s = slice.end_s;
@@ -126,7 +127,7 @@ impl JobLog {
         }
     }
 
-    /// The same that took place so much later.
+    /// The log with all times moved by this many seconds.
     pub fn later_by(mut self, by_s: f64) -> JobLog {
         self.span_s = self.span_s.map(|(start_s, end_s)| (start_s + by_s, end_s + by_s));
         if let Some(counted) = &mut self.counted {
@@ -204,9 +205,9 @@ impl Periods {
 pub struct Times {
     /// Each with the ops of its slice that it stands for.
     pub service: WeightedTimes,
-    /// The longest op in ns, if nobody timed it.
+    /// Longest untimed op in ns.
     pub longest_ns: u64,
-    /// Of an open loop.
+    /// Response times of an open loop.
     pub response: LatencyHistogram,
 }
 
@@ -244,7 +245,7 @@ pub struct Second {
     pub p99_us: Option<f64>,
     /// Longest service time, in us.
     pub max_us: Option<f64>,
-    /// Of an open loop.
+    /// 99th percentile of the response times of an open loop.
     pub response_p99_us: Option<f64>,
     /// Longest response time of an open loop, in us.
     pub response_max_us: Option<f64>,
@@ -290,7 +291,7 @@ pub struct SecondsLog(Mutex<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Those that are over, from the first on.
+    /// Seconds that are over, from the first on.
     over: Vec<Second>,
     /// All that those are made of, if somebody merges them.
     kept: Option<Periods>,
@@ -298,7 +299,7 @@ struct Shared {
     seconds: VecDeque<Times>,
     /// Ops per point, see [`POINTS_PER_S`], as they are told while the test runs.
     points: Vec<f64>,
-    /// Of slices of ours.
+    /// Timeline of the slices of this process.
     timeline: Timeline,
     /// End of each job's last slice.
     ends_s: Vec<f64>,
@@ -321,7 +322,7 @@ impl SecondsLog {
     }
 
     /// An empty log that keeps the histogram of every second.
-    pub fn keeping(jobs: u32) -> Self {
+    pub fn with_histograms(jobs: u32) -> Self {
         let log = SecondsLog::new(jobs);
         log.lock().kept = Some(Periods::default());
         log
@@ -360,7 +361,7 @@ impl SecondsLog {
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
     }
 
-    /// The last points of which every job has told.
+    /// The last points that every job has reported.
     pub fn last_points(&self) -> Points {
         let shared = self.lock();
         let told_s = shared.ends_s.iter().copied().fold(f64::INFINITY, f64::min) + EDGE_S;

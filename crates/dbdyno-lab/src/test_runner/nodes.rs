@@ -16,18 +16,17 @@ type OfNodes = BTreeMap<String, Counters>;
 /// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own
 /// counters leave the snapshots.
 pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobResult]) -> Vec<NodeResult> {
-    let read: Vec<(SnapshotPoint, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
+    let read: Vec<(SnapshotPoint, OfNodes)> = raw.snapshots.iter_mut().map(take_nodes).collect();
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
     let is_read = |of: &OfNodes| of.values().any(is_of_server);
     let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
     let known: BTreeSet<&String> = read.iter().flat_map(|(_, nodes)| nodes.keys()).collect();
     // Without jobs, but read with the others.
-    let others = known
-        .iter()
-        .copied()
-        .filter(|name| !raw.deal.nodes.contains(*name) && !raw.deal.missing.contains(*name));
+    let others = known.iter().copied().filter(|name| {
+        !raw.placement.nodes.contains(*name) && !raw.placement.missing.contains(*name)
+    });
     let idle: Vec<String> = others.filter(|name| is_lost(name)).cloned().collect();
-    if !idle.is_empty() || raw.deal.nodes.iter().any(is_lost) {
+    if !idle.is_empty() || raw.placement.nodes.iter().any(is_lost) {
         forget_sums(&mut raw.snapshots, &read);
     }
     let at = |moment| read.iter().find(|(at, _)| *at == moment).map(|(_, nodes)| nodes);
@@ -37,7 +36,7 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobResult]) -> Vec<NodeResult>
         }
         _ => Counters::default(),
     };
-    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeResult {
+    let present = raw.placement.nodes.iter().chain(&idle).map(|name| NodeResult {
         lag_s: [SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose]
             .into_iter()
             .filter_map(|moment| at(moment)?.get(name)?.get(LAG))
@@ -45,9 +44,9 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobResult]) -> Vec<NodeResult>
         lost: is_lost(name),
         counters: counted(name, SnapshotPoint::Begin, SnapshotPoint::End),
         window_counters: counted(name, SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose),
-        ..of_jobs(name, &raw.deal, jobs)
+        ..of_jobs(name, &raw.placement, jobs)
     });
-    let missing = raw.deal.missing.iter();
+    let missing = raw.placement.missing.iter();
     let missing = missing.map(|name| NodeResult {
         name: name.clone(),
         missing: true,
@@ -71,14 +70,14 @@ fn forget_sums(snapshots: &mut [Snapshot], read: &[(SnapshotPoint, OfNodes)]) {
         .for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
 }
 
-fn taken(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
+fn take_nodes(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
     (snapshot.moment, snapshot.counters.take_nodes())
 }
 
 /// Figures of the jobs of a node.
-fn of_jobs(name: &str, deal: &JobPlacement, jobs: &[JobResult]) -> NodeResult {
+fn of_jobs(name: &str, placement: &JobPlacement, jobs: &[JobResult]) -> NodeResult {
     let own: Vec<JobResult> =
-        jobs.iter().filter(|job| deal.node(job.job) == Some(name)).cloned().collect();
+        jobs.iter().filter(|job| placement.node(job.job) == Some(name)).cloned().collect();
     NodeResult {
         name: name.to_owned(),
         jobs: own.len() as u32,
@@ -102,12 +101,12 @@ mod tests {
             Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
         };
         let figures = |end: &[&str]| {
-            let deal = JobPlacement { nodes: vec!["n1".into()], missing: Vec::new() };
+            let placement = JobPlacement { nodes: vec!["n1".into()], missing: Vec::new() };
             let snapshots = vec![
                 snapshot(SnapshotPoint::Begin, &["n1", "n2"]),
                 snapshot(SnapshotPoint::End, end),
             ];
-            let mut raw = Raw { deal, snapshots, ..Raw::default() };
+            let mut raw = Raw { placement, snapshots, ..Raw::default() };
             let nodes = node_figures(&mut raw, &[]);
             let told: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.lost)).collect();
             (told, raw.snapshots[1].counters.get("commits"))
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn each_node_has_its_jobs_and_its_counters_and_a_missing_one_none() {
-        let deal =
+        let placement =
             JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: vec!["n3".into()] };
         let snapshot = |moment, commits: [f64; 2]| {
             let mut counters = Counters([("commits".to_owned(), commits[0] + commits[1])].into());
@@ -145,7 +144,7 @@ mod tests {
             .zip(commits)
             .map(|(moment, commits)| snapshot(moment, commits))
             .collect();
-        let mut raw = Raw { deal, snapshots, ..Raw::default() };
+        let mut raw = Raw { placement, snapshots, ..Raw::default() };
         let job = |job, ops| {
             let tally = Tally { ops, ..Tally::default() };
             JobResult { job, part: 0, tally, units: 0.0, elapsed_s: 2.0 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog, Who};
-use super::schedule::{Learned, Schedule, stride, stride_of_first};
+use super::schedule::{Schedule, StrideInputs, stride, stride_of_first};
 use dbdyno_core::model::{Counters, Drive};
 use dbdyno_core::stats::arrivals::DueTimes;
 use dbdyno_engines::engine::{
@@ -21,7 +21,7 @@ pub struct JobPacer<'a> {
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
     drive: Drive,
-    /// Of an open loop, and of users who think.
+    /// Due times of an open loop, and of users who think.
     due: Option<DueTimes>,
     /// Its ops start when they are due: each is timed, and between them the job is idle.
     is_timed: bool,
@@ -100,7 +100,7 @@ impl<'a> JobPacer<'a> {
             self.started_s + 1e-3 >= self.schedule.close_s() && self.log.counted.is_some();
         if complete && !self.satisfied {
             self.satisfied = true;
-            self.gate.satisfied();
+            self.gate.note_satisfied();
         }
     }
 }
@@ -145,8 +145,11 @@ impl Pacer for JobPacer<'_> {
             self.log.times.add(report);
             self.log.add_phases(report.open.map_or(&[], |open| open.by_phase));
         }
-        let learned =
-            Learned { ops: report.tally.ops, elapsed_s: report.elapsed_s, times: report.latency };
+        let learned = StrideInputs {
+            ops: report.tally.ops,
+            elapsed_s: report.elapsed_s,
+            times: report.latency,
+        };
         let next_stride = if self.schedule.is_early(self.log.slices) {
             stride_of_first(&learned, self.drive)
         } else {

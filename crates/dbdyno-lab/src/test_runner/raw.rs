@@ -35,8 +35,8 @@ pub struct Raw {
     pub total_s: f64,
     /// Facts of the data set and `jobs`.
     pub facts: Facts,
-    /// Of a cluster: who got the jobs.
-    pub deal: JobPlacement,
+    /// Placement of the jobs on the nodes of a cluster.
+    pub placement: JobPlacement,
     /// Resources that our process used.
     pub driver: Option<DriverFigures>,
 }

@@ -72,7 +72,7 @@ pub enum Stage {
     Ready,
     /// All its jobs have what the window needs.
     Satisfied,
-    /// Its jobs have ended, and it has told what they did.
+    /// Its jobs have ended, and it has sent their logs.
     Done,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn represent_workers(
         let _ = workers.lock().stop(); // those that are left; what failed says more
     }
     let ended = proxy.seen.iter().filter(|stage| **stage == Stage::Done).count();
-    (ended..shares.len()).for_each(|_| gate.ended());
+    (ended..shares.len()).for_each(|_| gate.note_end());
     followed
 }
 
@@ -105,7 +105,7 @@ struct WorkerProxy<'a> {
     schedule: &'a Schedule,
     log: &'a SecondsLog,
     seen: Vec<Stage>,
-    /// As the workers know them.
+    /// Edges of the window that the workers know.
     edges: Edges,
     is_stopped: bool,
 }
@@ -145,9 +145,9 @@ impl WorkerProxy<'_> {
         for next in [Stage::Ready, Stage::Satisfied, Stage::Done] {
             if self.seen[at] < next && next <= stage {
                 match next {
-                    Stage::Ready => self.gate.arrived(),
-                    Stage::Satisfied => self.gate.satisfied(),
-                    _ => self.gate.ended(),
+                    Stage::Ready => self.gate.note_arrival(),
+                    Stage::Satisfied => self.gate.note_satisfied(),
+                    _ => self.gate.note_end(),
                 }
                 self.seen[at] = next;
             }
@@ -163,20 +163,20 @@ pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) ->
     for log in logs {
         periods.merge(log.seconds);
         raw.timeline.merge(&log.timeline, log.late_s);
-        jobs.extend(shifted(log.jobs, log.late_s));
-        beside.extend(shifted(log.beside, log.late_s));
+        jobs.extend(shift(log.jobs, log.late_s));
+        beside.extend(shift(log.beside, log.late_s));
     }
     let groups = JobGroup::all(spec);
-    let of_crew =
+    let of_group =
         |at: usize, jobs| groups.get(at).map(|group| in_order(jobs, group)).unwrap_or_default();
-    (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
+    (raw.jobs, raw.background) = (of_group(0, jobs), of_group(1, beside));
     raw.seconds = periods.seconds();
     raw.points = raw.timeline.points(raw.edges.open_s, raw.edges.close_s);
     figures
 }
 
-/// The same with slices that are so much later.
-fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
+/// Logs of jobs with their slices moved by this many seconds.
+fn shift(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
     jobs.into_iter().map(move |(job, log)| (job, log.later_by(by_s)))
 }
 

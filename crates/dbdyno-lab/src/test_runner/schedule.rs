@@ -182,22 +182,22 @@ impl Seconds {
     }
 }
 
-/// Times of a slice's ops, from which the next slice learns.
-pub struct Learned<'a> {
+/// Measurements of a slice, from which the stride of the next one is computed.
+pub struct StrideInputs<'a> {
     /// Number of ops of the slice.
     pub ops: u64,
     /// Length of the slice, in s.
     pub elapsed_s: f64,
-    /// Of the timed ops.
+    /// Service times of the timed ops.
     pub times: &'a LatencyHistogram,
 }
 
-/// Every how many ops one is timed in the next slice: every op if half of them take 100 us or more;
-/// else so many samples a second that p99.9 has its 10,000 in a window of ten seconds. A sample
-/// inside a database is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so
-/// there it is not more than that; in our own loop it is 0.1 us. The median tells short ops from
-/// long ones also where jobs often wait for a processor, so that the mean is long.
-pub fn stride(learned: &Learned<'_>, drive: Drive) -> u32 {
+/// Stride of the next slice: every n-th op is timed. It is 1 if half of the ops take 100 us or
+/// more; else p99.9 gets its 10,000 samples in a window of ten seconds. A sample inside a database
+/// is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so there it is not
+/// more than that; in our own loop it is 0.1 us. The median tells short ops from long ones also
+/// where jobs often wait for a processor, so that the mean is long.
+pub fn stride(learned: &StrideInputs<'_>, drive: Drive) -> u32 {
     if learned.times.quantile_ns(0.5) as f64 >= SLOW_OP_S * 1e9 {
         return 1;
     }
@@ -208,7 +208,7 @@ pub fn stride(learned: &Learned<'_>, drive: Drive) -> u32 {
 /// more than the mean: the very first op finds nothing prepared, and one moment without a processor
 /// is much of so short a slice. The median may be less than the clock's tick: an op takes at least
 /// what is left if one of a few took nearly all the time.
-pub fn stride_of_first(learned: &Learned<'_>, drive: Drive) -> u32 {
+pub fn stride_of_first(learned: &StrideInputs<'_>, drive: Drive) -> u32 {
     let median_s = learned.times.quantile_ns(0.5) as f64 / 1e9;
     let least_s = learned.elapsed_s / (learned.ops * FIRST_OPS) as f64;
     match median_s {
@@ -302,7 +302,7 @@ mod tests {
     fn the_first_ops_teach_by_their_median() {
         let stride = |ops, elapsed_s, times: &[(u64, u64)]| {
             let times = &times_of(times);
-            stride_of_first(&Learned { ops, elapsed_s, times }, Drive::Database)
+            stride_of_first(&StrideInputs { ops, elapsed_s, times }, Drive::Database)
         };
         // One op of 3 ms, which prepared everything, and 15 of 4 us: 250,000 ops a second.
         assert_eq!(stride(16, 3.06e-3, &[(3_000_000, 1), (4_000, 15)]), 200);
@@ -328,7 +328,7 @@ mod tests {
     fn microsecond_ops_are_sampled_and_slow_ops_are_all_timed() {
         let stride = |ops, elapsed_s, median_us: u64| {
             let times = &times_of(&[(median_us * 1_000, 9)]);
-            super::stride(&Learned { ops, elapsed_s, times }, Drive::Database)
+            super::stride(&StrideInputs { ops, elapsed_s, times }, Drive::Database)
         };
         assert_eq!(stride(80_000, 1.0, 12), 64);
         assert_eq!(stride(5_000, 1.0, 200), 1);

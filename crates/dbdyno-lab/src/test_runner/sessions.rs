@@ -17,7 +17,8 @@ use dbdyno_core::model::{
 use dbdyno_engines::engine::JobSessions;
 use dbdyno_engines::host::thread_cpu_s;
 
-/// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
+/// Number of jobs above which samples are taken less often, in proportion: each holds more
+/// sessions.
 const MANY_JOBS: f64 = 128.0;
 /// Readings of threads that are kept, of 56 bytes: a period of them is doubled beyond that.
 const MAX_READINGS: usize = 1 << 18;
@@ -36,7 +37,7 @@ pub trait SessionSource: Send {
     ///
     /// # Errors
     /// The reason for which nothing can be seen any more, as one line.
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
+    fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
     /// Kernel's account so far of the sessions of the last sample; empty where it is unknown.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
@@ -73,7 +74,7 @@ struct Sample {
     idle: u32,
     /// Index of an event and how many sessions were at it.
     at: Vec<(usize, u32)>,
-    /// Of the device; empty where they are not known.
+    /// I/O counts of the device; empty where they are unknown.
     io: IoCounts,
     /// Time at which the times of threads were read.
     times_s: f64,
@@ -144,7 +145,7 @@ impl Readings {
         (reading.t_s / self.period_s) as u64
     }
 
-    /// Those of samples after `from_s`, up to `to_s`.
+    /// Readings of samples after `from_s`, up to `to_s`.
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &ThreadReading> {
         let first = (from_s.max(0.0) / self.period_s) as u64;
         let start = self.kept.partition_point(|reading| self.period(reading) < first);
@@ -169,7 +170,7 @@ pub fn sample(
         missing: source.missing(),
         ..SessionLog::default()
     };
-    let Some(opened_at) = gate.opening() else { return log };
+    let Some(opened_at) = gate.opened_at() else { return log };
     let jobs = jobs();
     let sessions: usize = jobs.values().map(Vec::len).sum();
     log.period_s *= (sessions as f64 / MANY_JOBS).max(1.0);
@@ -178,7 +179,7 @@ pub fn sample(
     let mut looking_s = 0.0;
     while await_tick(opened_at, log.period_s, ended) {
         let began = Instant::now();
-        match source.look(&jobs) {
+        match source.states(&jobs) {
             Ok(seen) => {
                 let sample = note(opened_at, began, seen, &mut log.events, &mut known);
                 let io =
@@ -281,9 +282,9 @@ impl SessionLog {
             missing: self.missing.clone(),
             io: io_times(&inside),
             io_missing: self.io_missing.clone(),
-            processors: self.counted(&inside, sessions, open_s, close_s),
+            processors: self.kernel_time(&inside, sessions, open_s, close_s),
         };
-        Some(shared(waits))
+        Some(with_shares(waits))
     }
 
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Sample> {
@@ -292,7 +293,7 @@ impl SessionLog {
     }
 
     /// Kernel's account of the sampled sessions; none if that is less than half of their time.
-    fn counted(
+    fn kernel_time(
         &self,
         samples: &[&Sample],
         sessions: u64,
@@ -340,7 +341,7 @@ fn span_s(samples: &[&Sample]) -> f64 {
 }
 
 /// With the shares of the events, and work among them also if no sample met it.
-fn shared(mut waits: Waits) -> Waits {
+fn with_shares(mut waits: Waits) -> Waits {
     if waits.processors.is_some()
         && !waits.of_jobs().any(|count| count.event.activity == Activity::Cpu)
     {
@@ -400,7 +401,7 @@ mod tests {
         fn period_s(&self) -> f64 {
             0.001
         }
-        fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
+        fn states(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
             assert_eq!(jobs[""], [7]);
             self.0.next().ok_or_else(|| "gone".to_string())
         }

@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use super::Interrupt;
 use super::assemble::{assemble, test_facts};
 use super::context::TestContext;
-use super::coordinator::{Coordinator, Ended, Progress, ReadProbes, Watchers};
+use super::coordinator::{Coordinator, JobsEnd, Progress, ReadProbes, Watchers};
 use super::due::due_times;
 use super::gate::Gate;
-use super::job_group::{EndOnDrop, JobGroup, log_of, panicked};
+use super::job_group::{EndOnDrop, JobGroup, log_of, panic_log};
 use super::local_job::{GroupJob, run_job};
 use super::log::{JobLog, SecondsLog, Who};
 use super::pacer::JobPacer;
@@ -125,9 +125,9 @@ fn provision(
     first_error
 }
 
-/// Sessions beside those of the jobs while these run.
-struct Held {
-    /// Those that keep what they began, and those that do nothing.
+/// Sessions that stay open, beside those of the jobs, while the jobs run.
+struct HeldSessions {
+    /// Sessions with an open transaction, and idle ones.
     sessions: Vec<Box<dyn Session>>,
     /// Facts about them.
     facts: Facts,
@@ -136,15 +136,16 @@ struct Held {
 /// Arrangements for the jobs of a test, made before they start.
 struct Arrangement {
     /// The node of each.
-    deal: JobPlacement,
-    held: Held,
+    placement: JobPlacement,
+    held: HeldSessions,
 }
 
 impl Arrangement {
     fn make(context: &TestContext<'_>, spec: &TestSpec<'_>) -> Result<Arrangement, EngineError> {
         let held = hold(context.database, spec, context.interrupt)?;
-        let deal = context.database.place_jobs(spec.selection.nodes, spec.selection.writes())?;
-        Ok(Arrangement { deal, held })
+        let placement =
+            context.database.place_jobs(spec.selection.nodes, spec.selection.writes())?;
+        Ok(Arrangement { placement, held })
     }
 }
 
@@ -153,8 +154,8 @@ fn hold(
     database: &dyn Database,
     spec: &TestSpec<'_>,
     interrupt: &Interrupt,
-) -> Result<Held, EngineError> {
-    let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
+) -> Result<HeldSessions, EngineError> {
+    let mut held = HeldSessions { sessions: Vec::new(), facts: Facts::new() };
     for group in JobGroup::all(spec) {
         for part in group.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
             let mut session = database.session()?;
@@ -173,7 +174,7 @@ fn open_idle(
     database: &dyn Database,
     count: u32,
     interrupt: &Interrupt,
-    held: &mut Held,
+    held: &mut HeldSessions,
 ) -> Result<(), EngineError> {
     if count == 0 {
         return Ok(());
@@ -199,7 +200,7 @@ fn open_idle(
 ///
 /// # Errors
 /// A session was lost, so that what it held did not last as long as the jobs.
-fn release(held: Held) -> Result<(), EngineError> {
+fn release(held: HeldSessions) -> Result<(), EngineError> {
     let mut kept = Ok(());
     for mut session in held.sessions {
         // An engine may have nothing to end.
@@ -217,7 +218,7 @@ fn release(held: Held) -> Result<(), EngineError> {
 }
 
 /// The outcome of a test, unless what was to be held all the time was not.
-fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
+fn unless_lost(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
     match (kept, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
@@ -233,7 +234,7 @@ fn schedule_of(spec: &TestSpec<'_>) -> Schedule {
     }
 }
 
-/// What the jobs of a test that run in our process share.
+/// Context that all jobs of a test share which run in this process.
 #[derive(Clone, Copy)]
 struct SharedByJobs<'t> {
     context: &'t TestContext<'t>,
@@ -241,7 +242,7 @@ struct SharedByJobs<'t> {
     gate: &'t Gate,
     schedule: &'t Schedule,
     facts: &'t Facts,
-    deal: &'t JobPlacement,
+    placement: &'t JobPlacement,
 }
 
 impl SharedByJobs<'_> {
@@ -252,7 +253,7 @@ impl SharedByJobs<'_> {
         let who = Who { job: number, part: group.part(number) };
         let pacer = JobPacer::new(who, self.gate, log, self.schedule, group.selection.drive)
             .with_due_times(due);
-        let node = self.deal.node(number);
+        let node = self.placement.node(number);
         let job = GroupJob { group, number, node, seed, facts: self.facts };
         run_job(self.context, &job, pacer, self.gate)
     }
@@ -262,7 +263,7 @@ impl SharedByJobs<'_> {
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    Arrangement { deal, held }: Arrangement,
+    Arrangement { placement, held }: Arrangement,
     watchers: Watchers<'_, '_>,
 ) -> Outcome {
     let schedule = schedule_of(spec);
@@ -272,13 +273,14 @@ fn measure(
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
     let (gate, schedule) = (&gate, &schedule);
-    let shared = SharedByJobs { context, spec, gate, schedule, facts: &facts, deal: &deal };
+    let shared =
+        SharedByJobs { context, spec, gate, schedule, facts: &facts, placement: &placement };
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator =
         Coordinator::new(gate, schedule, seconds, context.connect_timeout, watchers);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, gate, has_ended));
+        let sampler = threads::start(scope, || sample_sessions(context, gate, has_ended));
         let each = groups
             .iter()
             .zip(&logs)
@@ -297,7 +299,7 @@ fn measure(
         drop(running);
         let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
         let jobs: Vec<_> = jobs.collect();
-        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), join_sampler))
     });
     let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let points = seconds.points(schedule.open_s(), schedule.close_s());
@@ -313,17 +315,17 @@ fn measure(
         sessions,
         started_at,
         facts: facts.into_iter().chain(raw.facts).collect(),
-        deal,
+        placement,
         ..raw
     };
-    if_kept(kept, conclude(context, spec, raw, &ended))
+    unless_lost(kept, conclude(context, spec, raw, &ended))
 }
 
 /// State of a test when its jobs have ended.
 struct AtEnd {
-    /// What the coordinator read, and the facts about what was held.
+    /// Snapshots, and facts about the sessions that stayed open beside the jobs.
     raw: Raw,
-    /// Whether what was to be held all the time was.
+    /// Error of a session that was to stay open for the whole test and was lost.
     kept: Result<(), EngineError>,
 }
 
@@ -332,8 +334,8 @@ struct AtEnd {
 fn read_at_end(
     mut coordinator: Coordinator<'_, '_>,
     spec: &TestSpec<'_>,
-    held: Held,
-    ended: &Ended,
+    held: HeldSessions,
+    ended: &JobsEnd,
 ) -> AtEnd {
     let (driver, facts) = (coordinator.driver(), held.facts.clone());
     coordinator.snapshot(SnapshotPoint::End, ended.total_s);
@@ -353,10 +355,10 @@ fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     workers: &Mutex<dyn Workers>,
-    Arrangement { deal, held }: Arrangement,
+    Arrangement { placement, held }: Arrangement,
     watchers: Watchers<'_, '_>,
 ) -> Outcome {
-    let shares = match context.assignments(spec, &deal, workers.lock().count()) {
+    let shares = match context.assignments(spec, &placement, workers.lock().count()) {
         Ok(shares) => shares,
         Err(error) => return Outcome::Failed(error),
     };
@@ -365,25 +367,25 @@ fn measure_elsewhere(
     let count = shares.len() as u32;
     let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
     let started_at = jiff::Timestamp::now().to_string();
-    // Workers that cannot be told never begin: whoever looks at them learns why.
+    // Workers that do not get their assignment never begin; the next poll of them reports why.
     let start = || workers.lock().start().unwrap_or_else(|_| Instant::now());
     let timeout = context.connect_timeout * 2;
     let mut coordinator =
-        Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).starting(&start);
+        Coordinator::new(&gate, &schedule, &seconds, timeout, watchers).with_start(&start);
     let (running, has_ended) = channel();
     let (followed, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let sampler = threads::start(scope, || sample_sessions(context, &gate, has_ended));
         let proxy = threads::start(scope, || {
             remote_workers::represent_workers(workers, &shares, &gate, &schedule, &seconds)
         });
         if proxy.is_err() {
-            (0..count).for_each(|_| gate.ended()); // nobody else will tell
+            (0..count).for_each(|_| gate.note_end()); // nobody else will tell
         }
         let ended = coordinator.supervise(context.interrupt, &|| ());
         drop(running);
-        let died = |_| Err(panicked().failure.unwrap_or_else(lost));
+        let died = |_| Err(panic_log().failure.unwrap_or_else(lost_thread_error));
         let followed = proxy.and_then(|proxy| proxy.join().unwrap_or_else(died));
-        (followed, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        (followed, ended, sampler.map_or_else(|_| SessionLog::default(), join_sampler))
     });
     let AtEnd { raw, kept } = read_at_end(coordinator, spec, held, &ended);
     let logs = match followed {
@@ -396,11 +398,11 @@ fn measure_elsewhere(
         sessions,
         started_at,
         facts: test_facts(context.facts, spec.jobs).into_iter().chain(raw.facts).collect(),
-        deal,
+        placement,
         ..raw
     };
     let figures = remote_workers::merge(logs, &mut raw, spec);
-    with_workers(if_kept(kept, conclude(context, spec, raw, &ended)), figures)
+    with_workers(unless_lost(kept, conclude(context, spec, raw, &ended)), figures)
 }
 
 /// The outcome with what each load generator did.
@@ -414,12 +416,12 @@ fn with_workers(outcome: Outcome, workers: Vec<WorkerResult>) -> Outcome {
     }
 }
 
-fn lost() -> EngineError {
+fn lost_thread_error() -> EngineError {
     EngineError::new(ErrorClass::Other, "a thread ended early")
 }
 
 /// Session log from the gate to the end; empty without a source.
-fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
+fn sample_sessions(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock();
     let jobs = || match context.workers {
@@ -430,12 +432,12 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
 }
 
 /// The samples of a test; without a thread to take them there are none.
-fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
+fn join_sampler(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
     sampler.join().unwrap_or_default()
 }
 
 /// Figures if jobs looped; else why they did not.
-fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
+fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &JobsEnd) -> Outcome {
     if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
         return Outcome::Failed(failure);
     }

@@ -15,7 +15,7 @@ pub struct Timeline {
     pub ops: Vec<Vec<f64>>,
     /// Failed ops per point.
     pub errors: Vec<u64>,
-    /// Of an open loop: ops that were due and not started at the end of each point.
+    /// Ops of an open loop that were due and not started at the end of each point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<f64>,
     /// End of the last slice: the last point ends then.
@@ -71,7 +71,7 @@ impl Timeline {
         }
     }
 
-    /// Adds those of others, which took place so much later.
+    /// Adds the points of another timeline, moved by this many seconds.
     pub fn merge(&mut self, other: &Timeline, by_s: f64) {
         for (part, ops) in other.ops.iter().enumerate() {
             for (at, ops) in ops.iter().enumerate().filter(|(_, ops)| **ops > 0.0) {
@@ -109,7 +109,7 @@ impl Timeline {
         self.ops.iter().map(Vec::len).max().unwrap_or(0).max(self.errors.len())
     }
 
-    /// True if nobody did anything.
+    /// True if no job did anything.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -31,8 +31,8 @@ pub struct WorkerPool {
 pub struct WorkerTimeouts {
     /// To claim their shares.
     pub wait: Duration,
-    /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells
-    /// of itself every second.
+    /// Time without a message after which a worker is lost, whatever the state of its connection. A
+    /// worker sends a message every second.
     pub silence: Duration,
 }
 
@@ -49,7 +49,7 @@ impl WorkerPool {
         engine: &str,
         url: Option<&str>,
     ) -> Result<WorkerPool> {
-        let mut backend = super::opened(place)?;
+        let mut backend = super::open_backend(place)?;
         let mut begin = || {
             ask(backend.as_mut(), "crew-clean", Vec::new())?;
             let begun =
@@ -58,7 +58,7 @@ impl WorkerPool {
                 .first()
                 .and_then(|row| row.first()?.integer())
                 .ok_or_else(|| unreadable("a number"))?;
-            Ok((id, Clock::compared(backend.as_mut())?))
+            Ok((id, Clock::measure(backend.as_mut())?))
         };
         let (id, clock) =
             begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
@@ -82,7 +82,7 @@ impl WorkerPool {
     }
 
     /// Progress of a part, and the data that its worker sent.
-    fn come(&self, row: &[SqlValue]) -> Step<WorkerProgress> {
+    fn progress_of(&self, row: &[SqlValue]) -> Step<WorkerProgress> {
         let points =
             row.get(5).and_then(SqlValue::text).and_then(|text| serde_json::from_str(text).ok());
         Ok(WorkerProgress { stage: self.stage(row)?, points: points.unwrap_or_default() })
@@ -139,7 +139,7 @@ impl Workers for WorkerPool {
     fn assign(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
         self.turn += 1;
         self.sessions.clear();
-        self.clock = Clock::compared(self.backend.as_mut())?;
+        self.clock = Clock::measure(self.backend.as_mut())?;
         self.ask("crew-turn")?;
         let task = |share: &WorkerAssignment| {
             let task = Task {
@@ -164,7 +164,7 @@ impl Workers for WorkerPool {
     fn poll(&mut self) -> Step<Vec<WorkerProgress>> {
         let rows = self.ask("crew-look")?;
         self.check_all_came(&rows)?;
-        let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
+        let come = rows.iter().map(|row| self.progress_of(row)).collect::<Step<Vec<_>>>()?;
         if self.sessions.is_empty() && come.iter().all(|come| come.stage == Stage::Ready) {
             let answer = rows
                 .iter()

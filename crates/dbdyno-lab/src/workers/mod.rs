@@ -50,7 +50,7 @@ fn ask(
 }
 
 /// A session with the tables that load generators need.
-fn opened(place: &Place) -> Result<Box<dyn ResultsBackend>> {
+fn open_backend(place: &Place) -> Result<Box<dyn ResultsBackend>> {
     let mut backend = store::open_backend(place)?;
     let make = |backend: &mut dyn ResultsBackend| {
         let rows = ask(backend, "crew-is-there", Vec::new())?;
@@ -83,7 +83,7 @@ struct Clock {
 
 impl Clock {
     /// Compares by the fastest of some round trips: its middle is known best.
-    fn compared(backend: &mut dyn ResultsBackend) -> Step<Clock> {
+    fn measure(backend: &mut dyn ResultsBackend) -> Step<Clock> {
         let mut best: Option<Clock> = None;
         for _ in 0..ROUND_TRIPS {
             let (at, wall) = (Instant::now(), SystemTime::now());

@@ -33,7 +33,8 @@ pub struct WorkerOptions<'a> {
     pub targets: &'a [Target],
     /// Host and process.
     pub name: String,
-    /// It ends after so long without a share; none = it goes on until it is interrupted.
+    /// Time without an assignment after which the worker ends; none if it only ends by an
+    /// interrupt.
     pub idle: Option<Duration>,
     /// Flag by which the owner of the machine ends the worker.
     pub interrupt: &'a Interrupt,
@@ -45,17 +46,17 @@ pub struct WorkerOptions<'a> {
 ///
 /// # Errors
 /// The results are in a file, or the database cannot be reached at first; later it is tried again.
-pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
-    let mut backend = Some(opened(orders)?);
+pub fn serve(options: &WorkerOptions<'_>) -> Result<()> {
+    let mut backend = Some(open_held(options)?);
     let mut target = Opened::default();
     let mut busy_at = Instant::now();
-    while !orders.interrupt.is_set() && orders.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
+    while !options.interrupt.is_set() && options.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
         let Some(open) = backend.take() else {
             std::thread::sleep(HEARD);
-            backend = opened(orders).ok();
+            backend = open_held(options).ok();
             continue;
         };
-        match one(orders, open, &mut target) {
+        match run_next(options, open, &mut target) {
             Ok((open, was_busy)) => {
                 backend = Some(open);
                 if was_busy {
@@ -65,7 +66,7 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
                 }
             }
             Err(error) => {
-                (orders.tell)(&error.at(orders.place.path.display().to_string()).to_string())
+                (options.tell)(&error.at(options.place.path.display().to_string()).to_string())
             }
         }
     }
@@ -73,27 +74,27 @@ pub fn serve(orders: &WorkerOptions<'_>) -> Result<()> {
 }
 
 /// A session whose end shows that we are gone.
-fn opened(orders: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
-    let mut backend = super::opened(orders.place)?;
+fn open_held(options: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
+    let mut backend = super::open_backend(options.place)?;
     let held = ask(backend.as_mut(), "worker-hold", Vec::new());
-    held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
+    held.map_err(|error| error.at(options.place.path.display().to_string()))?;
     Ok(backend)
 }
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
-fn one(
-    orders: &WorkerOptions<'_>,
+fn run_next(
+    options: &WorkerOptions<'_>,
     mut backend: Box<dyn ResultsBackend>,
     target: &mut Opened,
 ) -> Step<(Box<dyn ResultsBackend>, bool)> {
-    let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
+    let me = vec![options.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
     let claimed = ask(backend.as_mut(), "worker-claim", me)?;
     let Some(row) = claimed.into_iter().next() else { return Ok((backend, false)) };
     let task = row
         .get(3)
         .and_then(SqlValue::text)
         .and_then(|text| serde_json::from_str::<Task>(text).ok());
-    let clock = Clock::compared(backend.as_mut())?;
+    let clock = Clock::measure(backend.as_mut())?;
     let key = row[..3].to_vec();
     let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
     let heard = if is_precise { HEARD_OFTEN } else { HEARD };
@@ -102,29 +103,29 @@ fn one(
         key,
         clock,
         heard,
-        interrupt: orders.interrupt,
+        interrupt: options.interrupt,
     };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
         check_build(&task)?;
-        let named = named(orders.targets, &task)?;
+        let named = find_target(options.targets, &task)?;
         task.share.check()?;
         let (own, all) = task.share.jobs();
-        (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
+        (options.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
         client.run(target.database(named)?, &task.share)
     });
     match done {
         Ok(log) => {
-            let log = WorkerLog { name: orders.name.clone(), ..log };
+            let log = WorkerLog { name: options.name.clone(), ..log };
             let text = serde_json::to_string(&log)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
             client.send_stage("done", None, Some(text))?;
         }
         // Whoever is interrupted is lost to the test, as if it had been killed.
-        Err(error) if orders.interrupt.is_set() => {
+        Err(error) if options.interrupt.is_set() => {
             client.send_stage("gone", Some(format!("interrupted ({error})")), None)?
         }
         Err(error) => {
-            (orders.tell)(&error.message);
+            (options.tell)(&error.message);
             client.send_stage("failed", Some(error.message), None)?;
         }
     }
@@ -150,7 +151,7 @@ fn check_build(task: &Task) -> Step<()> {
 ///
 /// # Errors
 /// It was not named here: nothing is sent to a host that somebody else names.
-fn named<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
+fn find_target<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
     let is_it =
         |target: &&Target| target.engine() == task.engine && target.url() == task.url.as_deref();
     targets.iter().find(is_it).ok_or_else(|| {
@@ -224,9 +225,9 @@ impl CoordinatorClient<'_> {
         ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
     }
 
-    /// Start and what else is told; nothing if the test is off, or nobody can be asked. The
-    /// database hears what our jobs have done.
-    fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, CoordinatorUpdate)> {
+    /// Reads the state of the test, and writes the progress of the own jobs; none if the test was
+    /// called off, or the results database does not answer.
+    fn exchange(&self, log: Option<&SecondsLog>) -> Option<TestState> {
         let mut guard = self.lock();
         let (backend, heard_at) = &mut *guard;
         if heard_at.elapsed() >= self.heard {
@@ -244,31 +245,40 @@ impl CoordinatorClient<'_> {
                 .zip(close_s.real())
                 .map(|(open_s, close_s)| Edges { open_s, close_s }),
         };
-        Some((start_s.real(), update))
+        Some(TestState { start_s: start_s.real(), update })
     }
+}
+
+/// State of a test as the coordinator has written it.
+struct TestState {
+    /// Common start by the clock of the results database; none before all jobs are ready.
+    start_s: Option<f64>,
+    update: CoordinatorUpdate,
 }
 
 impl CoordinatorLink for CoordinatorClient<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
         self.send_stage("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {
-            match self.look(None)? {
-                _ if self.interrupt.is_set() => return None,
-                (_, CoordinatorUpdate { is_stopped: true, .. }) => return None,
-                (Some(start_s), _) => return Some(self.clock.moment(start_s)),
-                (None, _) => std::thread::sleep(LISTENING),
+            let TestState { start_s, update } = self.exchange(None)?;
+            if self.interrupt.is_set() || update.is_stopped {
+                return None;
+            }
+            match start_s {
+                Some(start_s) => return Some(self.clock.moment(start_s)),
+                None => std::thread::sleep(LISTENING),
             }
         }
     }
 
-    fn satisfied(&self) {
-        // If it cannot be told, the next look shows that.
+    fn report_satisfied(&self) {
+        // If this fails, the next exchange shows it.
         let _ = self.send_stage("satisfied", None, None);
     }
 
     fn update(&self, log: &SecondsLog) -> CoordinatorUpdate {
         let off = CoordinatorUpdate { is_stopped: true, ..CoordinatorUpdate::default() };
-        let update = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
-        update.map_or(off, |(_, update)| update)
+        let state = self.exchange(Some(log)).filter(|_| !self.interrupt.is_set());
+        state.map_or(off, |state| state.update)
     }
 }

@@ -23,16 +23,16 @@ unsafe impl Send for Parameters {}
 
 impl Parameters {
     pub(super) fn none() -> Self {
-        Parameters::named(Vec::new())
+        Parameters::from_names(Vec::new())
     }
 
     /// Parameters `p1` to `pN`.
-    pub(super) fn numbered(count: usize) -> Self {
-        Parameters::named((1..=count).map(|number| format!("p{number}")).collect())
+    pub(super) fn with_count(count: usize) -> Self {
+        Parameters::from_names((1..=count).map(|number| format!("p{number}")).collect())
     }
 
     /// Parameters of these names, all of them 0.
-    pub(super) fn named(names: Vec<String>) -> Self {
+    pub(super) fn from_names(names: Vec<String>) -> Self {
         let count = names.len();
         let mut parameters = Parameters {
             name_pointers: names.iter().map(|name| name.as_ptr().cast()).collect(),
@@ -90,7 +90,7 @@ impl Answer {
         question: Question<'_>,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
-        Answer::asked(api, api.query_with_params_n, question, parameters)
+        Answer::request(api, api.query_with_params_n, question, parameters)
     }
 
     /// Begins a query whose rows are fetched by [`Answer::fetch`].
@@ -103,11 +103,11 @@ impl Answer {
         question: Question<'_>,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
-        Answer::asked(api, api.stream_query_with_params_n, question, parameters)
+        Answer::request(api, api.stream_query_with_params_n, question, parameters)
     }
 
     #[inline]
-    fn asked(
+    fn request(
         api: &'static Api,
         ask: Ask,
         question: Question<'_>,
@@ -130,7 +130,7 @@ impl Answer {
                 parameters.len(),
             )
         };
-        Answer::checked(api, raw, sql)
+        Answer::from_raw(api, raw, sql)
     }
 
     /// The next part of a stream; it is empty at the end.
@@ -141,7 +141,7 @@ impl Answer {
     pub(super) fn fetch(&self, connection: Handle, what: &str) -> Result<Self, EngineError> {
         // SAFETY: the stream is one of this connection.
         let raw = unsafe { (self.api.stream_fetch_result)(connection, self.raw) };
-        Answer::checked(self.api, raw, what)
+        Answer::from_raw(self.api, raw, what)
     }
 
     /// Takes what the library gave.
@@ -149,7 +149,11 @@ impl Answer {
     /// # Errors
     /// The error that it holds.
     #[inline]
-    pub(super) fn checked(api: &'static Api, raw: Handle, what: &str) -> Result<Self, EngineError> {
+    pub(super) fn from_raw(
+        api: &'static Api,
+        raw: Handle,
+        what: &str,
+    ) -> Result<Self, EngineError> {
         if raw.is_null() {
             return Err(from_clickhouse("ClickHouse gives no answer", what));
         }

@@ -46,7 +46,7 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// An unknown setting, or a value that is not a number.
-pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
+pub(super) fn check_settings(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
     let mut checked = Settings::default();
     for (name, value) in settings {
         let bytes = value.parse::<u32>().map(|mib| u64::from(mib) << 20);

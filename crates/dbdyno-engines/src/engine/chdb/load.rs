@@ -28,7 +28,7 @@ pub(super) fn load(
                 connection.execute(sql)?;
             }
             if !goes_on || !progress(rows) {
-                return Err(cancelled(load.table));
+                return Err(cancelled_error(load.table));
             }
         }
         None => send(connection, load, progress)?,
@@ -55,13 +55,13 @@ pub(super) fn send(
         stream.append(&bytes)?;
         next = end;
         if !progress(next - load.ids.start) {
-            return Err(cancelled(load.table));
+            return Err(cancelled_error(load.table));
         }
     }
     stream.done()
 }
 
-fn cancelled(table: &str) -> EngineError {
+fn cancelled_error(table: &str) -> EngineError {
     EngineError::new(ErrorClass::Cancelled, format!("loading {table} was cancelled"))
 }
 
@@ -132,7 +132,7 @@ impl<'c> Stream<'c> {
     fn done(self) -> Result<(), EngineError> {
         // SAFETY: the stream is open.
         let raw = unsafe { (self.api.stream_done)(self.raw) };
-        Answer::checked(self.api, raw, self.table).map(drop)
+        Answer::from_raw(self.api, raw, self.table).map(drop)
     }
 
     fn error(&self) -> Option<EngineError> {

@@ -25,7 +25,7 @@ mod statement;
 use connect::Instance;
 use library::LIBRARY;
 
-/// Organisations that ClickHouse's MergeTree has not
+/// Organizations that ClickHouse's MergeTree has not
 /// (https://clickhouse.com/docs/engines/table-engines/mergetree-family/mergetree).
 const SORTED_PARTS: &str =
     "ClickHouse keeps a table in parts, column by column, in the order of its key";
@@ -77,9 +77,9 @@ impl Engine for Chdb {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let directory = embedded::place_of(target, "directory")?;
-        let settings = connect::checked(&target.settings)?;
+        let settings = connect::check_settings(&target.settings)?;
         let loaded = LIBRARY.chosen()?;
-        let opened = opened(&directory, access)?;
+        let opened = place_to_open(&directory, access)?;
         let instance = Instance::open(&loaded.api, opened, &settings)?;
         Ok(Box::new(ChdbDatabase { instance, version: loaded.version.clone(), directory }))
     }
@@ -87,7 +87,7 @@ impl Engine for Chdb {
 
 /// The place that is opened: the directory if it is there or may be made, else a database in
 /// memory.
-fn opened(directory: &Path, access: Access) -> Result<Option<&Path>, EngineError> {
+fn place_to_open(directory: &Path, access: Access) -> Result<Option<&Path>, EngineError> {
     if access == Access::Provision || directory.exists() {
         return Ok(Some(directory));
     }

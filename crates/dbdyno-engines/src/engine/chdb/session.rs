@@ -24,7 +24,7 @@ impl Session for ChdbSession {
         let asks_for_control = sql.contains(&format!("{{{CONTROL_QUERIES}:"));
         let (mut parameters, values) = if asks_for_control && binds.is_empty() {
             let control = self.0.instance.control_queries.load(Relaxed);
-            (Parameters::named(vec![CONTROL_QUERIES.into()]), vec![control as i64])
+            (Parameters::from_names(vec![CONTROL_QUERIES.into()]), vec![control as i64])
         } else {
             (parameters_of(sql), binds.to_vec())
         };

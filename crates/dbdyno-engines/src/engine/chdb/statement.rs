@@ -90,7 +90,7 @@ pub(super) fn is_query(sql: &str) -> bool {
 /// The parameters `{p1:Int64}`, `{p2:Int64}` ... of a statement.
 pub(super) fn parameters_of(sql: &str) -> Parameters {
     let is_in = |number: &usize| sql.contains(&format!("{{p{number}:"));
-    Parameters::numbered((1..).take_while(is_in).count())
+    Parameters::with_count((1..).take_while(is_in).count())
 }
 
 #[cfg(test)]

@@ -67,16 +67,16 @@ impl<S: ClientSession> Job<'_, S> {
         match result {
             Ok(()) => {
                 self.latency.record_ns(began_ns + end_ns - start_ns);
-                self.responded(due_ns, (began_ns + end_ns).saturating_sub(due_ns));
+                self.note_response(due_ns, (began_ns + end_ns).saturating_sub(due_ns));
             }
-            Err(error) => self.failed(error, pacer)?,
+            Err(error) => self.recover(error, pacer)?,
         }
         Ok(end_ns)
     }
 
     /// Notes a response time, also for the phase in which the op was due: the phase that made it
     /// wait.
-    fn responded(&mut self, due_ns: u64, response_ns: u64) {
+    fn note_response(&mut self, due_ns: u64, response_ns: u64) {
         self.response.record_ns(response_ns);
         let phase = self.timetable.as_ref().and_then(|timetable| timetable.due.phase(due_ns));
         if let Some(times) = phase.and_then(|phase| self.by_phase.get_mut(phase)) {

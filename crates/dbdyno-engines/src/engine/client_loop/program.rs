@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ClientSession, Counted, Done};
+use super::{ClientSession, CountedRows, OpRows};
 use crate::engine::{EngineError, ErrorClass, JobSpec};
 use dbdyno_core::model::{Bind, BoundStatement, Branch, Commit, Facts};
 use dbdyno_core::stats::keys::{KeyStream, MODULUS};
@@ -85,14 +85,14 @@ impl Program {
     /// Runs one op. It is inlined into the loop, with all that it calls here: as calls, with their
     /// results through memory, they took 4 of the 14 ns that the loop costs.
     #[inline(always)]
-    pub(super) fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<Done, EngineError> {
+    pub(super) fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<OpRows, EngineError> {
         let branch = match self.branches.as_slice() {
             [only] => only,
             branches => {
                 let state = self.draws.keys.step();
                 let Some(branch) = branches.iter().find(|branch| state < branch.below) else {
                     // the chances add up to less than 100: the rest does nothing
-                    return Ok(Done::default());
+                    return Ok(OpRows::default());
                 };
                 branch
             }
@@ -139,12 +139,12 @@ impl Steps {
         draws: &mut Draws,
         args: &mut [i64],
         counts_hits: bool,
-    ) -> Result<Done, EngineError> {
+    ) -> Result<OpRows, EngineError> {
         let block = self.commit == Commit::Block;
         if block {
             session.begin()?;
         }
-        let mut counted = Counted::default();
+        let mut counted = CountedRows::default();
         for repetition in 1..=self.times {
             draws.draw(&self.slots, repetition);
             let done = self.pass(session, draws, args, counts_hits)?;
@@ -154,7 +154,7 @@ impl Steps {
         if block {
             session.commit()?;
         }
-        Ok(Done { rows: counted.rows, commits: self.commits(), hits: counted.hits })
+        Ok(OpRows { rows: counted.rows, commits: self.commits(), hits: counted.hits })
     }
 
     /// The statements once, with the binds that were drawn for them.
@@ -165,8 +165,8 @@ impl Steps {
         draws: &Draws,
         args: &mut [i64],
         counts_hits: bool,
-    ) -> Result<Counted, EngineError> {
-        let mut counted = Counted::default();
+    ) -> Result<CountedRows, EngineError> {
+        let mut counted = CountedRows::default();
         for (step, slots) in self.statements.iter().enumerate() {
             for (arg, &slot) in args.iter_mut().zip(slots) {
                 *arg = draws.values[slot];

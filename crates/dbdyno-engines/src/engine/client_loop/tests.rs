@@ -308,7 +308,7 @@ impl ClientSession for Visitor {
     fn load(&mut self, _: &RowLoad<'_>) -> Result<(), EngineError> {
         Ok(())
     }
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         Connects { opened: 1, login_s: 1e-9, ..Connects::default() }
     }
     fn login(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ClientSession, Counted};
+use super::{ClientSession, CountedRows};
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::Connects;
 
@@ -13,7 +13,7 @@ pub(super) struct Visits<S, F> {
     visit: Option<(S, Instant)>,
     /// Time to open it.
     opened: Connects,
-    /// Of those that were closed.
+    /// Times of the sessions that were closed.
     closed: Connects,
 }
 
@@ -43,7 +43,11 @@ impl<S: ClientSession, F: FnMut() -> Result<S, EngineError>> ClientSession for V
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         self.session()?.run(statement, binds)
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         self.session()?.run_counting(statement, binds)
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
@@ -53,7 +57,7 @@ impl<S: ClientSession, F: FnMut() -> Result<S, EngineError>> ClientSession for V
         let began = Instant::now();
         let session = (self.open)()?;
         let ready_at = Instant::now();
-        let connects = session.opened();
+        let connects = session.connects();
         let known_s = connects.reach_s + connects.encrypt_s + connects.login_s;
         let start_s = ((ready_at - began).as_secs_f64() - known_s).max(0.0);
         self.opened = Connects { opened: 1, start_s, ..connects };

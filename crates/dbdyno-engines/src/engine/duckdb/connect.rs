@@ -10,7 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
 use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};
 use super::error::{copy_message, from_duckdb, unusable_file};
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::embedded::copy_text;
 use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass};
@@ -44,7 +44,7 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// An unknown setting, or a value that is not a plain word or number.
-pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
+pub(super) fn check_settings(settings: &BTreeMap<String, String>) -> Result<Settings, EngineError> {
     let block_bytes = settings.get(BLOCK_SIZE).and_then(|value| value.parse().ok());
     let others = settings.iter().filter(|(name, _)| *name != BLOCK_SIZE || block_bytes.is_none());
     let checked = others.map(|(name, value)| {
@@ -70,7 +70,7 @@ pub(super) struct Instance {
     api: &'static Api,
     database: Handle,
     pub counts: Arc<Counts>,
-    running: Arc<Running<Interrupt>>,
+    running: Arc<RunningHandles<Interrupt>>,
     /// Held by a transaction that changes the catalog: DuckDB refuses a second one instead of
     /// letting it wait.
     catalog_changes: Mutex<()>,
@@ -99,7 +99,7 @@ impl Instance {
         let counts = Arc::new(Counts::for_file(file));
         let database = open_in_memory(api, file, &settings.of_database)?;
         let (catalog_changes, committing) = (Mutex::new(()), Mutex::new(0));
-        let (running, memory_mib) = (Running::new(), settings.memory_mib);
+        let (running, memory_mib) = (RunningHandles::new(), settings.memory_mib);
         let instance =
             Instance { api, database, counts, running, catalog_changes, committing, memory_mib };
         let instance = Arc::new(instance);
@@ -168,7 +168,7 @@ impl Instance {
         &self,
         connection: &Connection,
         commits: bool,
-    ) -> Result<Committing<'_>, EngineError> {
+    ) -> Result<CommitGuard<'_>, EngineError> {
         let mut committing = self.committing.lock();
         if *committing == 0 {
             let types = if commits { format!("{TYPES},{TRANSACTIONS}") } else { TYPES.to_string() };
@@ -176,7 +176,7 @@ impl Instance {
             self.counts.log_transactions(commits);
         }
         *committing += u32::from(commits);
-        Ok(Committing { all: &self.committing, commits })
+        Ok(CommitGuard { all: &self.committing, commits })
     }
 
     /// Interrupts what runs in any connection.
@@ -187,12 +187,12 @@ impl Instance {
 }
 
 /// A job at work.
-pub(super) struct Committing<'i> {
+pub(super) struct CommitGuard<'i> {
     all: &'i Mutex<u32>,
     commits: bool,
 }
 
-impl Drop for Committing<'_> {
+impl Drop for CommitGuard<'_> {
     fn drop(&mut self) {
         *self.all.lock() -= u32::from(self.commits);
     }
@@ -261,7 +261,7 @@ unsafe impl Send for Interrupt {}
 pub(super) struct Connection {
     instance: Arc<Instance>,
     pub raw: Handle,
-    entered: Option<Entered<Interrupt>>,
+    entered: Option<HandleGuard<Interrupt>>,
 }
 
 // SAFETY: the library locks a connection at each call.

@@ -224,7 +224,7 @@ unsafe extern "C" fn delete(counts: *mut c_void) {
 mod tests {
     use super::*;
 
-    fn counted(entries: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
+    fn count_entries(entries: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
         let counts = Counts::for_file(Path::new("/d/x.db"));
         counts.log_transactions(true);
         let _job = JobOfThread::begin();
@@ -249,11 +249,11 @@ mod tests {
         let entries =
             [read.as_str(), &read, &wal, &spilled, opened].map(|message| ("FileSystem", message));
         assert_eq!(
-            counted(&entries),
+            count_entries(&entries),
             [("read_bytes", 524_288), ("wal_bytes", 262_144), ("temp_bytes", 262_144)]
         );
         assert_eq!(
-            counted(&[("FileSystem", &file("/d/x.db", "WRITE"))]),
+            count_entries(&[("FileSystem", &file("/d/x.db", "WRITE"))]),
             [("written_bytes", 262_144)]
         );
     }
@@ -268,7 +268,10 @@ mod tests {
             ("QueryLog", "select 1"),
             ("QueryLog", "commit"),
         ];
-        assert_eq!(counted(&entries), [("commits", 1), ("checkpoints", 1), ("statements", 1)]);
+        assert_eq!(
+            count_entries(&entries),
+            [("commits", 1), ("checkpoints", 1), ("statements", 1)]
+        );
         let counts = Counts::for_file(Path::new("/d/x.db"));
         counts.take(b"QueryLog", b"select 1");
         let known: Vec<u64> = counts.variables().iter().filter_map(|(_, sum)| *sum).collect();

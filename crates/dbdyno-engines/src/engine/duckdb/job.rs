@@ -4,17 +4,17 @@ use parking_lot::MutexGuard;
 
 use super::connect::Connection;
 use super::load::append;
-use super::statement::Prepared;
-use crate::engine::client_loop::{ClientSession, Counted};
+use super::statement::PreparedStatement;
+use crate::engine::client_loop::{ClientSession, CountedRows};
 use crate::engine::{EngineError, JobSpec, RowLoad};
 use dbdyno_core::model::{BoundStatement, Commit, JobCode};
 
 pub(super) struct DuckJob<'c> {
     connection: &'c Connection,
-    statements: Vec<Prepared<'c>>,
-    begin: Prepared<'c>,
-    begin_read: Prepared<'c>,
-    commit: Prepared<'c>,
+    statements: Vec<PreparedStatement<'c>>,
+    begin: PreparedStatement<'c>,
+    begin_read: PreparedStatement<'c>,
+    commit: PreparedStatement<'c>,
     /// An op changes the catalog, and waits for others that do.
     changes_catalog: bool,
     turn: Option<MutexGuard<'c, ()>>,
@@ -57,12 +57,12 @@ impl<'c> DuckJob<'c> {
     ) -> Result<Self, EngineError> {
         let prepared = statements
             .iter()
-            .map(|statement| Prepared::new(connection, &statement.sql, &statement.name));
+            .map(|statement| PreparedStatement::new(connection, &statement.sql, &statement.name));
         let statements = prepared.collect::<Result<Vec<_>, EngineError>>()?;
-        let own = |sql| Prepared::new(connection, sql, sql);
+        let own = |sql| PreparedStatement::new(connection, sql, sql);
         Ok(DuckJob {
             connection,
-            changes_catalog: statements.iter().any(Prepared::changes_catalog),
+            changes_catalog: statements.iter().any(PreparedStatement::changes_catalog),
             turn: None,
             statements,
             begin: own("begin transaction")?,
@@ -101,7 +101,11 @@ impl ClientSession for DuckJob<'_> {
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         self.statements[statement].run(binds)
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         self.statements[statement].run_counting(binds)
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {

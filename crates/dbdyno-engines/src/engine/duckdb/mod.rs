@@ -24,7 +24,7 @@ mod statement;
 use connect::{Instance, Mode};
 use library::LIBRARY;
 
-/// Organisations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
+/// Organizations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
 /// https://duckdb.org/docs/current/sql/statements/create_table,
 /// https://duckdb.org/docs/current/data/partitioning/partitioned_writes).
 const ROW_GROUPS: &str =
@@ -78,7 +78,7 @@ impl Engine for DuckDb {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let file = embedded::place_of(target, "file")?;
-        let settings = connect::checked(&target.settings)?;
+        let settings = connect::check_settings(&target.settings)?;
         let loaded = LIBRARY.chosen()?;
         let mode = mode(&file, access)?;
         let instance = Instance::open(&loaded.api, &file, &settings, mode)?;

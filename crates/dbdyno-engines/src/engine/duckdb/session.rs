@@ -1,7 +1,7 @@
 //! The control session.
 
 use super::connect::Connection;
-use super::statement::Prepared;
+use super::statement::PreparedStatement;
 use crate::engine::{EngineError, Rows, Session};
 use crate::host::process_cpu_s;
 
@@ -22,14 +22,14 @@ impl Session for DuckSession {
         if binds.is_empty() {
             self.0.query(sql).map(|result| result.into_texts())
         } else {
-            self.bound(sql, binds)
+            self.query_with_binds(sql, binds)
         }
     }
 }
 
 impl DuckSession {
-    fn bound(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
-        Prepared::new(&self.0, sql, sql)?.texts(binds)
+    fn query_with_binds(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
+        PreparedStatement::new(&self.0, sql, sql)?.texts(binds)
     }
 
     /// Puts what the log has counted into the session's variables, which a block of the catalog

@@ -7,14 +7,14 @@ use std::ptr;
 use super::api::{CATALOG, Handle, RawResult, RawText, SELECT, types};
 use super::connect::{Connection, QueryResult};
 use super::error::{copy_message, from_duckdb};
-use crate::engine::client_loop::Counted;
+use crate::engine::client_loop::CountedRows;
 use crate::engine::loading::c_text;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Way in which the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Values of so many bytes.
+    /// Values of this many bytes.
     Fixed(usize),
     Text,
     /// Nested values: only their vector is touched.
@@ -22,7 +22,7 @@ enum Kind {
 }
 
 /// A prepared statement of an open connection.
-pub(super) struct Prepared<'c> {
+pub(super) struct PreparedStatement<'c> {
     connection: &'c Connection,
     raw: Handle,
     binds: usize,
@@ -32,7 +32,7 @@ pub(super) struct Prepared<'c> {
     name: String,
 }
 
-impl<'c> Prepared<'c> {
+impl<'c> PreparedStatement<'c> {
     /// Prepares the one statement in `sql`; `name` is said in errors.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl<'c> Prepared<'c> {
         name: &str,
     ) -> Result<Self, EngineError> {
         let (api, statement) = (connection.api(), c_text(sql)?);
-        let mut prepared = Prepared {
+        let mut prepared = PreparedStatement {
             connection,
             raw: ptr::null_mut(),
             binds: 0,
@@ -84,19 +84,19 @@ impl<'c> Prepared<'c> {
         self.run_counting(binds).map(|counted| counted.rows)
     }
 
-    /// As [`Prepared::run`]; also the sum of the first column where that is `bigint`.
+    /// As [`PreparedStatement::run`]; also the sum of the first column where that is `bigint`.
     ///
     /// # Errors
-    /// As [`Prepared::run`].
+    /// As [`PreparedStatement::run`].
     #[inline]
-    pub(super) fn run_counting(&mut self, binds: &[i64]) -> Result<Counted, EngineError> {
+    pub(super) fn run_counting(&mut self, binds: &[i64]) -> Result<CountedRows, EngineError> {
         let mut result = self.execute(binds)?;
         let Some(columns) = &self.columns else {
-            return Ok(Counted { rows: result.rows_changed(), hits: 0 });
+            return Ok(CountedRows { rows: result.rows_changed(), hits: 0 });
         };
         // SAFETY: the result is of this statement, whose columns have these kinds.
         let counted = unsafe { read_all(&result, columns) };
-        // A stream tells of its errors at the end.
+        // A stream reports its errors at the end.
         // SAFETY: the result is one that the library filled.
         let failed = unsafe { !(self.connection.api().result_error)(&mut result.raw).is_null() };
         if failed { Err(result.error(&self.name)) } else { Ok(counted) }
@@ -128,7 +128,7 @@ impl<'c> Prepared<'c> {
     /// Runs a query to its end; every row as text.
     ///
     /// # Errors
-    /// As [`Prepared::run`].
+    /// As [`PreparedStatement::run`].
     pub(super) fn texts(&self, binds: &[i64]) -> Result<crate::engine::Rows, EngineError> {
         let api = self.connection.api();
         let mut result = QueryResult { connection: self.connection, raw: RawResult::EMPTY };
@@ -143,7 +143,7 @@ impl<'c> Prepared<'c> {
     }
 }
 
-impl Drop for Prepared<'_> {
+impl Drop for PreparedStatement<'_> {
     fn drop(&mut self) {
         // SAFETY: it is destroyed once, while its connection is open.
         unsafe { (self.connection.api().destroy_prepare)(&mut self.raw) };
@@ -182,9 +182,9 @@ fn kind_of_type(of_type: u32) -> Kind {
 /// # Safety
 /// The result's columns have these kinds.
 #[inline]
-unsafe fn read_all(result: &QueryResult<'_>, columns: &[Kind]) -> Counted {
+unsafe fn read_all(result: &QueryResult<'_>, columns: &[Kind]) -> CountedRows {
     let api = result.connection.api();
-    let mut counted = Counted::default();
+    let mut counted = CountedRows::default();
     // SAFETY: a chunk is destroyed once, after its vectors were read; each has as many values as
     // the chunk has rows.
     unsafe {

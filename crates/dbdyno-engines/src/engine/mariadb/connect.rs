@@ -40,13 +40,13 @@ const SWITCH: u8 = 0xFE;
 /// Byte that follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the
 /// password (MySQL, "Caching SHA-2 Pluggable Authentication").
 const FULL_AUTHENTICATION: u8 = 4;
-/// MariaDB from 10 on tells its version with this in front, for old replicas.
+/// Prefix of the version that MariaDB from 10 on reports, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {
     pub wire: Wire,
-    /// Version as the server tells it: `10.11.6-MariaDB`.
+    /// Version as the server reports it: `10.11.6-MariaDB`.
     pub server_version: String,
     pub product: &'static Product,
     /// Number of the session, to end its statements by.
@@ -67,13 +67,13 @@ pub(super) fn connect(
     options: &ClientOptions,
     passwords: &Passwords,
 ) -> Result<Connection, EngineError> {
-    let known = passwords.known().or_else(|| passwords.found(""));
+    let known = passwords.common_password().or_else(|| passwords.password_of(""));
     let mut connection = connect_with(config, known.clone()).or_else(|error| {
         let refused = error.class == ErrorClass::Denied && known.is_none() && config.wants_password;
         if !refused {
             return Err(error);
         }
-        connect_with(config, Some(passwords.find(&config.user, "", || options.filed())?))
+        connect_with(config, Some(passwords.find(&config.user, "", || options.file_password())?))
     })?;
     connection.wire.read_timeout(None);
     Ok(connection)
@@ -119,7 +119,7 @@ fn connect_host(
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(config.timeouts.connect_timeout()));
     let greeting = greeting(&mut wire)?;
-    wire.greeted();
+    wire.end_greeting();
     let flags =
         capabilities(&greeting, config.product) | wanted_encryption(host, &config.tls, &greeting)?;
     let encrypted = flags.contains(CapabilityFlags::CLIENT_SSL);
@@ -210,12 +210,12 @@ fn ask_for_encryption(
     payload.extend_from_slice(&MAX_PACKET_BYTES.to_le_bytes());
     payload.push(UTF8MB4);
     payload.extend_from_slice(&[0; 19]);
-    payload.extend_from_slice(&extended(greeting).bits().to_le_bytes());
+    payload.extend_from_slice(&supported_extensions(greeting).bits().to_le_bytes());
     wire.flush()
 }
 
 /// MariaDB's own extensions that the server offers and dbdyno supports.
-fn extended(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
+fn supported_extensions(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
     let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
         | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
     greeting.mariadb_ext_capabilities() & wanted
@@ -282,16 +282,16 @@ fn capabilities(greeting: &HandshakePacket<'_>, product: &Product) -> Capability
 /// A login under way.
 struct Login<'a> {
     password: Option<&'a SecretString>,
-    /// Over a Unix socket, where nobody can listen in.
+    /// True for a Unix socket, where nobody can listen in.
     socket: bool,
-    /// Encrypted, so that nobody can either.
+    /// True for an encrypted connection.
     encrypted: bool,
     /// The server at the end of an encrypted connection may be told the password: it is verified,
     /// or the user wants it so.
     may_tell: bool,
     flags: CapabilityFlags,
     nonce: Vec<u8>,
-    /// Of the server: encrypts the password where the connection does not.
+    /// Public key of the server, which encrypts the password if the connection is not encrypted.
     server_key: Option<Vec<u8>>,
     /// The server may be asked for it.
     may_ask: bool,
@@ -350,7 +350,9 @@ impl Login<'_> {
             None,
             MAX_PACKET_BYTES,
         );
-        response.with_mariadb_ext_capabilities(extended(greeting)).serialize(wire.payload());
+        response
+            .with_mariadb_ext_capabilities(supported_extensions(greeting))
+            .serialize(wire.payload());
         wire.flush()?;
         loop {
             let payload = wire.packet()?.to_vec();
@@ -363,7 +365,7 @@ impl Login<'_> {
                     plugin = request.auth_plugin().into_owned();
                     self.nonce = request.plugin_data().to_vec();
                     let nonce = self.nonce.clone();
-                    self.switched(&plugin, &mut procedure, &nonce)?
+                    self.switch_method(&plugin, &mut procedure, &nonce)?
                 }
                 Some(&MORE_DATA) => {
                     if payload[1..] == [FULL_AUTHENTICATION] {
@@ -371,7 +373,7 @@ impl Login<'_> {
                     }
                     self.answer(&mut procedure, &payload[1..])?
                 }
-                _ => return Err(unsupported(&plugin)),
+                _ => return Err(unsupported_method_error(&plugin)),
             };
             if let Some(answer) = answer {
                 wire.payload().extend_from_slice(&answer);
@@ -382,7 +384,7 @@ impl Login<'_> {
 
     /// The first answer to another method. The operating system knows the user of a socket: nothing
     /// is to be said.
-    fn switched(
+    fn switch_method(
         &self,
         plugin: &AuthPlugin<'_>,
         procedure: &mut AuthProc,
@@ -463,12 +465,12 @@ impl Login<'_> {
 fn start(plugin: &AuthPlugin<'_>) -> Result<AuthProc, EngineError> {
     // Its hash of the password, from before MySQL 4.1, can be undone.
     if matches!(plugin, AuthPlugin::MysqlOldPassword) {
-        return Err(unsupported(plugin));
+        return Err(unsupported_method_error(plugin));
     }
-    plugin.init().map_err(|_| unsupported(plugin))
+    plugin.init().map_err(|_| unsupported_method_error(plugin))
 }
 
-fn unsupported(plugin: &AuthPlugin<'_>) -> EngineError {
+fn unsupported_method_error(plugin: &AuthPlugin<'_>) -> EngineError {
     let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
     let message = format!(
         "the server wants the authentication method {}, which is not supported",

@@ -10,7 +10,7 @@ use crate::engine::one_line::one_line;
 use crate::engine::remote::{broken, lost, quote};
 use crate::engine::{EngineError, ErrorClass};
 
-/// First byte of a packet that tells an error.
+/// First byte of a packet with an error.
 pub(super) const ERROR: u8 = 0xFF;
 
 /// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those
@@ -108,7 +108,7 @@ pub(super) fn statement(message: impl Into<String>) -> EngineError {
 }
 
 /// A packet that makes no sense here: the connection cannot be used any more.
-pub(super) fn unexpected(during: &str) -> EngineError {
+pub(super) fn unexpected_packet(during: &str) -> EngineError {
     lost(format!("unexpected packet from the server during {during}"))
 }
 

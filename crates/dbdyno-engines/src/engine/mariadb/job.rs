@@ -12,7 +12,7 @@ use super::load;
 use super::reply::{self, Head};
 use super::session::MariaSession;
 use super::wire::{Wire, header};
-use crate::engine::client_loop::{ClientSession, Counted, Transaction};
+use crate::engine::client_loop::{ClientSession, CountedRows, Transaction};
 use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobSpec, Pacer, RowLoad, Session};
@@ -31,7 +31,7 @@ struct Statement {
     sql: String,
     packet: Vec<u8>,
     binds: usize,
-    /// Of the text protocol, whose packet is written anew.
+    /// Query of the text protocol, whose packet is written anew for every execution.
     text: Option<TextQuery>,
     /// The packet holds the types of the values; the server remembers them from the first execution
     /// on.
@@ -89,13 +89,17 @@ impl ClientSession for JobSession {
         std::hint::black_box(bytes);
         rows
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         let (mut hits, statement) = (0, &mut self.statements[statement]);
         let is_text = statement.text.is_some();
         let rows = execute(&mut self.session.wire, statement, binds, |row| {
             hits += first_number(row, is_text).unwrap_or(0);
         })?;
-        Ok(Counted { rows, hits })
+        Ok(CountedRows { rows, hits })
     }
     fn transaction(&mut self, statement: usize, binds: &[i64]) -> Result<Transaction, EngineError> {
         let (mut done, statement) = (None, &mut self.statements[statement]);
@@ -113,7 +117,7 @@ impl ClientSession for JobSession {
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
         load::load(&mut self.session, rows, &mut |_| true)
     }
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         self.session.opened
     }
     fn login(&self) -> Option<String> {

@@ -65,7 +65,8 @@ pub(super) fn load(
     }
 }
 
-/// As [`insert`], between the two statements that the table's storage engine wants around a load.
+/// Inserts like [`insert`], between the two statements that the storage engine of the table
+/// requires.
 fn insert_within(
     product: &Product,
     wire: &mut Wire,
@@ -82,9 +83,9 @@ fn insert_within(
 
 /// Form in which rows are sent.
 enum Form {
-    /// As values of this prepared statement.
+    /// Values of the prepared statement of this number.
     Values(u32),
-    /// In the text of an insert, of which this is the head.
+    /// Text of an insert, which begins with this head.
     Text(String),
 }
 
@@ -180,7 +181,7 @@ fn head<'a>(wire: &'a mut Wire, form: &Form) -> &'a mut Vec<u8> {
 fn answer(wire: &mut Wire, sql: &str) -> Result<u64, EngineError> {
     match reply::head(wire, sql)? {
         Head::Done { affected, .. } => Ok(affected),
-        _ => Err(error::unexpected("a load")),
+        _ => Err(error::unexpected_packet("a load")),
     }
 }
 

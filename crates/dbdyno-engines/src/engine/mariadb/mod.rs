@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::cancel::Running;
-use crate::engine::cluster::{self, OpenNode, Own};
+use crate::engine::cancel::RunningHandles;
+use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, directory,
     sessions_left,
@@ -45,7 +45,7 @@ use product::{MARIADB, MYSQL, Product};
 use session::MariaSession;
 use url::Config;
 
-/// Organisations of other engines.
+/// Organizations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
     (
         "hash",
@@ -54,7 +54,7 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
-/// The organisation of MyRocks, a storage engine that a server may or may not have loaded.
+/// The organization of MyRocks, a storage engine that a server may or may not have loaded.
 const LSM: &str = "lsm";
 const NO_ROCKSDB: &str = "the server has no storage engine ROCKSDB; install its library (Debian, \
                           Ubuntu: apt install mariadb-plugin-rocksdb; Fedora, RHEL: dnf install \
@@ -99,7 +99,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// Organisations of other engines that MySQL lacks.
+/// Organizations of other engines that MySQL lacks.
 const LACKING_IN_MYSQL: &[(&str, &str)] = &[
     ("heap", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
     (
@@ -144,7 +144,7 @@ impl Engine for MySql {
     }
 }
 
-/// Organisations that a cluster lacks: Galera hands over what InnoDB changes.
+/// Organizations that a cluster lacks: Galera hands over what InnoDB changes.
 const LACKING_IN_GALERA: &[(&str, &str)] = &[
     ("heap", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
     ("heap-list", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
@@ -180,9 +180,9 @@ fn open(
         });
         (host.address(), open)
     };
-    let own = Own {
+    let own = ClusterSpecifics {
         sql: |block, values| MARIADB.sql(block, values),
-        unsupported_orgs: LACKING_IN_GALERA,
+        unavailable_orgs: LACKING_IN_GALERA,
     };
     cluster::open(config.hosts.iter().map(member).collect(), access, own)
 }
@@ -202,7 +202,7 @@ fn open_one(
     let mut connection = connect(&config, &options, &passwords)?;
     let version = product.version(&connection.server_version)?;
     set_up(&mut connection)?;
-    let (is_local, running) = (connection.local, Running::new());
+    let (is_local, running) = (connection.local, RunningHandles::new());
     let mut session = MariaSession::new(connection, &running);
     let ours = provision::prepare(&mut session, access)?;
     if is_ours && access == Access::Provision {
@@ -228,7 +228,7 @@ fn open_one(
         pid,
         storage_path,
         running,
-        jobs: Running::new(),
+        jobs: RunningHandles::new(),
         counts: OnceLock::new(),
     }))
 }
@@ -236,7 +236,7 @@ fn open_one(
 fn session_by(
     route: &Route<Config>,
     options: &ClientOptions,
-    running: &Arc<Running<u32>>,
+    running: &Arc<RunningHandles<u32>>,
 ) -> Result<MariaSession, EngineError> {
     let mut connection = connect(&route.config, options, &route.passwords)?;
     set_up(&mut connection)?;
@@ -263,9 +263,9 @@ struct MariaDatabase {
     pid: Option<u32>,
     storage_path: Option<PathBuf>,
     /// Numbers of our sessions.
-    running: Arc<Running<u32>>,
-    /// Those of jobs.
-    jobs: Arc<Running<u32>>,
+    running: Arc<RunningHandles<u32>>,
+    /// Handles of the sessions of jobs.
+    jobs: Arc<RunningHandles<u32>>,
     /// Reads what a job's session has done itself.
     counts: OnceLock<String>,
 }
@@ -280,7 +280,7 @@ impl MariaDatabase {
         self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A route that the URL does not name: the server tells where it listens.
+    /// Finds a route that the URL does not name: the server reports where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session()?;
         let reported = session.query(&self.product.sql("addresses", &[])?, &[])?;
@@ -306,7 +306,7 @@ impl MariaDatabase {
         self.prepare_for(job, session)
     }
 
-    /// The connection of one op, without settings of ours.
+    /// The connection of one op, without our session settings.
     fn visitor(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
         let route = self.route(job.wire.transport)?;
         let connection = connect(&route.config, &self.options, &route.passwords)?;
@@ -408,7 +408,7 @@ impl Database for MariaDatabase {
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
         if self.has_rocksdb || self.product != &MARIADB { &[] } else { &[(LSM, NO_ROCKSDB)] }
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {

@@ -30,7 +30,7 @@ pub(super) struct ClientOptions {
     ssl_mode: Option<String>,
     ssl: Option<bool>,
     verify: bool,
-    /// The password may be told to a server that encrypts and is not verified.
+    /// True if the password may be sent to a server that encrypts and is not verified.
     pub clear_text: bool,
     /// TLS option that dbdyno does not support.
     pub unheeded: Option<&'static str>,
@@ -82,7 +82,7 @@ impl ClientOptions {
     }
 
     /// The password of the file, or why the file was not used.
-    pub(super) fn filed(&self) -> Result<Option<SecretString>, String> {
+    pub(super) fn file_password(&self) -> Result<Option<SecretString>, String> {
         self.trouble.clone().map_or_else(|| Ok(self.password.clone()), Err)
     }
 
@@ -102,7 +102,7 @@ impl ClientOptions {
 
     /// Takes a line; an option that is switched on has no value.
     fn set(&mut self, name: &str, value: Option<&str>) {
-        let value = value.map(unquoted);
+        let value = value.map(strip_quotes);
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name);
         let is_on = || value.as_deref().is_none_or(is_on);
@@ -137,7 +137,7 @@ pub(super) fn is_on(value: &str) -> bool {
 }
 
 /// A value without the quotes around it, or without the comment after it.
-fn unquoted(value: &str) -> String {
+fn strip_quotes(value: &str) -> String {
     for quote in ['\'', '"'] {
         if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.rsplit_once(quote))
         {

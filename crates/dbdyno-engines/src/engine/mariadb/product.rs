@@ -3,9 +3,9 @@
 use crate::engine::remote::own_sql;
 use crate::engine::{EngineError, ErrorClass, Version};
 
-/// In the version that a server of MariaDB tells.
+/// Word in the version that a MariaDB server reports.
 const MARK: &str = "MariaDB";
-/// Settings of every session of ours: nothing on the server may change what statements mean. The
+/// Settings of all our sessions: nothing on the server may change what statements mean. The
 /// time zone without summer time makes clock readings comparable, and cheap; a year is the longest
 /// wait that can be set.
 macro_rules! session_settings {
@@ -22,9 +22,9 @@ macro_rules! session_settings {
 /// A product.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Product {
-    /// As it calls itself.
+    /// Name that the product gives itself.
     pub brand: &'static str,
-    /// Of the URLs of its servers.
+    /// Scheme of the URLs of its servers.
     pub scheme: &'static str,
     /// Oldest supported version.
     oldest: [u32; 2],

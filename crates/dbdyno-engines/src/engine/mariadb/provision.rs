@@ -7,7 +7,7 @@ use super::wire::Wire;
 use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
-/// Everything of ours lives in this database (see `Capabilities::prefix`).
+/// Database of all our objects (see `Capabilities::prefix`).
 pub(super) const DATABASE: &str = "dbdyno";
 
 /// Privileges that our objects and workloads need in it.
@@ -16,12 +16,12 @@ const NEEDED: [&str; 8] =
 /// Additional privileges for the in-database drive.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
-/// A statement about the account of ours that connects over TCP.
+/// A statement about our account for connections over TCP.
 fn account_sql(product: &Product, block: &str, password: &str) -> Result<String, EngineError> {
     product.sql(block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
-/// Statements that make the account of ours which connects over TCP with this password.
+/// Statements that create our account for connections over TCP, with this password.
 pub(super) fn tcp_account_sql(
     product: &Product,
     password: &str,
@@ -32,7 +32,7 @@ pub(super) fn tcp_account_sql(
         .collect()
 }
 
-/// Drops the account of ours which connects over TCP, if it is there.
+/// Drops our account for connections over TCP, if it exists.
 pub(super) fn drop_tcp_account(session: &mut MariaSession) -> Result<(), EngineError> {
     session.execute(&account_sql(session.product, "drop-account", "")?).map(drop)
 }
@@ -43,7 +43,7 @@ pub(super) fn role_sql(user: &str) -> Result<String, EngineError> {
     own_sql(include_str!("role.sql"), "role", &[("user", &user)])
 }
 
-/// A statement of ours.
+/// A statement of our own file.
 pub(super) fn sql(product: &Product, block: &str) -> Result<String, EngineError> {
     product.sql(block, &[("database", DATABASE)])
 }
@@ -56,7 +56,7 @@ pub(super) fn around_load(
     table: &str,
 ) -> Result<Option<[String; 2]>, EngineError> {
     let sql = product.sql("bulk-load", &[("database", DATABASE), ("table", table)])?;
-    let rows = reply::run(wire, &sql)?.0;
+    let rows = reply::run(wire, &sql)?.rows;
     let text = |column| rows.get(0, column).map(str::to_string);
     Ok(text("first").zip(text("last")).map(|(first, last)| [first, last]))
 }

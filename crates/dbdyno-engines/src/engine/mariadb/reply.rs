@@ -34,7 +34,8 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
     let payload = wire.packet()?;
     match payload.first() {
         Some(&OK) => {
-            let (affected, more) = done(payload).ok_or_else(|| error::unexpected("a statement"))?;
+            let (affected, more) =
+                done(payload).ok_or_else(|| error::unexpected_packet("a statement"))?;
             Ok(Head::Done { affected, more })
         }
         Some(&ERROR) => Err(error::from_packet(payload, sql)),
@@ -42,7 +43,7 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
             // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a
             // prepared statement has them already.
             let mut rest = payload;
-            let count = lenenc(&mut rest).ok_or_else(|| error::unexpected("a statement"))?;
+            let count = lenenc(&mut rest).ok_or_else(|| error::unexpected_packet("a statement"))?;
             Ok(Head::Columns { count: count as usize, described: rest.first() != Some(&0) })
         }
     }
@@ -60,7 +61,7 @@ pub(super) fn prepare(wire: &mut Wire, sql: &str, parameters: usize) -> Result<u
         return Err(error::from_packet(payload, sql));
     }
     // Marker, number of the statement, columns, parameters.
-    let head = payload.get(..9).ok_or_else(|| error::unexpected("prepare"))?;
+    let head = payload.get(..9).ok_or_else(|| error::unexpected_packet("prepare"))?;
     let id = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
     let columns = usize::from(u16::from_le_bytes([head[5], head[6]]));
     let found = usize::from(u16::from_le_bytes([head[7], head[8]]));
@@ -98,7 +99,7 @@ pub(super) fn rows(
             Some(&END_OF_ROWS) if payload.len() < 0xFF_FFFF => {
                 return done(payload)
                     .map(|(_, more)| more)
-                    .ok_or_else(|| error::unexpected("rows"));
+                    .ok_or_else(|| error::unexpected_packet("rows"));
             }
             Some(&ERROR) => return Err(error::from_packet(payload, sql)),
             _ => row(payload),
@@ -135,11 +136,20 @@ pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Runs a statement of text; the rows affected by it, and the rows it returned if it did.
+/// Answer to a statement of text.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Rows that it returned; empty if it returned none.
+    pub rows: Rows,
+    /// Number of rows that it affected.
+    pub affected: u64,
+}
+
+/// Runs a statement of text.
 ///
 /// # Errors
 /// The server's.
-pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError> {
+pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<Answer, EngineError> {
     wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
     wire.flush()?;
     let (mut all, mut affected) = (Rows::default(), 0_u64);
@@ -158,7 +168,7 @@ pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError
             }
         };
         if !more {
-            return Ok((all, affected));
+            return Ok(Answer { rows: all, affected });
         }
     }
 }
@@ -185,7 +195,7 @@ fn read_texts(
         Some(values) => all.push(values),
         None => well_formed = false,
     })?;
-    if well_formed { Ok(more) } else { Err(error::unexpected("rows")) }
+    if well_formed { Ok(more) } else { Err(error::unexpected_packet("rows")) }
 }
 
 /// The values of a row of texts; none if it is not well formed.
@@ -253,7 +263,7 @@ mod tests {
     }
 
     /// Result of `run` for these packets, the last before the server ends the connection.
-    fn answer(packets: &[&[u8]]) -> Result<(Rows, u64), EngineError> {
+    fn answer(packets: &[&[u8]]) -> Result<Answer, EngineError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         for (number, packet) in (1..).zip(packets) {
             theirs.write_all(&header(packet.len(), number)).unwrap();
@@ -266,7 +276,7 @@ mod tests {
     #[test]
     fn an_answer_that_makes_no_sense_loses_the_connection_and_nothing_else() {
         let end = b"\xfe\x00\x00\x02\x00\x00\x00";
-        assert_eq!(answer(&[b"\x01\x00", b"\x01a", end]).unwrap().0.scalar(), Some("a"));
+        assert_eq!(answer(&[b"\x01\x00", b"\x01a", end]).unwrap().rows.scalar(), Some("a"));
         let endless_row: &[&[u8]] = &[b"\x01\x00", b"\x01a\xff", end];
         let columns_without_end: &[&[u8]] = &[b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"];
         let changes_without_end: &[&[u8]] =

@@ -13,7 +13,7 @@ use super::connect::Connection;
 use super::product::Product;
 use super::reply;
 use super::wire::Wire;
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::remote::{Claimed, TextQuery};
 use crate::engine::{EngineError, Rows, Session};
 use dbdyno_core::model::{Connects, Counters};
@@ -36,13 +36,13 @@ pub(super) struct MariaSession {
     /// Names of the queries that are asked again and again, which the session keeps prepared, by
     /// their texts; none for one that the server does not prepare.
     repeated: HashMap<String, Option<String>>,
-    _running: Entered<u32>,
-    _job: Option<Entered<u32>>,
+    _running: HandleGuard<u32>,
+    _job: Option<HandleGuard<u32>>,
 }
 
 impl MariaSession {
     /// A session that can be cancelled through `running`.
-    pub(super) fn new(connection: Connection, running: &Arc<Running<u32>>) -> Self {
+    pub(super) fn new(connection: Connection, running: &Arc<RunningHandles<u32>>) -> Self {
         let (id, running) = (connection.id, running.enter(connection.id));
         MariaSession {
             wire: connection.wire,
@@ -58,7 +58,7 @@ impl MariaSession {
     }
 
     /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>, counts: Option<String>) {
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<RunningHandles<u32>>, counts: Option<String>) {
         self._job = Some(jobs.enter(self.id));
         self.counts = counts;
     }
@@ -102,7 +102,7 @@ fn text_of(sql: &str) -> String {
 
 impl Session for MariaSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        reply::run(&mut self.wire, sql).map(|(_, affected)| affected)
+        reply::run(&mut self.wire, sql).map(|answer| answer.affected)
     }
 
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
@@ -114,7 +114,7 @@ impl Session for MariaSession {
                 &bound
             }
         };
-        reply::run(&mut self.wire, text).map(|(rows, _)| rows)
+        reply::run(&mut self.wire, text).map(|answer| answer.rows)
     }
 
     fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {

@@ -54,14 +54,14 @@ pub(super) struct Config {
     pub database: Option<String>,
     /// False: no password is looked for, the server knows the user by its socket.
     pub wants_password: bool,
-    /// Of hosts that are reached over a network.
+    /// TLS settings of hosts that are reached over a network.
     pub tls: Tls,
     pub server_key: ServerKey,
-    /// The password may be told to a server that encrypts and is not verified.
+    /// True if the password may be sent to a server that encrypts and is not verified.
     pub clear_text: bool,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
-    /// Of all its connections.
+    /// Timeouts of all its connections.
     pub timeouts: ConnectTimeouts,
 }
 
@@ -109,10 +109,10 @@ impl Routable for Config {
     fn tls(&self) -> &Tls {
         &self.tls
     }
-    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+    fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self {
         Config { hosts, tls, ..self.clone() }
     }
-    fn logging_in_as(&self, user: &str) -> Self {
+    fn with_user(&self, user: &str) -> Self {
         Config { user: user.into(), wants_password: true, ..self.clone() }
     }
 }
@@ -207,7 +207,7 @@ const PARAMETERS: &str = "socket, user, nodes=all, auth=none, ssl-mode, ssl-ca, 
 /// Pluggable Authentication").
 const CLEAR_TEXT: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
 
-/// As the clients of MySQL call them, in any case.
+/// TLS mode by its name in the clients of MySQL, in upper or lower case.
 fn tls_mode(text: &str) -> Result<TlsMode, EngineError> {
     Ok(match text.to_ascii_lowercase().as_str() {
         "disabled" => TlsMode::Disable,

@@ -50,7 +50,7 @@ impl Wire {
     }
 
     /// The greeting is over: packets of any length may come.
-    pub(super) fn greeted(&mut self) {
+    pub(super) fn end_greeting(&mut self) {
         self.longest = SPLIT_BYTES;
     }
 
@@ -128,7 +128,7 @@ impl Wire {
         self.channel.read_timeout(timeout);
     }
 
-    /// Ends waits without limit when nobody is there any more.
+    /// Ends unlimited waits when the server is gone.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.channel.watch(watch);
     }
@@ -176,7 +176,7 @@ mod tests {
         });
         let mut wire = Wire::new(ours.into());
         assert_eq!(wire.packet().unwrap(), b"hi");
-        wire.greeted();
+        wire.end_greeting();
         assert_eq!(wire.packet().unwrap(), body);
         writer.join().unwrap().unwrap();
         assert_eq!(wire.packet().unwrap_err().class, crate::engine::ErrorClass::Lost);

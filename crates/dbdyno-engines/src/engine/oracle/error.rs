@@ -114,7 +114,10 @@ pub(super) fn of_login(error: &Error, address: &str) -> EngineError {
         kind => return of_network(kind, error, address),
     };
     let message = format!("the listener at {address} refused the connection: {}", reason(error));
-    EngineError { code: Some(format!("ORA-{code:05}")), ..refused(message, advice_of(code)) }
+    EngineError {
+        code: Some(format!("ORA-{code:05}")),
+        ..unreachable_error(message, advice_of(code))
+    }
 }
 
 fn of_network(kind: &ErrorKind, error: &Error, address: &str) -> EngineError {
@@ -135,14 +138,14 @@ fn of_network(kind: &ErrorKind, error: &Error, address: &str) -> EngineError {
             )
         }
         ErrorKind::StreamOperation => no_answer(address, &why),
-        ErrorKind::DeadConnection => refused(
+        ErrorKind::DeadConnection => unreachable_error(
             format!(
                 "the server at {address} closed the connection before the login was \
                              done"
             ),
             advice_of(12660),
         ),
-        ErrorKind::UnexpectedRefuse(_) => refused(
+        ErrorKind::UnexpectedRefuse(_) => unreachable_error(
             format!(
                 "the listener at {address} refused the \
                                                            connection"
@@ -172,7 +175,7 @@ fn of_network(kind: &ErrorKind, error: &Error, address: &str) -> EngineError {
 
 /// A server at `address` that does not answer.
 pub(super) fn no_answer(address: &str, why: &str) -> EngineError {
-    refused(
+    unreachable_error(
         format!("no server answers at {address} ({why})"),
         Some("check host and port, and that the listener is started"),
     )
@@ -189,7 +192,7 @@ pub(super) fn unreadable(why: &str) -> EngineError {
         .advised("check that it is an Oracle listener")
 }
 
-fn refused(message: String, advice: Option<&str>) -> EngineError {
+fn unreachable_error(message: String, advice: Option<&str>) -> EngineError {
     EngineError {
         advice: advice.map(str::to_owned),
         ..EngineError::new(ErrorClass::Unreachable, message)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use oracledb::{DB_TYPE_NUMBER, Statement, ToDbValue};
 
 use super::load;
-use super::session::{OraSession, is_query, prepare, terminated, values};
+use super::session::{OraSession, is_query, prepare, terminate, values};
 use super::{error, session};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::slices::{self, SliceResult};
@@ -30,14 +30,14 @@ const GRACE: Duration = Duration::from_secs(600);
 
 /// A statement of the client drive: a query is taken from the driver's cache each time, anything
 /// else is kept.
-struct Prepared {
+struct PreparedStatement {
     sql: String,
     kept: Option<Statement>,
 }
 
 /// A job's session with its statements prepared.
 pub(super) struct JobSession {
-    statements: Vec<Prepared>,
+    statements: Vec<PreparedStatement>,
     in_transaction: bool,
     session: OraSession,
 }
@@ -52,9 +52,9 @@ impl JobSession {
         statements: &[&BoundStatement],
     ) -> Result<Self, EngineError> {
         let prepared = statements.iter().map(|statement| {
-            let sql = terminated(&statement.sql);
+            let sql = terminate(&statement.sql);
             let kept = (!is_query(&sql)).then(|| prepare(&session.connection, &sql)).transpose()?;
-            Ok(Prepared { sql, kept })
+            Ok(PreparedStatement { sql, kept })
         });
         let statements = prepared.collect::<Result<_, EngineError>>()?;
         Ok(JobSession { statements, in_transaction: false, session })
@@ -107,7 +107,7 @@ impl ClientSession for JobSession {
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         let binds = values(binds);
-        let Prepared { sql, kept } = &mut self.statements[statement];
+        let PreparedStatement { sql, kept } = &mut self.statements[statement];
         let Some(kept) = kept else {
             return self.fetch(&self.statements[statement].sql, &binds);
         };
@@ -139,7 +139,7 @@ pub(super) fn run_routine(
     let inputs = call.binds.iter().filter(|name| !name.starts_with(OUT)).cloned().collect();
     let inputs = BoundStatement { binds: inputs, ..call.clone() };
     let slice_at = inputs.binds.iter().position(|name| name == "slice_us");
-    let statement = prepare(&session.connection, &terminated(&call.sql))?;
+    let statement = prepare(&session.connection, &terminate(&call.sql))?;
     slices::run(
         order,
         &inputs,
@@ -155,7 +155,7 @@ struct RoutineSession<'a> {
     call: &'a BoundStatement,
     /// Position of the value that is the length of a slice.
     slice_at: Option<usize>,
-    /// As long as the longest text that comes back.
+    /// Blanks as long as the longest text that is returned.
     blank: String,
 }
 

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::cancel::Running;
+use crate::engine::cancel::RunningHandles;
 use crate::engine::remote::{Passwords, no_route, sessions_left};
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
@@ -32,7 +32,7 @@ use url::Config;
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 19;
 
-/// Organisations of other engines.
+/// Organizations of other engines.
 const LACKING_ORGS: &[(&str, &str)] =
     &[("lsm", "Oracle keeps rows in blocks, not in files of sorted entries")];
 
@@ -85,7 +85,7 @@ impl Engine for Oracle {
         let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
         let connection = connect(&config, &passwords, None)?;
         let version = version_of(&connection)?;
-        let running = Running::new();
+        let running = RunningHandles::new();
         let ours = provision::check(&mut OraSession::new(connection, &running)?, access)?;
         let provision::Ours { no_routines, missing_orgs } = ours;
         Ok(Box::new(OraDatabase {
@@ -95,7 +95,7 @@ impl Engine for Oracle {
             no_routines,
             missing_orgs,
             running,
-            jobs: Running::new(),
+            jobs: RunningHandles::new(),
             counts: OnceLock::new(),
         }))
     }
@@ -120,12 +120,12 @@ struct OraDatabase {
     version: Version,
     /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
-    /// Organisations that this server or user cannot have, with the reasons.
+    /// Organizations that this server or user cannot have, with the reasons.
     missing_orgs: &'static [(&'static str, &'static str)],
     /// Our sessions.
-    running: Arc<Running<Handle>>,
+    running: Arc<RunningHandles<Handle>>,
     /// Numbers of those of jobs.
-    jobs: Arc<Running<u32>>,
+    jobs: Arc<RunningHandles<u32>>,
     /// Reads what a job's session has done itself.
     counts: OnceLock<String>,
 }
@@ -191,7 +191,7 @@ impl Database for OraDatabase {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
-    fn unsupported_orgs(&self) -> &'static [(&'static str, &'static str)] {
+    fn unavailable_orgs(&self) -> &'static [(&'static str, &'static str)] {
         self.missing_orgs
     }
     fn count_jobs_by(&self, sql: &str) {

@@ -17,7 +17,7 @@ const OF_ORACLE: [&str; 3] = ["SYS", "SYSTEM", "SYSAUX"];
 
 const NO_OPTION: &str =
     "partitioned tables need the option Partitioning (Enterprise Edition), which this server lacks";
-/// Organisations that a server may lack: those of the option last.
+/// Organizations that a server may lack: those of the option last.
 const MISSING: &[(&str, &str)] = &[
     ("hash", "the user lacks the privilege CREATE CLUSTER"),
     ("heap-list", NO_OPTION),
@@ -27,7 +27,7 @@ const MISSING: &[(&str, &str)] = &[
 
 const SQL: &str = include_str!("provision.sql");
 
-/// A statement of ours.
+/// A statement of our own file.
 pub(super) fn sql(block: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
     own_sql(SQL, block, values)
 }
@@ -36,11 +36,11 @@ pub(super) fn sql(block: &str, values: &[(&str, &str)]) -> Result<String, Engine
 pub(super) struct Ours {
     /// Reason why stored routines are impossible here, if they are.
     pub no_routines: Option<String>,
-    /// Organisations that cannot be had, with the reasons.
+    /// Organizations that cannot be had, with the reasons.
     pub missing_orgs: &'static [(&'static str, &'static str)],
 }
 
-/// Checks that the user may have objects of ours; nothing need be created for them.
+/// Checks that the user may own our objects; nothing need be created for them.
 pub(super) fn check(session: &mut OraSession, access: Access) -> Result<Ours, EngineError> {
     if access == Access::Watch {
         return Ok(Ours { no_routines: None, missing_orgs: &[] });
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_lacks_is_told_by_organisation() {
+    fn what_a_server_lacks_is_told_by_organization() {
         let names = |missing: &[(&'static str, &str)]| {
             missing.iter().map(|(org, _)| *org).collect::<Vec<_>>()
         };

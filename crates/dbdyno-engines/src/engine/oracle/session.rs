@@ -6,7 +6,7 @@ use oracledb::{Connection, Row, Statement, ToDbValue};
 
 use super::error;
 use super::provision;
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::one_line::one_line;
 use crate::engine::{EngineError, Rows, Session};
 use dbdyno_core::model::Counters;
@@ -30,8 +30,8 @@ pub(super) struct OraSession {
     handle: Handle,
     /// Reads the session's own counters, if they are asked for.
     counts: Option<String>,
-    _running: Entered<Handle>,
-    _job: Option<Entered<u32>>,
+    _running: HandleGuard<Handle>,
+    _job: Option<HandleGuard<u32>>,
 }
 
 impl OraSession {
@@ -41,7 +41,7 @@ impl OraSession {
     /// The connection broke.
     pub(super) fn new(
         connection: Connection,
-        running: &Arc<Running<Handle>>,
+        running: &Arc<RunningHandles<Handle>>,
     ) -> Result<Self, EngineError> {
         let instance = query(&connection, &provision::sql("instance", &[])?, &[])?;
         let instance = instance.scalar().and_then(|text| text.parse().ok()).unwrap_or(1);
@@ -60,7 +60,7 @@ impl OraSession {
     }
 
     /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>, counts: Option<String>) {
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<RunningHandles<u32>>, counts: Option<String>) {
         self._job = u32::try_from(self.handle.sid).ok().map(|sid| jobs.enter(sid));
         self.counts = counts;
     }
@@ -74,14 +74,14 @@ impl OraSession {
 
 impl Session for OraSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        let text = terminated(sql);
+        let text = terminate(sql);
         let changed = if is_query(&text) {
             query(&self.connection, &text, &[])?.rows.len() as u64
         } else {
             execute(&self.connection, &text)?
         };
         match routine_name(&text) {
-            Some(name) => self.check_compiled(name).map(|()| changed),
+            Some(name) => self.check_compilation(name).map(|()| changed),
             None => Ok(changed),
         }
     }
@@ -96,7 +96,7 @@ impl Session for OraSession {
 
 impl OraSession {
     /// A routine with errors is created all the same.
-    fn check_compiled(&mut self, name: &str) -> Result<(), EngineError> {
+    fn check_compilation(&mut self, name: &str) -> Result<(), EngineError> {
         let errors =
             query(&self.connection, &provision::sql("compile-errors", &[("name", name)])?, &[])?;
         let cell = |column: &str| errors.get(0, column).unwrap_or_default().to_owned();
@@ -187,7 +187,7 @@ fn routine_name(sql: &str) -> Option<&str> {
 }
 
 /// The statement as the server wants it: PL/SQL ends with a semicolon, SQL with none.
-pub(super) fn terminated(sql: &str) -> String {
+pub(super) fn terminate(sql: &str) -> String {
     let text = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     let is_block = tokens(text).next().is_some_and(|word| {
         ["begin", "declare"].iter().any(|name| word.eq_ignore_ascii_case(name))
@@ -211,7 +211,7 @@ mod tests {
             ),
             ("create table t (a number)", "create table t (a number)"),
         ] {
-            assert_eq!(terminated(sql), expected);
+            assert_eq!(terminate(sql), expected);
         }
     }
 

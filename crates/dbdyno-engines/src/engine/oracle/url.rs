@@ -80,7 +80,7 @@ impl Config {
 
     fn parameter(&mut self, name: &str, value: String) -> Result<(), EngineError> {
         match name {
-            "protocol" => self.tcps = encrypted(&value)?,
+            "protocol" => self.tcps = is_encrypted_protocol(&value)?,
             "wallet" => self.wallet = Some(value.into()),
             "nodes" => self.nodes = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "connect_timeout" => self.connect_timeout = seconds(&value)?,
@@ -119,7 +119,7 @@ impl Config {
             Address::Service { hosts, service, instance } => {
                 let hosts: Vec<String> = hosts
                     .iter()
-                    .map(|(host, port)| format!("{}:{port}", bracketed(host)))
+                    .map(|(host, port)| format!("{}:{port}", bracket_ipv6(host)))
                     .collect();
                 let protocol = if self.tcps { "tcps://" } else { "" };
                 let instance = self.node(node).or(instance.as_deref());
@@ -220,11 +220,11 @@ fn hosts_of_descriptor(text: &str) -> Vec<String> {
     starts.filter_map(|at| compact[at..].split(')').next().map(str::to_owned)).collect()
 }
 
-fn bracketed(host: &str) -> String {
+fn bracket_ipv6(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-fn encrypted(protocol: &str) -> Result<bool, EngineError> {
+fn is_encrypted_protocol(protocol: &str) -> Result<bool, EngineError> {
     match protocol {
         "tcp" => Ok(false),
         "tcps" => Ok(true),

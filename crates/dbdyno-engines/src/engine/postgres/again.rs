@@ -29,7 +29,7 @@ pub(super) struct Ready {
     /// Of its answers: the server refuses an execution in which they would be others (PostgreSQL
     /// manual, "PREPARE").
     pub columns: Vec<String>,
-    /// Those of an execution, ready to send.
+    /// Messages of an execution, ready to send.
     pub messages: Vec<u8>,
 }
 

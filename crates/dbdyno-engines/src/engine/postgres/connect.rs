@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::error;
 use super::password::from_file;
-use super::provision::pooled;
+use super::provision::pooler_error;
 use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD, Pooling};
 use super::wire::Wire;
 use crate::engine::remote::{
@@ -30,7 +30,7 @@ use dbdyno_core::model::Connects;
 /// or the role.
 pub(super) const SEARCH_PATH: &str = "pg_catalog, pg_temp";
 
-/// Settings of every session of ours: nothing on the server may cut a long statement short.
+/// Settings of all our sessions: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("search_path", SEARCH_PATH),
     ("client_encoding", "UTF8"),
@@ -104,7 +104,7 @@ pub(super) fn application() -> String {
 fn answers(host: &Host, timeouts: &ConnectTimeouts) -> bool {
     host.connect(timeouts).is_ok_and(|(mut stream, _)| {
         stream.set_read_timeout(Some(timeouts.connect_timeout()));
-        asked(&mut stream).is_ok()
+        request_encryption(&mut stream).is_ok()
     })
 }
 
@@ -177,7 +177,7 @@ fn open(
         _ => return Ok((stream, local)),
     };
     stream.set_read_timeout(Some(timeouts.connect_timeout()));
-    let outcome = encrypted(stream, name, tls);
+    let outcome = encrypt(stream, name, tls);
     opened.encrypt_s = laps.lap_s();
     match outcome {
         Ok(stream) => Ok((stream, local)),
@@ -189,8 +189,8 @@ fn open(
 }
 
 /// The stream, encrypted if the server can; it must if the mode says so.
-fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, EngineError> {
-    if tls.protocol.is_some() || asked(&mut stream)? {
+fn encrypt(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, EngineError> {
+    if tls.protocol.is_some() || request_encryption(&mut stream)? {
         return tls.encrypt(stream, host);
     }
     if tls.mode == TlsMode::Prefer {
@@ -202,7 +202,7 @@ fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, Engine
 
 /// Asks for encryption; true if the server goes on encrypted. It answers with one byte: what
 /// followed could be from somebody else.
-fn asked(stream: &mut Stream) -> Result<bool, EngineError> {
+fn request_encryption(stream: &mut Stream) -> Result<bool, EngineError> {
     let mut answer = [0];
     let answered = stream.write_all(&SSL_REQUEST).and_then(|()| stream.read(&mut answer));
     match answered.map_err(|error| error::from_io(&error))? {
@@ -253,14 +253,14 @@ fn authenticate(
             let offers =
                 |wanted| request.mechanisms().any(|name| Ok(name == wanted)).unwrap_or(false);
             let (mechanism, binding) =
-                bound(config.binding, wire.end_point(), offers(SCRAM_SHA_256_PLUS))?;
+                choose_mechanism(config.binding, wire.end_point(), offers(SCRAM_SHA_256_PLUS))?;
             if !offers(mechanism) {
                 return Err(unsupported_method());
             }
             let iterations = scram(wire, &password()?, mechanism, binding)?;
             return Ok(format!("{mechanism}, {iterations} iterations"));
         }
-        Message::ErrorResponse(response) => return Err(refused(&response)),
+        Message::ErrorResponse(response) => return Err(startup_error(&response)),
         _ => return Err(unsupported_method()),
     }
     wire.flush()?;
@@ -269,9 +269,9 @@ fn authenticate(
 
 /// A server knows every setting of ours that it is asked for; a pooler refuses those that it does
 /// not pass on.
-fn refused(response: &ErrorResponseBody) -> EngineError {
+fn startup_error(response: &ErrorResponseBody) -> EngineError {
     let error = error::from_response(response, "");
-    if error.message.contains("unsupported startup parameter") { pooled() } else { error }
+    if error.message.contains("unsupported startup parameter") { pooler_error() } else { error }
 }
 
 /// Authentication method that a server asks for, by its name in `require_auth`; none for a request
@@ -309,7 +309,7 @@ fn refuse_strangers(config: &Config, host: &Host, wire: &Wire) -> Result<(), Eng
 }
 
 /// The mechanism of a login, and whether it is bound to this connection.
-fn bound(
+fn choose_mechanism(
     wanted: Binding,
     end_point: Option<Vec<u8>>,
     plus: bool,

@@ -60,7 +60,7 @@ fn begin(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
                 wire.until_ready(sql, ignore).ok();
                 return Err(failure);
             }
-            (b'Z', _) => return Err(error::unexpected(b'Z', "copy")),
+            (b'Z', _) => return Err(error::unexpected_message(b'Z', "copy")),
             _ => {}
         }
     }

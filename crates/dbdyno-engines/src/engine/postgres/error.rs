@@ -89,7 +89,7 @@ pub(super) fn from_response(response: &ErrorResponseBody, statement: &str) -> En
 }
 
 /// An error after which the server closed the connection.
-pub(super) fn ended(error: EngineError) -> EngineError {
+pub(super) fn as_lost(error: EngineError) -> EngineError {
     EngineError { class: ErrorClass::Lost, ..error }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn from_io(error: &io::Error) -> EngineError {
 }
 
 /// A message that makes no sense here: the connection cannot be used any more.
-pub(super) fn unexpected(tag: u8, during: &str) -> EngineError {
+pub(super) fn unexpected_message(tag: u8, during: &str) -> EngineError {
     lost(format!(
         "unexpected message '{}' from the server during {during}",
         char::from(tag).escape_default()

@@ -14,7 +14,7 @@ use bytes::BytesMut;
 use super::reply::affected_rows;
 use super::session::PgSession;
 use super::{copy, error};
-use crate::engine::client_loop::{ClientSession, Counted};
+use crate::engine::client_loop::{ClientSession, CountedRows};
 use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::{BoundStatement, Connects, Protocol};
@@ -91,16 +91,20 @@ impl ClientSession for JobSession {
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         execute(&mut self.session, &mut self.statements[statement], binds)
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         let mut hits = 0;
         let count = |body: &[u8]| hits += first_number(body).unwrap_or(0);
         let rows = execute_each(&mut self.session, &mut self.statements[statement], binds, count)?;
-        Ok(Counted { rows, hits })
+        Ok(CountedRows { rows, hits })
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         copy::load(&mut self.session.wire, load, &mut |_| true)
     }
-    fn opened(&self) -> Connects {
+    fn connects(&self) -> Connects {
         self.session.opened
     }
     fn login(&self) -> Option<String> {
@@ -229,7 +233,7 @@ fn execute(
     execute_each(session, statement, binds, |_| ())
 }
 
-/// As [`execute`]; `each` sees every row.
+/// Executes like [`execute`]; `each` is called with every row.
 #[inline]
 fn execute_each(
     session: &mut PgSession,
@@ -244,7 +248,7 @@ fn execute_each(
     loop {
         let frame = match wire.frame() {
             Ok(frame) => frame,
-            Err(lost) => return Err(failure.map_or(lost, error::ended)),
+            Err(lost) => return Err(failure.map_or(lost, error::as_lost)),
         };
         match frame {
             (b'D', body) => {

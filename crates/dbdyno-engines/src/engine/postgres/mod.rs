@@ -19,8 +19,8 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::{Mutex, MutexGuard};
 use secrecy::SecretString;
 
-use crate::engine::cancel::{Running, cancel_all};
-use crate::engine::cluster::{self, OpenNode, Own};
+use crate::engine::cancel::{RunningHandles, cancel_all};
+use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, Watch,
     directory, no_route, sessions_left,
@@ -52,7 +52,7 @@ mod wire;
 
 use connect::{CancelKey, JOB_SETTINGS, application, connect, not_passed_on};
 use job::JobSession;
-use results_backend::PgKeeper;
+use results_backend::PgResultsBackend;
 use session::PgSession;
 use url::{Config, Pooling};
 
@@ -67,12 +67,12 @@ const NEWER_SETTINGS: [(&str, &str); 2] =
     [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 /// The same of servers that can limit a whole transaction, e.g. one that loads.
 const NEWEST_FROM: u32 = 17;
-/// Version from which a session can be told to tell its counts.
+/// Version from which a session can be made to report its counts.
 const FORCES_FROM: u32 = 15;
 const NEWEST_SETTINGS: [(&str, &str); 3] =
     [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
 
-/// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
+/// Organizations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
 const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
     ("iot-list", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
@@ -136,7 +136,7 @@ impl Engine for Postgres {
                 Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
-        let own = Own { sql: provision::node_sql, unsupported_orgs: &[] };
+        let own = ClusterSpecifics { sql: provision::node_sql, unavailable_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
@@ -146,10 +146,10 @@ impl Engine for Postgres {
     fn stores_results(&self) -> bool {
         true
     }
-    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
+    fn results_backend(&self, target: &ConnectTo) -> Result<Box<dyn ResultsBackend>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Passwords::new(url::SOURCES, target.password.clone());
-        Ok(Box::new(PgKeeper::open(config, passwords)?))
+        Ok(Box::new(PgResultsBackend::open(config, passwords)?))
     }
 }
 
@@ -164,7 +164,7 @@ fn open(
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
     let (pid, is_local) = (connection.backend_pid, connection.local);
-    let running = Running::new();
+    let running = RunningHandles::new();
     let mut session = PgSession::new(connection, &running);
     provision::check_state(&mut session, pid, access)?;
     provision::prepare(&mut session, access)?;
@@ -177,7 +177,7 @@ fn open(
     let named = provision::sql("directory")?;
     let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
     let routes = Routes::new(Route { config, passwords });
-    let jobs = Running::new();
+    let jobs = RunningHandles::new();
     Ok(Box::new(PgDatabase {
         routes,
         is_local,
@@ -187,7 +187,7 @@ fn open(
         storage_path,
         running,
         jobs,
-        pooled: Running::new(),
+        pooled: RunningHandles::new(),
         lent: Mutex::default(),
     }))
 }
@@ -226,11 +226,11 @@ struct PgDatabase {
     /// Process id of the server's parent process, if that is proven to run on this host.
     postmaster_pid: Option<u32>,
     storage_path: Option<PathBuf>,
-    running: Arc<Running<CancelKey>>,
+    running: Arc<RunningHandles<CancelKey>>,
     /// Backends of jobs.
-    jobs: Arc<Running<u32>>,
+    jobs: Arc<RunningHandles<u32>>,
     /// Jobs that go through a pooler.
-    pooled: Arc<Running<()>>,
+    pooled: Arc<RunningHandles<()>>,
     /// Backends that a pooler has lent to whole sessions of jobs: at their end it resets their
     /// names.
     lent: Mutex<BTreeSet<u32>>,
@@ -343,7 +343,7 @@ impl PgDatabase {
         self.routes.by(transport, self.is_ours, &|transport| self.other_route(transport), &try_out)
     }
 
-    /// A route that the URL does not name: the server tells where it listens.
+    /// Finds a route that the URL does not name: the server reports where it listens.
     fn other_route(&self, transport: Transport) -> Result<Route<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let reported = session.query(&provision::sql("addresses")?, &[])?;
@@ -365,7 +365,7 @@ fn commits_in_vain(route: Route<Config>, pid: u32) -> Watch {
     let ended = move || {
         let connection = connect(&route.config, &route.passwords, &[])?;
         let sql = provision::node_sql("end-in-vain", &[("pid", &pid.to_string())])?;
-        PgSession::new(connection, &Running::new()).query(&sql, &[])
+        PgSession::new(connection, &RunningHandles::new()).query(&sql, &[])
     };
     Arc::new(move || match ended() {
         Ok(rows) if rows.scalar() == Some("1") => {
@@ -460,7 +460,7 @@ impl Database for PgDatabase {
         drop((one, other));
         let console = Config { database: pooler::CONSOLE.into(), ..route.config.clone() };
         let console = Route { config: console, ..route.clone() };
-        found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
+        found.name = self.session_on(&console, &[]).ok().and_then(pooler::product_name);
         let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
         let config = Config { pooling, ..route.config };
         self.routes.add(Transport::Pooler, Arc::new(Route { config, ..route }));

@@ -8,11 +8,11 @@ use crate::engine::{EngineError, ErrorClass, Session};
 
 const SQL: &str = include_str!("owner.sql");
 
-/// A schema of ours.
+/// A schema that is to be ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schema {
     pub name: &'static str,
-    /// Its comment, if that is what tells that we made it.
+    /// Its comment, if that is the mark of our schemas.
     pub mark: Option<&'static str>,
     /// Nothing but plain tables of a trusted owner is in it.
     pub only_tables: bool,
@@ -36,7 +36,7 @@ impl Schema {
             );
             let advice =
                 format!("connect as {owner}, or, if nobody needs it: drop schema {name} cascade");
-            return Err(refused(what, advice));
+            return Err(privilege_error(what, advice));
         }
         if self.mark.is_some() && column(3) != "1" {
             let mark = self.mark.unwrap_or_default();
@@ -44,19 +44,19 @@ impl Schema {
             let advice = format!(
                 "rename it; or, if dbdyno may have it: comment on schema {name} is '{mark}'"
             );
-            return Err(refused(what, advice));
+            return Err(privilege_error(what, advice));
         }
         let others = column(4);
         if !others.is_empty() {
             let what = format!("in schema {name}, of {owner}, others may create: {others}");
             let advice = format!("as its owner: revoke create on schema {name} from {others}");
-            return Err(refused(what, advice));
+            return Err(privilege_error(what, advice));
         }
         let blocks = if self.only_tables { &["attached", "strange"][..] } else { &["attached"] };
         for block in blocks {
             if let Some(what) = session.query(&self.sql(block)?, &[])?.scalar() {
                 let advice = "as its owner, remove it or revoke it, or use another database";
-                return Err(refused(what.to_string(), advice.to_string()));
+                return Err(privilege_error(what.to_string(), advice.to_string()));
             }
         }
         Ok(true)
@@ -69,7 +69,7 @@ impl Schema {
     }
 }
 
-fn refused(what: String, advice: String) -> EngineError {
+fn privilege_error(what: String, advice: String) -> EngineError {
     EngineError::new(ErrorClass::Privilege, what).advised(advice)
 }
 

@@ -68,7 +68,7 @@ fn split_fields(line: &str) -> Vec<Field> {
 mod tests {
     use super::*;
 
-    fn found(text: &str, url: &str) -> Option<String> {
+    fn lookup_in(text: &str, url: &str) -> Option<String> {
         let config = Config::parse(url).unwrap();
         lookup(text, &config, &config.hosts[0]).map(|password| password.expose_secret().to_owned())
     }
@@ -77,16 +77,16 @@ mod tests {
     fn the_first_matching_line_wins_and_escapes_are_resolved() {
         let file =
             "# comment\nother:5432:d:u:no\ndb:*:d:u\\:x:pa\\:ss\\\\:word\n*:*:*:*:fallback\n";
-        assert_eq!(found(file, "postgres://u%3Ax@db/d").as_deref(), Some("pa:ss\\:word"));
-        assert_eq!(found(file, "postgres://u@db/d").as_deref(), Some("fallback"));
-        assert_eq!(found("db:5433:d:u:x", "postgres://u@db/d"), None);
-        assert_eq!(found("\\*:5432:d:u:x", "postgres://u@db/d"), None);
+        assert_eq!(lookup_in(file, "postgres://u%3Ax@db/d").as_deref(), Some("pa:ss\\:word"));
+        assert_eq!(lookup_in(file, "postgres://u@db/d").as_deref(), Some("fallback"));
+        assert_eq!(lookup_in("db:5433:d:u:x", "postgres://u@db/d"), None);
+        assert_eq!(lookup_in("\\*:5432:d:u:x", "postgres://u@db/d"), None);
     }
 
     #[test]
     fn a_socket_matches_localhost() {
         assert_eq!(
-            found("localhost:5432:d:u:x", "postgres://u@/d?host=/run/pg").as_deref(),
+            lookup_in("localhost:5432:d:u:x", "postgres://u@/d?host=/run/pg").as_deref(),
             Some("x")
         );
     }

@@ -11,7 +11,7 @@ use crate::engine::{EngineError, ErrorClass, Pooler, Session};
 /// A pooler may give each of two sessions another one of the server, by turns.
 const TRIES: usize = 20;
 
-/// The database of PgBouncer's own that tells of it (PgBouncer's manual, "Admin console").
+/// Database of PgBouncer's admin console (PgBouncer's manual, "Admin console").
 pub(super) const CONSOLE: &str = "pgbouncer";
 
 /// Finds out by two sessions what a pooler does with them.
@@ -63,8 +63,8 @@ fn alone(error: EngineError) -> EngineError {
         .advised("let its pool have more sessions than there are jobs (default_pool_size)")
 }
 
-/// Product and version, as its console tells whoever may ask it.
-pub(super) fn named(mut console: PgSession) -> Option<String> {
+/// Product and version as its console reports them; none if the user may not ask it.
+pub(super) fn product_name(mut console: PgSession) -> Option<String> {
     let version = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
     version.scalar().filter(|name| !name.is_empty()).map(String::from)
 }

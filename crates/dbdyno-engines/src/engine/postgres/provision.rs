@@ -5,7 +5,7 @@ use super::session::PgSession;
 use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
-/// Everything of ours lives in this schema (see `Capabilities::prefix`).
+/// Schema of all our objects (see `Capabilities::prefix`).
 const SCHEMA: &str = "dbdyno";
 
 /// The comment tells `clean` that the schema is ours to drop; `create` of `provision.sql` has it.
@@ -13,17 +13,17 @@ const OURS: Schema = Schema { name: SCHEMA, mark: Some("made by dbdyno"), only_t
 
 const SQL: &str = include_str!("provision.sql");
 
-/// A statement about the account of ours that connects over TCP.
+/// A statement about our account for connections over TCP.
 fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
-/// Statements that make the account of ours which connects over TCP with this password.
+/// Statements that create our account for connections over TCP, with this password.
 pub(super) fn tcp_account_sql(password: &str) -> Result<Vec<String>, EngineError> {
     Ok(vec![account_sql("account", password)?])
 }
 
-/// Drops the account of ours which connects over TCP, if it is there.
+/// Drops our account for connections over TCP, if it exists.
 pub(super) fn drop_tcp_account(session: &mut PgSession) -> Result<(), EngineError> {
     session.execute(&account_sql("drop-account", "")?).map(drop)
 }
@@ -47,7 +47,8 @@ pub(super) fn named_sql(application: &str, backends: &[u32]) -> Result<String, E
     own_sql(SQL, "named-so", &[("application", application), ("backends", &numbers)])
 }
 
-/// Makes a session tell its counts; true of one that began after this moment of the server's clock.
+/// Makes a session report its counts; true if the session began after this time of the server's
+/// clock.
 pub(super) fn progress_sql(block: &str, since: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("since", since)])
 }
@@ -61,7 +62,7 @@ pub(super) fn set_sql<'a>(
     Ok(settings.map(set).collect::<Result<Vec<_>, _>>()?.join(";\n"))
 }
 
-/// A statement of ours.
+/// A statement of our own file.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])
 }
@@ -107,7 +108,7 @@ pub(super) fn check_state(
 ) -> Result<(), EngineError> {
     let rows = session.query(&sql("state")?, &[])?;
     if greeted.is_some_and(|pid| rows.text_at(0).parse() != Ok(pid)) {
-        return Err(pooled());
+        return Err(pooler_error());
     }
     let (is_standby, only_reads) = (rows.text_at(1) == "t", rows.text_at(2) == "on");
     match access {
@@ -127,7 +128,7 @@ pub(super) fn check_state(
 
 /// A pooler gives a session to whoever has something to do: routines, settings and counters of ours
 /// would be in any of them.
-pub(super) fn pooled() -> EngineError {
+pub(super) fn pooler_error() -> EngineError {
     EngineError::new(
         ErrorClass::Other,
         "the URL leads to a connection pooler, which shares sessions among clients",

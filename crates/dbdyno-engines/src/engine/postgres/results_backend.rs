@@ -12,7 +12,7 @@ use super::reply::{columns, split_row};
 use super::session::PgSession;
 use super::url::Config;
 use super::{check_version, error, provision};
-use crate::engine::cancel::Running;
+use crate::engine::cancel::RunningHandles;
 use crate::engine::remote::{Passwords, SILENT_AT_THE_END, own_sql};
 use crate::engine::results_backend::{ResultsBackend, SqlValue};
 use crate::engine::{Access, EngineError, ErrorClass, Session, Version};
@@ -20,7 +20,7 @@ use crate::engine::{Access, EngineError, ErrorClass, Session, Version};
 /// All that is kept lies in this schema, and nothing else is touched.
 const SCHEMA: &str = "dbdyno_results";
 
-/// A table of it, `about`, tells that we made it.
+/// Its table `about` marks it as created by dbdyno.
 const OURS: Schema = Schema { name: SCHEMA, mark: None, only_tables: true };
 
 const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];
@@ -46,19 +46,19 @@ const INTEGERS: [u32; 4] = [20, 21, 23, 26];
 const REALS: [u32; 3] = [700, 701, 1700];
 
 /// A session that keeps results.
-pub(super) struct PgKeeper {
+pub(super) struct PgResultsBackend {
     session: PgSession,
     config: Config,
     passwords: Passwords,
 }
 
-impl ResultsBackend for PgKeeper {
+impl ResultsBackend for PgResultsBackend {
     fn run(
         &mut self,
         sql: &str,
         binds: &[Vec<SqlValue>],
     ) -> Result<Vec<Vec<SqlValue>>, EngineError> {
-        let sql = numbered(sql);
+        let sql = number_binds(sql);
         let mut rows = Vec::new();
         for some in binds.chunks(ROWS_AT_ONCE) {
             self.send_rows(&sql, some)?;
@@ -79,7 +79,7 @@ impl ResultsBackend for PgKeeper {
         if self.config.timeouts.is_over() {
             return Err(error::lost(SILENT_AT_THE_END));
         }
-        self.session = begun(&self.config, &self.passwords)?;
+        self.session = begin_session(&self.config, &self.passwords)?;
         Ok(())
     }
 
@@ -104,23 +104,26 @@ impl ResultsBackend for PgKeeper {
 }
 
 /// A session on a server that may keep results.
-fn begun(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineError> {
+fn begin_session(config: &Config, passwords: &Passwords) -> Result<PgSession, EngineError> {
     let connection = connect(config, passwords, SETTINGS)?;
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
     let greeted = connection.backend_pid;
-    let mut session = PgSession::new(connection, &Running::new());
+    let mut session = PgSession::new(connection, &RunningHandles::new());
     provision::check_state(&mut session, greeted, Access::Watch)?;
     Ok(session)
 }
 
-impl PgKeeper {
+impl PgResultsBackend {
     /// Begins the first session.
     ///
     /// # Errors
     /// As [`Engine::open`](crate::engine::Engine::open).
-    pub(super) fn open(config: Config, passwords: Passwords) -> Result<PgKeeper, EngineError> {
-        Ok(PgKeeper { session: begun(&config, &passwords)?, config, passwords })
+    pub(super) fn open(
+        config: Config,
+        passwords: Passwords,
+    ) -> Result<PgResultsBackend, EngineError> {
+        Ok(PgResultsBackend { session: begin_session(&config, &passwords)?, config, passwords })
     }
 
     /// Parses once, then binds and executes each row.
@@ -155,7 +158,7 @@ impl PgKeeper {
     ) -> Result<(), EngineError> {
         let mut types = Vec::new();
         self.session.wire.until_ready(sql, |tag, body| {
-            let malformed = || error::unexpected(tag, "a statement");
+            let malformed = || error::unexpected_message(tag, "a statement");
             match tag {
                 b'T' => {
                     types = columns(body)
@@ -173,7 +176,7 @@ impl PgKeeper {
 }
 
 /// PostgreSQL's binds are `$1`, `$2`.
-fn numbered(sql: &str) -> String {
+fn number_binds(sql: &str) -> String {
     let mut parts = sql.split('?');
     let first = parts.next().unwrap_or_default().to_string();
     parts.fold(first, |all, part| {
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     fn binds_are_numbered_as_the_server_wants_them() {
-        assert_eq!(numbered("select ?1, '?' where x = ?12"), "select $1, '?' where x = $12");
+        assert_eq!(number_binds("select ?1, '?' where x = ?12"), "select $1, '?' where x = $12");
     }
 
     #[test]

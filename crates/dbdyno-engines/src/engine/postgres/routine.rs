@@ -33,9 +33,9 @@ pub(super) fn run(
 struct RoutineSession<'a> {
     wire: &'a mut Wire,
     call: &'a BoundStatement,
-    /// Of the row that it returns.
+    /// Names of the columns of the row that the routine returns.
     columns: Vec<String>,
-    /// The counts that the call under way has told so far.
+    /// Counts that the current call has reported so far.
     progress: SliceResult,
 }
 
@@ -58,7 +58,7 @@ impl slices::Routines for RoutineSession<'_> {
 /// `catalog/harness/postgres.sql`.
 const PROGRESS: &[u8] = b"dbdyno: ";
 
-/// Takes what a routine tells; other messages tell nothing.
+/// Takes the counts that a routine reports; other messages are ignored.
 fn take_progress(body: &[u8], progress: &mut SliceResult) -> Result<(), EngineError> {
     let fields = body.split(|byte| *byte == 0).filter_map(|field| field.split_first());
     let mut texts = fields.filter(|(kind, _)| **kind == b'M').map(|(_, text)| text);
@@ -86,7 +86,7 @@ fn prepare(wire: &mut Wire, call: &BoundStatement) -> Result<Vec<String>, Engine
     let mut names = Vec::new();
     wire.until_ready(&call.sql, |tag, body| {
         if tag == b'T' {
-            names = column_names(body).ok_or_else(|| error::unexpected(tag, "prepare"))?;
+            names = column_names(body).ok_or_else(|| error::unexpected_message(tag, "prepare"))?;
         }
         Ok(())
     })?;
@@ -143,7 +143,7 @@ fn send_call(wire: &mut Wire, values: &[i64]) -> io::Result<()> {
 /// Reads the row of a call by column name.
 fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineError> {
     let values = split_row(body).filter(|values| values.len() == columns.len());
-    let values = values.ok_or_else(|| error::unexpected(b'D', "a slice"))?;
+    let values = values.ok_or_else(|| error::unexpected_message(b'D', "a slice"))?;
     let mut result = SliceResult::default();
     for (name, value) in columns.iter().zip(values) {
         let text = value.and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
@@ -154,15 +154,15 @@ fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineErr
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::tests::{SHUT_DOWN, answering};
+    use super::super::wire::tests::{SHUT_DOWN, answering_server};
     use super::*;
 
     #[test]
     fn a_server_that_shuts_down_says_so_instead_of_an_answer() {
         let statement = BoundStatement { name: "W".into(), sql: "select 1".into(), binds: vec![] };
-        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let (mut wire, _server) = answering_server(&[(b'E', SHUT_DOWN)]);
         assert_eq!(prepare(&mut wire, &statement).unwrap_err().message, "terminating connection");
-        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let (mut wire, _server) = answering_server(&[(b'E', SHUT_DOWN)]);
         assert_eq!(
             call(&mut wire, &statement, &[], &[], &mut SliceResult::default()).unwrap_err().message,
             "terminating connection"

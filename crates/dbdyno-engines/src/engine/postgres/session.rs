@@ -12,7 +12,7 @@ use super::connect::{CancelKey, Connection};
 use super::error;
 use super::reply::{affected_rows, column_names, texts};
 use super::wire::Wire;
-use crate::engine::cancel::{Entered, Running};
+use crate::engine::cancel::{HandleGuard, RunningHandles};
 use crate::engine::remote::{Claimed, Stream};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 use dbdyno_core::model::Connects;
@@ -29,13 +29,13 @@ pub(super) struct PgSession {
     /// Time to open it, and login method.
     pub opened: Connects,
     pub login: String,
-    _running: Entered<CancelKey>,
-    _job: Option<Entered<u32>>,
+    _running: HandleGuard<CancelKey>,
+    _job: Option<HandleGuard<u32>>,
 }
 
 impl PgSession {
     /// A session that can be cancelled through `running`.
-    pub(super) fn new(connection: Connection, running: &Arc<Running<CancelKey>>) -> Self {
+    pub(super) fn new(connection: Connection, running: &Arc<RunningHandles<CancelKey>>) -> Self {
         let id = connection.backend_pid.unwrap_or(0);
         PgSession {
             wire: connection.wire,
@@ -49,7 +49,7 @@ impl PgSession {
     }
 
     /// Counts the session among those of jobs as long as it lives.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<RunningHandles<u32>>) {
         self._job = Some(jobs.enter(self.id));
     }
 
@@ -95,20 +95,16 @@ impl PgSession {
         })
     }
 
-    /// Reads the whole answer: rows as text, and rows affected.
-    fn receive(&mut self, sql: &str) -> Result<(Rows, u64), EngineError> {
+    /// Reads the whole answer.
+    fn receive(&mut self, sql: &str) -> Result<Answer, EngineError> {
         self.receive_rows(sql, Vec::new())
     }
 
-    /// As `receive`; of these columns, unless the server describes others.
-    fn receive_rows(
-        &mut self,
-        sql: &str,
-        columns: Vec<String>,
-    ) -> Result<(Rows, u64), EngineError> {
+    /// Reads the whole answer, whose rows have these columns unless the server describes others.
+    fn receive_rows(&mut self, sql: &str, columns: Vec<String>) -> Result<Answer, EngineError> {
         let (mut rows, mut affected) = (Rows { columns, rows: Vec::new() }, 0_u64);
         self.wire.until_ready(sql, |tag, body| {
-            let malformed = || error::unexpected(tag, "a statement");
+            let malformed = || error::unexpected_message(tag, "a statement");
             match tag {
                 b'T' => {
                     rows = Rows {
@@ -122,7 +118,7 @@ impl PgSession {
             }
             Ok(())
         })?;
-        Ok((rows, affected))
+        Ok(Answer { rows, affected })
     }
 
     /// Prepares `sql` and asks it for the first time. What the server does not accept so is asked
@@ -133,7 +129,7 @@ impl PgSession {
         self.finish_encoding(encoded, sql)?;
         self.wire.flush()?;
         match self.receive(sql) {
-            Ok((rows, _)) => {
+            Ok(Answer { rows, .. }) => {
                 let kept = self.repeated.keep(sql, name, rows.columns.clone());
                 self.finish_encoding(kept, sql).map(|()| rows)
             }
@@ -146,10 +142,18 @@ impl PgSession {
     }
 }
 
+/// Answer to a statement.
+struct Answer {
+    /// Rows that it returned, as text.
+    rows: Rows,
+    /// Number of rows that it affected.
+    affected: u64,
+}
+
 impl Session for PgSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
         self.send_simple(sql)?;
-        self.receive(sql).map(|(_, affected)| affected)
+        self.receive(sql).map(|answer| answer.affected)
     }
 
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
@@ -158,7 +162,7 @@ impl Session for PgSession {
         } else {
             self.send_extended(sql, binds)?;
         }
-        self.receive(sql).map(|(rows, _)| rows)
+        self.receive(sql).map(|answer| answer.rows)
     }
 
     fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
@@ -171,7 +175,7 @@ impl Session for PgSession {
             }
         };
         match self.receive_rows(sql, columns) {
-            Ok((rows, _)) => Ok(rows),
+            Ok(answer) => Ok(answer.rows),
             Err(error) if error.is_of_session() => Err(error),
             // What it was prepared for may be no longer so, as the columns of a table.
             Err(_) => {

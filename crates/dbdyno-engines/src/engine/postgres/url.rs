@@ -33,11 +33,12 @@ pub(super) struct Config {
     pub is_cluster: bool,
     pub user: String,
     pub database: String,
-    /// Of hosts that are reached over a network. With a protocol within, encryption begins at once.
+    /// TLS settings of hosts that are reached over a network. With a protocol within, encryption
+    /// begins at once.
     pub tls: Tls,
     pub binding: Binding,
     pub methods: Methods,
-    /// Of all its connections.
+    /// Timeouts of all its connections.
     pub timeouts: ConnectTimeouts,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
@@ -160,10 +161,10 @@ impl Routable for Config {
     fn tls(&self) -> &Tls {
         &self.tls
     }
-    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+    fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self {
         Config { hosts, tls, ..self.clone() }
     }
-    fn logging_in_as(&self, user: &str) -> Self {
+    fn with_user(&self, user: &str) -> Self {
         Config { user: user.into(), ..self.clone() }
     }
 }

@@ -39,7 +39,7 @@ impl Wire {
         self.channel.stream()
     }
 
-    /// True if nobody on the way can read.
+    /// True if the connection is encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         self.channel.stream().is_encrypted()
     }
@@ -105,7 +105,7 @@ impl Wire {
             // A server that ends the session says why before it closes the connection.
             let (tag, body) = match self.frame() {
                 Ok(frame) => frame,
-                Err(lost) => return Err(failure.map_or(lost, error::ended)),
+                Err(lost) => return Err(failure.map_or(lost, error::as_lost)),
             };
             let taken = match tag {
                 b'Z' => return failure.map_or(Ok(()), Err),
@@ -149,7 +149,7 @@ impl Wire {
         self.channel.read_timeout(timeout);
     }
 
-    /// Ends waits without limit when nobody is there any more.
+    /// Ends unlimited waits when the server is gone.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.channel.watch(watch);
     }
@@ -205,7 +205,7 @@ pub(super) mod tests {
     }
 
     /// A wire on which these messages stand, the last before the server ends the connection.
-    pub(in super::super) fn answering(messages: &[(u8, &[u8])]) -> (Wire, UnixStream) {
+    pub(in super::super) fn answering_server(messages: &[(u8, &[u8])]) -> (Wire, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         for (tag, body) in messages {
             theirs.write_all(&[*tag]).unwrap();
@@ -224,7 +224,7 @@ pub(super) mod tests {
     fn an_answer_is_read_to_its_end_also_after_an_error() {
         let messages =
             [(b'N', &b"a notice"[..]), (b'E', WRONG), READY, (b'C', &b"SELECT 1\0"[..]), READY];
-        let (mut wire, _server) = answering(&messages);
+        let (mut wire, _server) = answering_server(&messages);
         let mut tags = Vec::new();
         let mut read = |wire: &mut Wire| {
             wire.until_ready("select 1", |tag, _| {
@@ -239,7 +239,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_server_that_ends_the_session_is_quoted() {
-        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let (mut wire, _server) = answering_server(&[(b'E', SHUT_DOWN)]);
         let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
         assert_eq!(
             (error.class, error.message.as_str()),
@@ -250,7 +250,7 @@ pub(super) mod tests {
     #[test]
     fn what_a_server_says_last_is_not_replaced_by_the_end_of_the_connection() {
         let late = b"SFATAL\0C25P04\0Mterminating connection due to transaction timeout\0\0";
-        let (mut wire, _server) = answering(&[(b'E', late)]);
+        let (mut wire, _server) = answering_server(&[(b'E', late)]);
         let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
         assert!(error.message.contains("due to transaction timeout"), "{error}");
         assert_eq!(error.class, ErrorClass::Lost, "the session cannot be used any more");
@@ -258,7 +258,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_copy_that_nobody_asked_for_is_refused() {
-        let (mut wire, mut server) = answering(&[(b'G', &[0; 3][..]), (b'E', WRONG), READY]);
+        let (mut wire, mut server) = answering_server(&[(b'G', &[0; 3][..]), (b'E', WRONG), READY]);
         wire.until_ready("copy t from stdin", |_, _| Ok(())).unwrap_err();
         let mut sent = [0; 5];
         server.read_exact(&mut sent).unwrap();

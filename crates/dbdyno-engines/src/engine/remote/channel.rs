@@ -102,7 +102,7 @@ impl Channel {
         self.stream.set_read_timeout(timeout);
     }
 
-    /// Ends waits without limit when nobody is there any more.
+    /// Ends unlimited waits when the server is gone.
     pub(in crate::engine) fn watch(&mut self, watch: Watch) {
         self.stream.add_watch(watch);
     }

@@ -12,7 +12,7 @@ use crate::engine::{EngineError, ErrorClass};
 /// Time that a server has to close a connection before we do.
 pub(in crate::engine) const FIRST_TO_CLOSE: Duration = Duration::from_millis(100);
 
-/// A clock that tells the seconds since it was asked last.
+/// Stopwatch that measures the seconds since it was last read.
 pub(in crate::engine) struct Laps(Instant);
 
 impl Laps {
@@ -43,7 +43,7 @@ impl Host {
     /// address.
     ///
     /// # Errors
-    /// If nobody answers.
+    /// No host answers.
     pub(in crate::engine) fn connect(
         &self,
         timeouts: &ConnectTimeouts,

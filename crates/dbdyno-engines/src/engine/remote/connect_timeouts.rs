@@ -21,7 +21,7 @@ const HURRIED_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait after an interrupt for what is under way, which is being cancelled meanwhile.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Said of a server that was given up after an interrupt.
+/// Message about a server that was given up after an interrupt.
 pub(in crate::engine) const SILENT_AT_THE_END: &str = "it was silent when the end was wanted";
 
 /// Timeouts of connections, and the request to stop, which shortens them. Shared by all connections
@@ -31,11 +31,11 @@ pub(in crate::engine) struct ConnectTimeouts(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Set when somebody wants the end.
+    /// Flag that is set by an interrupt.
     interrupt: OnceLock<Arc<AtomicBool>>,
-    /// True if work that is under way when somebody wants the end is still wanted.
+    /// True if work in progress at an interrupt is still to be finished.
     is_to_finish: AtomicBool,
-    /// After an interrupt a server did not answer any more: nobody waits for anything.
+    /// True once a server no longer answered after an interrupt: all waits end.
     is_over: AtomicBool,
     /// Last answers of servers, by address.
     asked: Mutex<BTreeMap<String, Arc<Mutex<Option<LastAnswer>>>>>,
@@ -71,7 +71,7 @@ impl ConnectTimeouts {
         self.0.is_over.load(Relaxed)
     }
 
-    /// True once somebody wants the end.
+    /// True after an interrupt.
     pub(super) fn is_hurried(&self) -> bool {
         self.0.interrupt.get().is_some_and(|interrupt| interrupt.load(Relaxed))
     }
@@ -113,19 +113,20 @@ impl<'a> Wait<'a> {
         Wait { timeouts, limit, began: None, hurried: None, asked: Duration::ZERO }
     }
 
-    /// Time to wait before the next [`Wait::look`].
+    /// Time to wait before the next [`Wait::check`].
     pub(super) fn step(&self) -> Duration {
         let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         self.limit.map_or(POLL_INTERVAL, |limit| limit.saturating_sub(passed).min(POLL_INTERVAL))
     }
 
-    /// Called whenever nothing has come for a [`Wait::step`]; `ask` asks the server otherwise.
+    /// Checks the wait, whenever nothing has been received for a [`Wait::step`]; `ask` asks the
+    /// server in another way.
     ///
     /// # Errors
-    /// `TimedOut`, with the reason: nobody waits any longer.
-    pub(super) fn look(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
+    /// `TimedOut` with the reason for which the wait ends.
+    pub(super) fn check(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
         let given_up = |why: &'static str| Err(io::Error::new(io::ErrorKind::TimedOut, why));
-        // The first look comes a step after the start: the clock need not be read before.
+        // The first check comes a step after the start: the clock need not be read before.
         let step = self.step();
         let began = *self.began.get_or_insert_with(|| Instant::now() - step);
         let passed = began.elapsed();
@@ -174,16 +175,16 @@ mod tests {
         let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(false)));
         timeouts.heed(Arc::clone(&interrupt));
         let mut wait = Wait::new(&timeouts, None);
-        wait.look(&|| Err("no")).unwrap();
+        wait.check(&|| Err("no")).unwrap();
         assert_eq!(timeouts.connect_timeout(), CONNECT_TIMEOUT);
         interrupt.store(true, Relaxed);
-        wait.look(&|| Err("no")).unwrap(); // what is under way is being cancelled
+        wait.check(&|| Err("no")).unwrap(); // what is under way is being cancelled
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
         // The server answers others: only this one is given up.
-        assert!(wait.look(&|| Ok(())).is_err() && !timeouts.0.is_over.load(Relaxed));
-        assert!(wait.look(&|| Err("no")).is_err());
+        assert!(wait.check(&|| Ok(())).is_err() && !timeouts.0.is_over.load(Relaxed));
+        assert!(wait.check(&|| Err("no")).is_err());
         let mut other = Wait::new(&timeouts, None);
-        assert!(other.look(&|| panic!("it is known to be silent")).is_err());
+        assert!(other.check(&|| panic!("it is known to be silent")).is_err());
         assert!(timeouts.connect_timeout() < CANCEL_TIMEOUT);
     }
 
@@ -192,27 +193,27 @@ mod tests {
         let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(true)));
         timeouts.heed_and_finish(interrupt);
         let mut wait = Wait::new(&timeouts, None);
-        wait.look(&|| panic!("too early")).unwrap();
+        wait.check(&|| panic!("too early")).unwrap();
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
-        wait.look(&|| Ok(())).unwrap();
-        wait.look(&|| panic!("it has answered")).unwrap();
+        wait.check(&|| Ok(())).unwrap();
+        wait.check(&|| panic!("it has answered")).unwrap();
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
-        assert!(wait.look(&|| Err("no")).is_err() && timeouts.is_over());
+        assert!(wait.check(&|| Err("no")).is_err() && timeouts.is_over());
     }
 
     #[test]
     fn a_server_that_is_silent_for_long_is_asked_and_given_up_if_it_does_not_answer() {
         let timeouts = ConnectTimeouts::default();
         let mut wait = Wait::new(&timeouts, None);
-        wait.look(&|| panic!("too early")).unwrap();
+        wait.check(&|| panic!("too early")).unwrap();
         wait.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
-        wait.look(&|| Ok(())).unwrap();
-        wait.look(&|| panic!("it has answered")).unwrap();
+        wait.check(&|| Ok(())).unwrap();
+        wait.check(&|| panic!("it has answered")).unwrap();
         // Long after it was asked last.
         wait.began = Instant::now().checked_sub(3 * SILENCE_TIMEOUT);
-        assert_eq!(wait.look(&|| Err("no")).unwrap_err().to_string(), "no");
+        assert_eq!(wait.check(&|| Err("no")).unwrap_err().to_string(), "no");
         let mut limited = Wait::new(&timeouts, Some(SILENCE_TIMEOUT));
         limited.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
-        assert!(limited.look(&|| panic!("a wait with a limit ends by itself")).is_err());
+        assert!(limited.check(&|| panic!("a wait with a limit ends by itself")).is_err());
     }
 }

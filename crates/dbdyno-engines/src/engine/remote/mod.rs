@@ -49,7 +49,7 @@ const QUOTED_CHARS: usize = 100;
 /// no catalog replaces, with the values of its names.
 ///
 /// # Errors
-/// No such block, a name without a value: a mistake of ours, which every user of the file tests
+/// No such block, a name without a value: a bug, which every user of the file tests
 /// for.
 pub(in crate::engine) fn own_sql(
     text: &str,

@@ -27,7 +27,7 @@ impl Passwords {
         Passwords { sources, typed, known: Mutex::default(), common: Mutex::default() }
     }
 
-    /// Of an account that has no other password than this.
+    /// The password of an account that has no other one.
     pub(in crate::engine) fn of_own(sources: PasswordSources, password: SecretString) -> Self {
         Passwords { common: Mutex::new(Some(password)), ..Passwords::new(sources, None) }
     }
@@ -37,12 +37,12 @@ impl Passwords {
     }
 
     /// The password of every server, if it is known so far.
-    pub(in crate::engine) fn known(&self) -> Option<SecretString> {
+    pub(in crate::engine) fn common_password(&self) -> Option<SecretString> {
         self.common().clone()
     }
 
     /// The password of the server at an address, if it was asked for before.
-    pub(in crate::engine) fn found(&self, address: &str) -> Option<SecretString> {
+    pub(in crate::engine) fn password_of(&self, address: &str) -> Option<SecretString> {
         self.known.lock().get(address).cloned()
     }
 
@@ -64,7 +64,7 @@ impl Passwords {
         address: &str,
         filed: impl FnOnce() -> Result<Option<SecretString>, String>,
     ) -> Result<SecretString, EngineError> {
-        if let Some(password) = self.known() {
+        if let Some(password) = self.common_password() {
             return Ok(password);
         }
         let mut known = self.known.lock();
@@ -103,12 +103,12 @@ mod tests {
     #[test]
     fn a_password_is_found_once_and_never_printed() {
         let passwords = Passwords::new(SOURCES, Some("typed".into()));
-        assert!(passwords.known().is_none());
-        assert!(passwords.found("db1").is_none());
+        assert!(passwords.common_password().is_none());
+        assert!(passwords.password_of("db1").is_none());
         let found = passwords.find("ann", "db1", || Ok(Some("s3cret".into()))).unwrap();
         assert_eq!(found.expose_secret(), "s3cret");
         assert!(!format!("{found:?}").contains("s3cret"));
-        assert!(passwords.found("db1").is_some() && passwords.found("db2").is_none());
+        assert!(passwords.password_of("db1").is_some() && passwords.password_of("db2").is_none());
         let again = passwords.find("ann", "db1", || panic!("it is known"));
         assert_eq!(again.unwrap().expose_secret(), "s3cret");
         let other = passwords.find("ann", "db2", || Ok(Some("another".into()))).unwrap();

@@ -31,7 +31,7 @@ pub(in crate::engine) fn check_peer(
     if let Some(name) = required {
         let is_it = peer.is_some() && peer == user_id(name);
         return is_it.then_some(()).ok_or_else(|| {
-            denied(path, peer, &format!("not {}, as requirepeer asks", quote(name)))
+            denied_error(path, peer, &format!("not {}, as requirepeer asks", quote(name)))
         });
     }
     let us = rustix::process::geteuid().as_raw();
@@ -39,16 +39,17 @@ pub(in crate::engine) fn check_peer(
     if peer.is_some_and(is_trusted) {
         return Ok(());
     }
-    Err(denied(path, peer, "and any user of this host could: no password is sent")
+    Err(denied_error(path, peer, "and any user of this host could: no password is sent")
         .advised("name the user who runs the server: requirepeer=USER in the URL"))
 }
 
-fn denied(path: &Path, peer: Option<u32>, why: &str) -> EngineError {
-    let who = peer.map_or_else(|| "an unknown user".into(), |uid| format!("user {}", known(uid)));
+fn denied_error(path: &Path, peer: Option<u32>, why: &str) -> EngineError {
+    let who =
+        peer.map_or_else(|| "an unknown user".into(), |uid| format!("user {}", describe_user(uid)));
     EngineError::new(ErrorClass::Denied, format!("{who} listens at {}, {why}", path.display()))
 }
 
-fn known(uid: u32) -> String {
+fn describe_user(uid: u32) -> String {
     user_name(uid).unwrap_or_else(|| uid.to_string())
 }
 

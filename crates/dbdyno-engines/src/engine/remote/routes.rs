@@ -36,9 +36,9 @@ pub(in crate::engine) trait Routable: Clone {
     fn hosts(&self) -> &[Host];
     fn tls(&self) -> &Tls;
     /// The same by these hosts, encrypted so.
-    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
+    fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self;
     /// The same as this user, who has a password.
-    fn logging_in_as(&self, user: &str) -> Self;
+    fn with_user(&self, user: &str) -> Self;
 }
 
 /// The addresses of a server on this host, as the server reports them.
@@ -49,7 +49,7 @@ pub(in crate::engine) struct ReportedAddresses {
     pub port: Option<String>,
 }
 
-/// The account of ours for TCP on a private server, and the means to make it.
+/// Our account for TCP on a private server, and the means to create it.
 pub(in crate::engine) struct TcpAccount<'a> {
     /// Session of an administrator.
     pub session: &'a mut dyn Session,
@@ -109,7 +109,7 @@ impl<C> Routes<C> {
         Ok(found)
     }
 
-    /// Remembers the route of a transport that nobody finds by himself.
+    /// Remembers the route of a transport that cannot be found otherwise.
     pub(in crate::engine) fn add(&self, transport: Transport, route: Arc<Route<C>>) {
         self.others.lock().insert(transport, route);
     }
@@ -148,9 +148,10 @@ impl<C: Routable> Routes<C> {
             let hosts = hosts_by(given.config.hosts(), transport);
             let route = match (plain.as_deref(), hosts.is_empty()) {
                 (Some(plain), _) => plain.clone(),
-                (None, false) => {
-                    Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
-                }
+                (None, false) => Route {
+                    config: given.config.with_hosts(hosts, Tls::default()),
+                    ..given.clone()
+                },
                 (None, true) => {
                     if is_ours && transport != Transport::Socket {
                         self.may_have_account.store(true, Ordering::Relaxed);
@@ -161,7 +162,7 @@ impl<C: Routable> Routes<C> {
             // From the URL: the plain route has none.
             let tls = tls_by(given.config.tls(), transport);
             let route = Route {
-                config: route.config.reaching(route.config.hosts().to_vec(), tls),
+                config: route.config.with_hosts(route.config.hosts().to_vec(), tls),
                 ..route
             };
             try_out(&route).map(|()| route)
@@ -172,7 +173,7 @@ impl<C: Routable> Routes<C> {
 impl<C: Routable> Route<C> {
     /// The same route to other hosts.
     fn lead_to(&self, hosts: Vec<Host>) -> Self {
-        let config = self.config.reaching(hosts, self.config.tls().clone());
+        let config = self.config.with_hosts(hosts, self.config.tls().clone());
         Route { config, passwords: Arc::clone(&self.passwords) }
     }
 
@@ -200,13 +201,13 @@ impl<C: Routable> Route<C> {
         let Some(account) = account else { return Ok(route) };
         let password = account.create()?;
         Ok(Route {
-            config: route.config.logging_in_as(TCP_ACCOUNT),
+            config: route.config.with_user(TCP_ACCOUNT),
             passwords: own_account(self.passwords.sources, password),
         })
     }
 }
 
-/// Those of the hosts that are reached over this transport.
+/// The hosts that are reached over this transport.
 fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
     let is_socket =
         |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
@@ -237,7 +238,7 @@ pub(in crate::engine) fn no_route(why: &str) -> EngineError {
     EngineError::new(ErrorClass::Unreachable, why)
 }
 
-/// A password that nobody knows: hexadecimal digits from the system's random numbers.
+/// A random password: hexadecimal digits from the system's random numbers.
 ///
 /// # Errors
 /// If the system gives none.
@@ -248,7 +249,7 @@ fn own_password() -> Result<String, EngineError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The account of ours on a private server with this password.
+/// Our account on a private server, with this password.
 fn own_account(sources: PasswordSources, password: String) -> Arc<Passwords> {
     Arc::new(Passwords::of_own(sources, SecretString::from(password)))
 }
@@ -286,10 +287,10 @@ mod tests {
         fn tls(&self) -> &Tls {
             &self.tls
         }
-        fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+        fn with_hosts(&self, hosts: Vec<Host>, tls: Tls) -> Self {
             UserAtHosts { hosts, tls, user: self.user.clone() }
         }
-        fn logging_in_as(&self, user: &str) -> Self {
+        fn with_user(&self, user: &str) -> Self {
             UserAtHosts { user: user.into(), ..self.clone() }
         }
     }

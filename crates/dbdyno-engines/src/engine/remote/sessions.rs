@@ -9,7 +9,7 @@ struct Limit {
     name: String,
     /// Sessions that it allows.
     most: i64,
-    /// Of these, not for us, and for whom.
+    /// Number of sessions that are reserved for others, and for whom.
     kept: (i64, String),
     /// Open now, without the one that asks.
     used: i64,
@@ -28,7 +28,7 @@ impl Limit {
         (self.most - self.kept.0 - self.used).max(0)
     }
 
-    fn left(self) -> SessionsLeft {
+    fn into_sessions_left(self) -> SessionsLeft {
         let (kept, whom) = &self.kept;
         let kept = if *kept > 0 { format!(", {kept} kept for {whom}") } else { String::new() };
         let limit = format!("{} = {}{kept}, {} in use", self.name, self.most, self.used.max(0));
@@ -50,7 +50,7 @@ pub(in crate::engine) fn sessions_left(
 }
 
 fn narrowest(limits: impl IntoIterator<Item = Limit>) -> Option<SessionsLeft> {
-    limits.into_iter().min_by_key(Limit::free).map(Limit::left)
+    limits.into_iter().min_by_key(Limit::free).map(Limit::into_sessions_left)
 }
 
 #[cfg(test)]

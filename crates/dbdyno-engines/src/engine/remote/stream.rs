@@ -22,7 +22,7 @@ use rustls::{ClientConfig, ClientConnection};
 use super::connect_timeouts::{ConnectTimeouts, POLL_INTERVAL, Wait};
 use super::tls::end_point;
 
-/// An idle connection tells after so long that it still is.
+/// Idle time after which a connection sends a keep-alive packet.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// A byte stream to the server.
@@ -76,7 +76,7 @@ impl Stream {
         path: &Path,
         timeouts: &ConnectTimeouts,
     ) -> io::Result<Stream> {
-        let socket = connected(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, timeouts)?;
+        let socket = connect_socket(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, timeouts)?;
         Ok(Stream::over(Socket::Unix(socket.into()), timeouts.clone()))
     }
 
@@ -89,7 +89,7 @@ impl Stream {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
         for address in (name, port).to_socket_addrs()? {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            match connected(family, &address, timeouts) {
+            match connect_socket(family, &address, timeouts) {
                 Ok(socket) => {
                     let stream = TcpStream::from(socket);
                     stream.set_nodelay(true)?;
@@ -110,7 +110,7 @@ impl Stream {
     ///
     /// # Errors
     /// Of the network; `InvalidData` with a [`rustls::Error`] if a side refuses the other.
-    pub(super) fn encrypted(
+    pub(super) fn encrypt(
         mut self,
         config: Arc<ClientConfig>,
         server: ServerName<'static>,
@@ -126,7 +126,7 @@ impl Stream {
         Ok(Stream { tls: Some(Box::new(tls)), ..self })
     }
 
-    /// True if nobody on the way can read.
+    /// True if the connection is encrypted.
     pub(in crate::engine) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -278,15 +278,15 @@ impl Plain {
     fn wait(&self) -> io::Result<()> {
         let mut wait = Wait::new(&self.timeouts, self.read_timeout);
         while !is_ready(self.descriptor(), PollFlags::IN, wait.step())? {
-            self.look(&mut wait)?;
+            self.check_wait(&mut wait)?;
         }
         Ok(())
     }
 
-    /// Ends the connection if nobody waits for it any longer.
-    fn look(&self, wait: &mut Wait<'_>) -> io::Result<()> {
+    /// Checks the wait, and closes the connection if the wait ends.
+    fn check_wait(&self, wait: &mut Wait<'_>) -> io::Result<()> {
         let ask = || self.watches.iter().try_for_each(|watch| watch());
-        wait.look(&ask).inspect_err(|_| {
+        wait.check(&ask).inspect_err(|_| {
             // Nobody waits for another answer.
             let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
         })
@@ -300,7 +300,7 @@ impl Plain {
     }
 }
 
-/// True once one of the events has come; false after so long.
+/// True once one of the events has occurred; false after the timeout.
 fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::Result<bool> {
     let within = Timespec::try_from(within).map_err(|_| io::ErrorKind::InvalidInput)?;
     Ok(poll(&mut [PollFd::from_borrowed_fd(socket, events)], Some(&within))? > 0)
@@ -308,7 +308,7 @@ fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::
 
 /// A socket that is connected to an address. The limit of a wait to send is that of a wait for a
 /// connection, too (`socket(7)`, SO_SNDTIMEO): whoever connects can look up meanwhile.
-fn connected(
+fn connect_socket(
     family: AddressFamily,
     address: &impl SocketAddrArg,
     timeouts: &ConnectTimeouts,
@@ -321,7 +321,7 @@ fn connected(
             Ok(()) | Err(Errno::ISCONN) => return Ok(socket),
             Err(Errno::INTR) => {}
             // Nobody has accepted it yet, or there is no room among those that wait for that.
-            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.look(&|| Ok(()))?,
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.check(&|| Ok(()))?,
             Err(error) => return Err(error.into()),
         }
     }
@@ -353,7 +353,9 @@ impl Write for Plain {
             };
             match written {
                 // Nothing was taken for the time of a look.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.look(&mut wait)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.check_wait(&mut wait)?
+                }
                 done => return done,
             }
         }

@@ -29,9 +29,9 @@ pub(in crate::engine) enum TlsMode {
     /// Encrypted if the server can.
     #[default]
     Prefer,
-    /// Encrypted, whoever the server is.
+    /// Encrypted, without verification of the server.
     Require,
-    /// Its certificate comes from somebody whom we trust.
+    /// Encrypted, with a certificate of a trusted issuer.
     VerifyCa,
     /// And is that of the host that was asked for.
     VerifyFull,
@@ -84,33 +84,40 @@ impl Tls {
         host: &str,
     ) -> Result<Stream, EngineError> {
         let name = ServerName::try_from(host.to_owned());
-        let name =
-            name.map_err(|_| denied(format!("{host} is not a name that a certificate can have")))?;
-        stream.encrypted(Arc::new(self.config()?), name).map_err(|error| refused(&error, host))
+        let name = name.map_err(|_| {
+            denied_error(format!("{host} is not a name that a certificate can have"))
+        })?;
+        stream
+            .encrypt(Arc::new(self.config()?), name)
+            .map_err(|error| handshake_error(&error, host))
     }
 
     fn config(&self) -> Result<ClientConfig, EngineError> {
         let provider = Arc::new(ring::default_provider());
-        let verifier =
-            Verifier { mode: self.mode, roots: self.trusted()?, provider: Arc::clone(&provider) };
+        let verifier = Verifier {
+            mode: self.mode,
+            roots: self.trusted_roots()?,
+            provider: Arc::clone(&provider),
+        };
         let builder =
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let builder = builder.map_err(|error| denied(format!("TLS cannot be used ({error})")))?;
+        let builder =
+            builder.map_err(|error| denied_error(format!("TLS cannot be used ({error})")))?;
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
                 check_private_key(key)
-                    .map_err(|why| denied(why).advised("chmod 600 it, and make a new one"))?;
+                    .map_err(|why| denied_error(why).advised("chmod 600 it, and make a new one"))?;
                 let key =
                     PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
                 let made = builder.with_client_auth_cert(certificates(certificate)?, key);
                 made.map_err(|error| {
-                    denied(format!("the client certificate cannot be used ({error})"))
+                    denied_error(format!("the client certificate cannot be used ({error})"))
                 })?
             }
             (None, None) => builder.with_no_client_auth(),
             _ => {
-                return Err(denied(
+                return Err(denied_error(
                     "a client certificate needs its key, and a key its certificate",
                 ));
             }
@@ -119,8 +126,8 @@ impl Tls {
         Ok(config)
     }
 
-    /// Whom we trust; nobody where nothing is verified.
-    fn trusted(&self) -> Result<RootCertStore, EngineError> {
+    /// Trusted issuers; none if nothing is verified.
+    fn trusted_roots(&self) -> Result<RootCertStore, EngineError> {
         let mut roots = RootCertStore::empty();
         let found = match self.roots.as_deref() {
             _ if self.mode < TlsMode::VerifyCa => return Ok(roots),
@@ -129,7 +136,7 @@ impl Tls {
             }
             Some(path) => certificates(path)?,
             None => {
-                return Err(denied(
+                return Err(denied_error(
                     "a certificate can only be verified against those that you trust",
                 )
                 .advised("name their file in the URL, or 'system'"));
@@ -144,21 +151,21 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError
     let found =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     found.map_err(|error| unusable(path, &error)).and_then(|found| match found.is_empty() {
-        true => Err(denied(format!("{} holds no certificate", path.display()))),
+        true => Err(denied_error(format!("{} holds no certificate", path.display()))),
         false => Ok(found),
     })
 }
 
 fn unusable(path: &Path, error: &rustls::pki_types::pem::Error) -> EngineError {
-    denied(format!("{} cannot be used ({error})", path.display())).advised("give a PEM file")
+    denied_error(format!("{} cannot be used ({error})", path.display())).advised("give a PEM file")
 }
 
-fn denied(message: impl Into<String>) -> EngineError {
+fn denied_error(message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorClass::Denied, message)
 }
 
 /// Error for a failed encrypted connection, with advice.
-fn refused(error: &std::io::Error, host: &str) -> EngineError {
+fn handshake_error(error: &std::io::Error, host: &str) -> EngineError {
     use CertificateError as Bad;
     if let Some(error) = alert(error) {
         return error;
@@ -191,7 +198,7 @@ fn refused(error: &std::io::Error, host: &str) -> EngineError {
                 .advised("check the server's TLS settings");
         }
     };
-    denied(why).advised(advice)
+    denied_error(why).advised(advice)
 }
 
 /// Reason that the other side gives for ending an encrypted connection; it may say so after the
@@ -199,7 +206,7 @@ fn refused(error: &std::io::Error, host: &str) -> EngineError {
 pub(super) fn alert(error: &std::io::Error) -> Option<EngineError> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::AlertReceived(alert) => Some(
-            denied(format!("the server ended the encrypted connection ({alert:?})"))
+            denied_error(format!("the server ended the encrypted connection ({alert:?})"))
                 .advised("does it want a client certificate, or another one?"),
         ),
         _ => None,

@@ -57,7 +57,7 @@ fn add_vectors(connection: &Connection) -> Result<(), EngineError> {
 pub(super) enum Mode {
     ReadWrite,
     ReadOnly,
-    /// Read only, without lock and shared-memory files: nobody writes while we look.
+    /// Read only, without lock and shared-memory files: nobody writes meanwhile.
     Immutable,
     /// The file does not exist and shall not be made.
     Memory,

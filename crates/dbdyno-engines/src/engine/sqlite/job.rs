@@ -5,17 +5,17 @@ use std::ffi::c_int;
 
 use rusqlite::{Connection, ffi};
 
-use super::{error::from_sqlite, load::insert_rows, statement::Prepared};
-use crate::engine::client_loop::{ClientSession, Counted};
+use super::{error::from_sqlite, load::insert_rows, statement::PreparedStatement};
+use crate::engine::client_loop::{ClientSession, CountedRows};
 use crate::engine::{EngineError, RowLoad};
 use dbdyno_core::model::{BoundStatement, Counters};
 
 pub(super) struct SqliteJob<'c> {
     connection: &'c Connection,
-    statements: Vec<Prepared<'c>>,
-    begin: Prepared<'c>,
-    begin_read: Prepared<'c>,
-    commit: Prepared<'c>,
+    statements: Vec<PreparedStatement<'c>>,
+    begin: PreparedStatement<'c>,
+    begin_read: PreparedStatement<'c>,
+    commit: PreparedStatement<'c>,
     /// Bytes of the log that a written page takes; none without a write-ahead log.
     frame_bytes: Option<f64>,
     folded: Counters,
@@ -27,7 +27,7 @@ impl<'c> SqliteJob<'c> {
         statements: &[&BoundStatement],
     ) -> Result<Self, EngineError> {
         let prepare = |sql: &str, name: &str| {
-            Prepared::new(connection, sql).map_err(|error| from_sqlite(&error, name))
+            PreparedStatement::new(connection, sql).map_err(|error| from_sqlite(&error, name))
         };
         let prepared = statements.iter().map(|statement| prepare(&statement.sql, &statement.name));
         Ok(SqliteJob {
@@ -66,7 +66,11 @@ impl ClientSession for SqliteJob<'_> {
             .run(binds)
             .map_err(|error| from_sqlite(&error, "statement of the op"))
     }
-    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+    fn run_counting(
+        &mut self,
+        statement: usize,
+        binds: &[i64],
+    ) -> Result<CountedRows, EngineError> {
         self.statements[statement]
             .run_counting(binds)
             .map_err(|error| from_sqlite(&error, "statement of the op"))
@@ -74,7 +78,7 @@ impl ClientSession for SqliteJob<'_> {
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         insert_rows(self.connection, load, &mut |_| true)
     }
-    fn slice_ended(&mut self) {
+    fn end_slice(&mut self) {
         let sum =
             |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
         let mut counters = take(self.connection);
@@ -88,7 +92,7 @@ impl ClientSession for SqliteJob<'_> {
         self.folded.add(&counters);
     }
     fn counters(&mut self) -> Counters {
-        self.slice_ended();
+        self.end_slice();
         let mut counters = self.folded.clone();
         counters.set("rows_changed", self.connection.total_changes() as f64);
         counters

@@ -5,12 +5,12 @@ use rusqlite::{Connection, Error, InterruptHandle, Statement};
 
 use super::error::from_sqlite;
 use super::statement::has_more;
-use crate::engine::cancel::Entered;
+use crate::engine::cancel::HandleGuard;
 use crate::engine::{EngineError, Rows, Session};
 
 pub(super) struct SqliteSession {
     connection: Connection,
-    _running: Entered<InterruptHandle>,
+    _running: HandleGuard<InterruptHandle>,
 }
 
 impl Session for SqliteSession {
@@ -26,7 +26,7 @@ impl Session for SqliteSession {
 }
 
 impl SqliteSession {
-    pub(super) fn new(connection: Connection, running: Entered<InterruptHandle>) -> Self {
+    pub(super) fn new(connection: Connection, running: HandleGuard<InterruptHandle>) -> Self {
         SqliteSession { connection, _running: running }
     }
 

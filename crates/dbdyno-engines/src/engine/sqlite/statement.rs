@@ -11,7 +11,7 @@ use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
-use crate::engine::client_loop::Counted;
+use crate::engine::client_loop::CountedRows;
 use crate::engine::embedded::copy_text;
 
 /// Way in which the values of a column are read.
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// A prepared statement of an open connection.
-pub(super) struct Prepared<'c> {
+pub(super) struct PreparedStatement<'c> {
     raw: *mut ffi::sqlite3_stmt,
     /// One per result column; none if it returns no rows.
     columns: Vec<Kind>,
@@ -33,7 +33,7 @@ pub(super) struct Prepared<'c> {
     connection: &'c Connection,
 }
 
-impl<'c> Prepared<'c> {
+impl<'c> PreparedStatement<'c> {
     /// Prepares the one statement in `sql`.
     ///
     /// # Errors
@@ -41,15 +41,16 @@ impl<'c> Prepared<'c> {
     /// would run the first only.
     pub(super) fn new(connection: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
         let (raw, rest) = first(connection, sql)?;
-        let mut prepared = Prepared { raw, columns: Vec::new(), binds: 0, connection };
+        let mut prepared = PreparedStatement { raw, columns: Vec::new(), binds: 0, connection };
         if !is_blank(rest) {
             return Err(rusqlite::Error::MultipleStatement);
         }
         // SAFETY: `raw` is a statement that was just prepared.
         unsafe {
             prepared.binds = usize::try_from(ffi::sqlite3_bind_parameter_count(raw)).unwrap_or(0);
-            prepared.columns =
-                (0..ffi::sqlite3_column_count(raw)).map(|column| declared(raw, column)).collect();
+            prepared.columns = (0..ffi::sqlite3_column_count(raw))
+                .map(|column| declared_kind(raw, column))
+                .collect();
         }
         Ok(prepared)
     }
@@ -64,17 +65,17 @@ impl<'c> Prepared<'c> {
         self.run_each(binds, |_| ())
     }
 
-    /// As [`Prepared::run`]; also the sum of the first column.
+    /// As [`PreparedStatement::run`]; also the sum of the first column.
     ///
     /// # Errors
-    /// As [`Prepared::run`].
-    pub(super) fn run_counting(&mut self, binds: &[i64]) -> rusqlite::Result<Counted> {
+    /// As [`PreparedStatement::run`].
+    pub(super) fn run_counting(&mut self, binds: &[i64]) -> rusqlite::Result<CountedRows> {
         let mut sum = 0;
         let rows = self.run_each(binds, |raw| {
             // SAFETY: the statement stands on a row; a column that is not there is 0.
             sum += unsafe { ffi::sqlite3_column_int64(raw, 0) };
         })?;
-        Ok(Counted { rows, hits: u64::try_from(sum).unwrap_or(0) })
+        Ok(CountedRows { rows, hits: u64::try_from(sum).unwrap_or(0) })
     }
 
     #[inline(always)]
@@ -162,7 +163,7 @@ fn is_blank(text: &str) -> bool {
     rest.is_none_or(is_blank)
 }
 
-impl Drop for Prepared<'_> {
+impl Drop for PreparedStatement<'_> {
     fn drop(&mut self) {
         // SAFETY: `raw` is finalized once, while its connection is still open.
         unsafe {
@@ -175,7 +176,7 @@ impl Drop for Prepared<'_> {
 ///
 /// # Safety
 /// `raw` must be a prepared statement.
-unsafe fn declared(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
+unsafe fn declared_kind(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
     // SAFETY: the text lives until the statement changes and is copied before.
     let text = unsafe { copy_text(ffi::sqlite3_column_decltype(raw, column)) };
     text.map_or(Kind::Any, |text| kind_of(&text.to_ascii_lowercase()))
@@ -244,14 +245,14 @@ mod tests {
     #[test]
     fn declared_types_follow_the_rules_of_affinity() {
         let connection = connection();
-        let query = Prepared::new(&connection, "select a, b, c, d, a + 1 from t").unwrap();
+        let query = PreparedStatement::new(&connection, "select a, b, c, d, a + 1 from t").unwrap();
         assert_eq!(query.columns, [Kind::Integer, Kind::Text, Kind::Real, Kind::Any, Kind::Any]);
     }
 
     #[test]
     fn a_second_statement_is_refused_and_comments_are_none() {
         let connection = connection();
-        let refused = |sql: &str| Prepared::new(&connection, sql).err().unwrap();
+        let refused = |sql: &str| PreparedStatement::new(&connection, sql).err().unwrap();
         for second in ["update t set b = 2", "this is not even SQL", "-- no\n/* no */ ; select 1"] {
             let sql = format!("update t set a = 1; {second}");
             assert!(matches!(refused(&sql), rusqlite::Error::MultipleStatement), "{sql}");
@@ -262,7 +263,7 @@ mod tests {
         {
             let sql = format!("-- first\nupdate t set a = 'ü;'{rest}");
             assert!(
-                Prepared::new(&connection, &sql).is_ok() && !has_more(&connection, &sql),
+                PreparedStatement::new(&connection, &sql).is_ok() && !has_more(&connection, &sql),
                 "{sql}"
             );
         }
@@ -271,13 +272,14 @@ mod tests {
     #[test]
     fn changed_and_fetched_rows_are_counted() {
         let connection = connection();
-        let mut insert = Prepared::new(
+        let mut insert = PreparedStatement::new(
             &connection,
             "insert into t values (?1, 'x', 1.5, x'00'), (?2, null, 2, 3)",
         )
         .unwrap();
         assert_eq!(insert.run(&[1, 2]).unwrap(), 2);
-        let mut query = Prepared::new(&connection, "select *, a + 1 from t where a >= ?1").unwrap();
+        let mut query =
+            PreparedStatement::new(&connection, "select *, a + 1 from t where a >= ?1").unwrap();
         assert_eq!(
             (query.run(&[1]).unwrap(), query.run(&[2]).unwrap(), query.run(&[3]).unwrap()),
             (2, 1, 0)
@@ -289,9 +291,10 @@ mod tests {
     #[test]
     fn errors_keep_their_code_and_leave_the_statement_usable() {
         let connection = connection();
-        assert!(Prepared::new(&connection, "select nothing from nowhere").is_err());
+        assert!(PreparedStatement::new(&connection, "select nothing from nowhere").is_err());
         connection.execute_batch("create unique index t_a on t (a)").unwrap();
-        let mut insert = Prepared::new(&connection, "insert into t (a) values (?1)").unwrap();
+        let mut insert =
+            PreparedStatement::new(&connection, "insert into t (a) values (?1)").unwrap();
         insert.run(&[1]).unwrap();
         let error = insert.run(&[1]).unwrap_err();
         assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::ConstraintViolation));

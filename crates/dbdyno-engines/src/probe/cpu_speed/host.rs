@@ -68,10 +68,10 @@ impl Host {
         let after = KernelStats::current().ok();
         let working = before
             .zip(after.as_ref())
-            .map(|(before, after)| working(&before.cpu_time, &after.cpu_time));
+            .map(|(before, after)| find_working(&before.cpu_time, &after.cpu_time));
         let chosen = self.chosen(&working.unwrap_or_default());
         let look =
-            |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
+            |(at, works): &(usize, bool)| sample_cpu(&self.processors[*at], *works, &mut self.walk);
         let looks: Vec<CpuSample> = chosen.iter().filter_map(look).collect();
         let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
         CpuSpeedSample { late_s, runnable, cpu_s: thread_cpu_s(), ..together(&looks) }
@@ -101,7 +101,7 @@ struct CpuSample {
 }
 
 /// None if the processor may not be used any more.
-fn look(processor: &Processor, works: bool, walk: &mut Walk) -> Option<CpuSample> {
+fn sample_cpu(processor: &Processor, works: bool, walk: &mut Walk) -> Option<CpuSample> {
     stay_on(processor.number)?;
     let work_s = integers_s().filter(|_| works);
     let pace = work_s.map(|work_s| CpuSpeed { work_s, speed: processor.first_s / work_s });
@@ -125,7 +125,7 @@ fn together(looks: &[CpuSample]) -> CpuSpeedSample {
 }
 
 /// True, by CPU number, for those that worked for most of the time between two readings.
-fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
+fn find_working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
     let busy = |time: &CpuTime| time.user + time.nice + time.system;
     let all = |time: &CpuTime| busy(time) + time.idle + time.iowait.unwrap_or(0);
     let works = |(before, after): (&CpuTime, &CpuTime)| {

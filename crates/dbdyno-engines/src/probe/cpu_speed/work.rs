@@ -25,7 +25,7 @@ pub(super) fn integers_s() -> Option<f64> {
 
 /// Seconds of a walk through memory; none if it was interrupted.
 pub(super) fn walk_s(walk: &mut Walk) -> Option<f64> {
-    fastest_s(walk, Walk::forget, Walk::go)
+    fastest_s(walk, Walk::forget, Walk::walk)
 }
 
 /// Independent chains keep all the integer units busy: a sibling on the same core takes from them,
@@ -84,7 +84,7 @@ impl Walk {
         }
     }
 
-    pub fn go(&mut self) {
+    pub fn walk(&mut self) {
         for _ in 0..STEPS {
             self.at = self.next[self.at][0] as usize;
         }

@@ -1,6 +1,6 @@
 //! One op, as a job runs it.
 
-use super::Checking;
+use super::AnswerCheckContext;
 use crate::run::prepare::row_function;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::{Counters, JobCode, Routine, Tally};
@@ -12,19 +12,22 @@ use dbdyno_engines::engine::{
 const SLICE_S: f64 = 60.0;
 
 /// Result of one op.
-pub(super) struct Done {
-    /// Absent where the call is the op.
+pub(super) struct OpResult {
+    /// Ops that the routine counted; none if the call itself is the op.
     pub ops: Option<f64>,
     pub rows: f64,
     pub commits: f64,
-    /// Rows that were to be found, where they are counted.
+    /// Rows found of those that were to be found, for a workload that counts them.
     pub hits: f64,
     /// Result of a routine.
     pub sink: Option<f64>,
 }
 
 /// Runs one op: a call of the routine, or a client's job that ends after it.
-pub(super) fn run(checking: &Checking<'_>, session: &mut dyn Session) -> Result<Done> {
+pub(super) fn run(
+    checking: &AnswerCheckContext<'_>,
+    session: &mut dyn Session,
+) -> Result<OpResult> {
     match &checking.part.code {
         JobCode::Routine(routine) => call(checking, session, routine),
         JobCode::Client { .. } | JobCode::Bulk { .. } => drive(checking),
@@ -32,7 +35,11 @@ pub(super) fn run(checking: &Checking<'_>, session: &mut dyn Session) -> Result<
 }
 
 /// One op of the routine, from seed 1.
-fn call(checking: &Checking<'_>, session: &mut dyn Session, routine: &Routine) -> Result<Done> {
+fn call(
+    checking: &AnswerCheckContext<'_>,
+    session: &mut dyn Session,
+    routine: &Routine,
+) -> Result<OpResult> {
     let bind = |name: &String| match name.as_str() {
         "slice_us" => (SLICE_S * 1e6) as i64,
         _ => 1,
@@ -48,11 +55,11 @@ fn call(checking: &Checking<'_>, session: &mut dyn Session, routine: &Routine) -
     let ops = if counts_ops { Some(get("ops")?) } else { None };
     let sink = find("sink");
     let hits = sink.filter(|_| routine.hits).unwrap_or(0.0);
-    Ok(Done { ops, rows: get("rows")?, commits: get("commits")?, hits, sink })
+    Ok(OpResult { ops, rows: get("rows")?, commits: get("commits")?, hits, sink })
 }
 
 /// One op of a client's job.
-fn drive(checking: &Checking<'_>) -> Result<Done> {
+fn drive(checking: &AnswerCheckContext<'_>) -> Result<OpResult> {
     let plan = checking.plan;
     let order = JobSpec {
         job: 1,
@@ -68,7 +75,7 @@ fn drive(checking: &Checking<'_>) -> Result<Done> {
     let mut pacer = OneOp::default();
     checking.database.run_job(&order, &mut pacer).map_err(|error| checking.at(error))?;
     let tally = pacer.tally;
-    Ok(Done {
+    Ok(OpResult {
         ops: Some(tally.ops as f64),
         rows: tally.rows as f64,
         commits: tally.commits as f64,

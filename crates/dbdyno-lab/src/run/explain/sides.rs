@@ -11,7 +11,8 @@ use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
 
-/// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
+/// Maximum warm-up and window of a trial, in s: many short trials are more precise than few long
+/// ones.
 const MAX_WARMUP_S: f64 = 1.0;
 const MAX_TRIAL_S: f64 = 3.0;
 /// Bytes of a megabyte of a server's settings.
@@ -66,7 +67,8 @@ pub(super) fn changes(
             // A cache that holds everything does so from the start: what fills it is not its doing.
             let holds_all =
                 matches!(bottleneck.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
-            let selection = if holds_all { cached(selection) } else { selection.clone() };
+            let selection =
+                if holds_all { with_cached_tables(selection) } else { selection.clone() };
             let setup = Setup { settings: settings.clone(), ..Setup::default() };
             let side = Side { plan: single(context.plan, selection), ..on(setup) };
             Ok((settings, [on(Setup::default()), side]))
@@ -92,7 +94,7 @@ fn single(plan: &Plan, selection: Selection) -> Plan {
     Plan { selections: vec![Selection { window, repeat: 1, ..selection }], ..plan.clone() }
 }
 
-fn cached(selection: &Selection) -> Selection {
+fn with_cached_tables(selection: &Selection) -> Selection {
     let mut selection = selection.clone();
     let workload = &mut selection.workload;
     let (tables, evicted) = (workload.tables.clone(), std::mem::take(&mut workload.evict));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Asked;
+use super::FailoverOptions;
 use super::timed_session::{ClientRoutes, TimedSession};
 use crate::run::Platform;
 use dbdyno_core::error::{Error, Result, excerpt};
@@ -39,29 +39,29 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
 /// It cannot be made to fail so; the command fails.
 pub(super) fn fail(
     platform: &mut Platform,
-    ways: &ClientRoutes,
-    asked: &Asked,
+    routes: &ClientRoutes,
+    options: &FailoverOptions,
     node: &str,
 ) -> Result<Instant> {
-    let Some(commands) = &asked.commands else {
-        if asked.how == How::Cut {
+    let Some(commands) = &options.commands else {
+        if options.how == How::Cut {
             // Clients reach it by its socket, which no network cuts.
-            ways.cut(node);
+            routes.cut(node);
         }
-        return platform.fail(node, asked.how);
+        return platform.fail(node, options.how);
     };
     let began = Instant::now();
-    command("--fault-command", &commands.breaks, node).map(|()| began)
+    command("--fault-command", &commands.fault, node).map(|()| began)
 }
 
 /// Makes the cluster whole again, as far as we or the command can.
 ///
 /// # Errors
 /// The command fails; a node does not start.
-pub(super) fn mend(platform: &mut Platform, asked: &Asked, node: &str) -> Result<()> {
-    match &asked.commands {
-        Some(commands) => command("--repair-command", &commands.mends, node),
-        None => platform.mend(),
+pub(super) fn repair(platform: &mut Platform, options: &FailoverOptions, node: &str) -> Result<()> {
+    match &options.commands {
+        Some(commands) => command("--repair-command", &commands.repair, node),
+        None => platform.repair(),
     }
 }
 
@@ -84,7 +84,7 @@ impl Promoter<'_> {
     /// The command fails; no node can be promoted.
     pub(super) fn promote(
         &self,
-        ways: &Arc<ClientRoutes>,
+        routes: &Arc<ClientRoutes>,
         failed: &str,
         timeout: Duration,
     ) -> Result<Option<String>> {
@@ -92,9 +92,9 @@ impl Promoter<'_> {
             Promoter::Itself => Ok(None),
             Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
             Promoter::Ours { received, promote } => {
-                let node = most_advanced(ways, failed, received, timeout)?;
-                let done =
-                    TimedSession::open(ways, &node, PROMOTION).and_then(|line| line.query(promote));
+                let node = find_most_advanced(routes, failed, received, timeout)?;
+                let done = TimedSession::open(routes, &node, PROMOTION)
+                    .and_then(|line| line.query(promote));
                 done.map_err(|error| error.at(format!("promoting {node}")))?;
                 Ok(Some(node))
             }
@@ -104,15 +104,15 @@ impl Promoter<'_> {
 
 /// The node that has received the most of what was written: a commit that one replica has confirmed
 /// is there.
-fn most_advanced(
-    ways: &Arc<ClientRoutes>,
+fn find_most_advanced(
+    routes: &Arc<ClientRoutes>,
     failed: &str,
     received: &str,
     timeout: Duration,
 ) -> Result<String> {
-    let others = ways.database.nodes().iter().filter(|node| *node != failed);
+    let others = routes.database.nodes().iter().filter(|node| *node != failed);
     let has = |node: &String| {
-        let rows = TimedSession::open(ways, node, timeout).ok()?.query(received).ok()?;
+        let rows = TimedSession::open(routes, node, timeout).ok()?.query(received).ok()?;
         Some((rows.scalar()?.parse::<f64>().ok()?, node.clone()))
     };
     let most =
@@ -122,6 +122,6 @@ fn most_advanced(
 }
 
 /// Kind of the injected failure, for the result.
-pub(super) fn how(asked: &Asked) -> How {
-    if asked.commands.is_some() { How::Command } else { asked.how }
+pub(super) fn how(options: &FailoverOptions) -> How {
+    if options.commands.is_some() { How::Command } else { options.how }
 }

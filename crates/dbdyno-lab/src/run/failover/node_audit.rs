@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Reader of the nodes.
 pub(super) struct Survey<'a> {
-    pub ways: &'a Arc<ClientRoutes>,
+    pub routes: &'a Arc<ClientRoutes>,
     /// The node that we promoted: the others still follow the failed one, whatever they believe.
     pub promoted: Option<&'a str>,
     pub member: &'a str,
@@ -34,16 +34,16 @@ struct NodeState {
 impl Survey<'_> {
     /// True if a node answers and belongs to the writable cluster.
     pub(super) fn is_member(&self, node: &str) -> Result<bool, EngineError> {
-        let line = TimedSession::open(self.ways, node, self.timeout)?;
+        let line = TimedSession::open(self.routes, node, self.timeout)?;
         Ok(line.query(self.member)?.scalar() == Some("1"))
     }
 
     fn rows(&self, node: &str) -> Result<Rows, EngineError> {
-        let rows = TimedSession::open(self.ways, node, READING)?.query(self.read)?;
+        let rows = TimedSession::open(self.routes, node, READING)?.query(self.read)?;
         Ok(rows.rows.iter().filter_map(|row| row_of(row)).collect())
     }
 
-    fn seen(&self, node: &str) -> NodeState {
+    fn observe(&self, node: &str) -> NodeState {
         let name = node.to_owned();
         match self.is_member(node) {
             Ok(is_member) => NodeState {
@@ -65,8 +65,8 @@ impl Survey<'_> {
     ) -> (LedgerCounts, Vec<Survivor>) {
         let deadline = Instant::now() + AGREEMENT;
         loop {
-            let names = self.ways.database.nodes().iter().filter(|node| *node != failed);
-            let seen: Vec<NodeState> = names.map(|node| self.seen(node)).collect();
+            let names = self.routes.database.nodes().iter().filter(|node| *node != failed);
+            let seen: Vec<NodeState> = names.map(|node| self.observe(node)).collect();
             let can = |node: &&NodeState| node.is_member && node.rows.is_some();
             let named = seen.iter().filter(can).find(|node| Some(node.name.as_str()) == judge);
             let judge = named.or_else(|| seen.iter().find(can));
@@ -75,8 +75,9 @@ impl Survey<'_> {
                 !node.is_member || node.rows.as_ref().zip(truth).is_some_and(|(a, b)| a == b)
             };
             if seen.iter().all(agree) || Instant::now() > deadline {
-                let ledger =
-                    truth.map(|rows| noted.reconcile(rows)).unwrap_or_else(|| unjudged(noted));
+                let ledger = truth
+                    .map(|rows| noted.reconcile(rows))
+                    .unwrap_or_else(|| unjudged_counts(noted));
                 let judge = judge.map(|judge| judge.name.as_str());
                 return (
                     ledger,
@@ -89,7 +90,7 @@ impl Survey<'_> {
 }
 
 /// Counts for a node without readable rows: nothing is known of its commits.
-fn unjudged(noted: &Noted) -> LedgerCounts {
+fn unjudged_counts(noted: &Noted) -> LedgerCounts {
     LedgerCounts { lost: 0, in_doubt_there: 0, ..noted.reconcile(&Rows::new()) }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::trial::Measured;
+use super::trial::TrialRecord;
 use dbdyno_core::analysis::failover::{Answer, Sent, judge};
 use dbdyno_core::model::{
     Better, Drive, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict,
 };
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 
-/// As the test is called.
+/// Name of the test.
 const NAME: &str = "FAILOVER";
 /// Length of the points of the series, in s.
 const POINT_S: f64 = 0.5;
@@ -19,12 +19,12 @@ pub(super) fn result(
     seq: u32,
     jobs: u32,
     started_at: String,
-    measured: &Measured,
+    measured: &TrialRecord,
     is_one_host: bool,
 ) -> TestResult {
     let failover = &measured.failover;
     let kpm = Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
-    let window = tally(acknowledged(measured, failover.failed_at_s));
+    let window = tally(acknowledged_commits(measured, failover.failed_at_s));
     let per_s = window.ops as f64 / failover.failed_at_s;
     let params = [("how", failover.how.name()), ("node", &failover.node)];
     let params: BTreeMap<_, _> =
@@ -44,7 +44,7 @@ pub(super) fn result(
         load: seq,
         window_s: failover.failed_at_s,
         total_s: measured.total_s,
-        total: tally(acknowledged(measured, measured.total_s)),
+        total: tally(acknowledged_commits(measured, measured.total_s)),
         units: window.ops as f64,
         units_per_s: per_s,
         ops_per_s: per_s,
@@ -60,7 +60,7 @@ pub(super) fn result(
 }
 
 /// Commits that were acknowledged until then.
-fn acknowledged(measured: &Measured, until_s: f64) -> impl Iterator<Item = &Sent> {
+fn acknowledged_commits(measured: &TrialRecord, until_s: f64) -> impl Iterator<Item = &Sent> {
     let is_in = move |sent: &&Sent| sent.answer == Answer::Acknowledged && sent.ended_s <= until_s;
     measured.noted.sent.iter().filter(is_in)
 }
@@ -73,9 +73,9 @@ fn tally<'a>(commits: impl Iterator<Item = &'a Sent>) -> Tally {
     })
 }
 
-fn latency(measured: &Measured, window: &Tally) -> LatencySummary {
+fn latency(measured: &TrialRecord, window: &Tally) -> LatencySummary {
     let mut times = LatencyHistogram::new();
-    let before = acknowledged(measured, measured.failover.failed_at_s);
+    let before = acknowledged_commits(measured, measured.failover.failed_at_s);
     before.for_each(|sent| times.record_ns(((sent.ended_s - sent.sent_s) * 1e9) as u64));
     let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
     let quantiles = Quantiles::from_histogram(&times);
@@ -94,7 +94,7 @@ fn latency(measured: &Measured, window: &Tally) -> LatencySummary {
 }
 
 /// Commits, and those that failed, in each half second.
-fn series(measured: &Measured) -> Vec<SeriesPoint> {
+fn series(measured: &TrialRecord) -> Vec<SeriesPoint> {
     let point = |at: u32| {
         let t_s = f64::from(at) * POINT_S;
         let in_window = t_s <= measured.failover.failed_at_s;

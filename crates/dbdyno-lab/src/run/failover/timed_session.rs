@@ -40,7 +40,7 @@ impl ClientRoutes {
 
 /// An open session on a node. After an error of class `Lost` it is of no more use.
 pub(super) struct TimedSession {
-    ways: Arc<ClientRoutes>,
+    routes: Arc<ClientRoutes>,
     node: String,
     tasks: Sender<Task>,
     answers: Receiver<Answer>,
@@ -53,15 +53,20 @@ impl TimedSession {
     /// # Errors
     /// The engine's; of class `Lost` if there is no answer in time; the system refuses a thread.
     pub(super) fn open(
-        ways: &Arc<ClientRoutes>,
+        routes: &Arc<ClientRoutes>,
         node: &str,
         timeout: Duration,
     ) -> Result<TimedSession, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
-        let (database, to) = (Arc::clone(&ways.database), node.to_owned());
+        let (database, to) = (Arc::clone(&routes.database), node.to_owned());
         start_apart(move || serve(database, &to, &waiting, &tell))?;
-        let line =
-            TimedSession { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
+        let line = TimedSession {
+            routes: Arc::clone(routes),
+            node: node.to_owned(),
+            tasks,
+            answers,
+            timeout,
+        };
         line.answer().map(|_| line)
     }
 
@@ -83,7 +88,7 @@ impl TimedSession {
     }
 
     fn ask(&self, task: Task) -> Answer {
-        if !self.ways.is_cut(&self.node) {
+        if !self.routes.is_cut(&self.node) {
             // If its thread has ended, so have the answers.
             let _ = self.tasks.send(task);
         }
@@ -92,8 +97,8 @@ impl TimedSession {
 
     fn answer(&self) -> Answer {
         let asked = Instant::now();
-        let answer = self.received();
-        if !self.ways.is_cut(&self.node) {
+        let answer = self.receive();
+        if !self.routes.is_cut(&self.node) {
             return answer;
         }
         // as long as a client waits in vain
@@ -101,7 +106,7 @@ impl TimedSession {
         Err(EngineError::new(ErrorClass::Lost, "the way to the node is cut"))
     }
 
-    fn received(&self) -> Answer {
+    fn receive(&self) -> Answer {
         let lost = |what| EngineError::new(ErrorClass::Lost, what);
         self.answers.recv_timeout(self.timeout).unwrap_or_else(|error| {
             Err(match error {
@@ -114,7 +119,7 @@ impl TimedSession {
     }
 }
 
-/// The session's thread: it ends when nobody asks or listens any more.
+/// Thread of the session. It ends when its questions or answers have no other end any more.
 fn serve(database: Arc<dyn Database>, node: &str, tasks: &Receiver<Task>, tell: &Sender<Answer>) {
     let opened = database.session_at(node);
     drop(database);
@@ -128,7 +133,7 @@ fn serve(database: Arc<dyn Database>, node: &str, tasks: &Receiver<Task>, tell: 
     }
 }
 
-/// True if the server said no: nothing was committed. Without its answer nobody knows.
+/// True if the server rejected the commit. Without an answer the outcome is unknown.
 pub(super) fn is_refusal(error: &EngineError) -> bool {
     error.class.retriable()
         || error.code.is_some() && !matches!(error.class, ErrorClass::Lost | ErrorClass::Cancelled)

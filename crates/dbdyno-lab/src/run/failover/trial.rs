@@ -9,7 +9,7 @@ use super::faults::{self, Promoter};
 use super::node_audit::Survey;
 use super::timed_session::ClientRoutes;
 use super::writers::{WriterConfig, WriterEvent, Writers};
-use super::{Asked, Statements};
+use super::{FailoverOptions, Statements};
 use crate::run::{Event, Platform, Sink};
 use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::failover::{Noted, REGAINED};
@@ -20,14 +20,14 @@ use dbdyno_engines::engine::JobPlacement;
 
 /// Longest wait until each writer has its first commit.
 const BEGIN: Duration = Duration::from_secs(30);
-/// Between two looks at how many commits there are.
+/// Interval between two counts of the commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So long throughput must stay regained.
 const SETTLED_S: f64 = 3.0;
 
 /// Context of a repetition.
 pub(super) struct Trial<'a> {
-    pub asked: &'a Asked,
+    pub options: &'a FailoverOptions,
     pub statements: &'a Statements<'a>,
     /// We promote on a private cluster.
     pub is_private: bool,
@@ -36,7 +36,7 @@ pub(super) struct Trial<'a> {
 }
 
 /// Result of a repetition.
-pub(super) struct Measured {
+pub(super) struct TrialRecord {
     pub failover: Failover,
     pub noted: Noted,
     /// Seconds of the whole load.
@@ -45,8 +45,8 @@ pub(super) struct Measured {
 
 /// A node that is to fail, the sessions of its cluster, and who takes writes before.
 struct Victim<'a> {
-    ways: &'a Arc<ClientRoutes>,
-    deal: &'a JobPlacement,
+    routes: &'a Arc<ClientRoutes>,
+    placement: &'a JobPlacement,
     node: &'a str,
 }
 
@@ -58,37 +58,37 @@ struct FailureTimeline {
 }
 
 impl Trial<'_> {
-    /// Measures on a cluster that is whole; the node that failed is mended whatever happens.
+    /// Measures on a cluster that is whole; the node that failed is repaired whatever happens.
     ///
     /// # Errors
     /// Of the target, of commands; interrupted.
-    pub(super) fn measure(&self, platform: &mut Platform) -> Result<Measured> {
-        let ways = ClientRoutes::open(Arc::clone(&platform.database));
-        let deal = self.prepared(platform)?;
+    pub(super) fn measure(&self, platform: &mut Platform) -> Result<TrialRecord> {
+        let routes = ClientRoutes::open(Arc::clone(&platform.database));
+        let placement = self.prepare_ledger(platform)?;
         let durability = self.durability(platform)?;
-        let node = self.victim(&deal, ways.database.nodes())?;
+        let node = self.victim(&placement, routes.database.nodes())?;
         let mut is_failed = false;
-        let victim = Victim { ways: &ways, deal: &deal, node: &node };
+        let victim = Victim { routes: &routes, placement: &placement, node: &node };
         let measured = self.timeline(platform, &victim, &mut is_failed);
         let measured =
             measured.map(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
-            let mended = faults::mend(platform, self.asked, &node);
-            return measured.and_then(|measured| mended.map(|()| measured));
+            let repaired = faults::repair(platform, self.options, &node);
+            return measured.and_then(|measured| repaired.map(|()| measured));
         }
         measured
     }
 
     /// An empty ledger on all nodes; who takes writes.
-    fn prepared(&self, platform: &Platform) -> Result<JobPlacement> {
+    fn prepare_ledger(&self, platform: &Platform) -> Result<JobPlacement> {
         let failed = |error: dbdyno_engines::engine::EngineError| error.at(platform.label());
         let mut session = platform.database.session().map_err(failed)?;
         session.execute(self.statements.drop).map_err(failed)?;
         session.execute(self.statements.create).map_err(failed)?;
-        let deal = platform.database.place_jobs(None, true).map_err(failed)?;
-        match deal.missing.as_slice() {
-            [] => Ok(deal),
+        let placement = platform.database.place_jobs(None, true).map_err(failed)?;
+        match placement.missing.as_slice() {
+            [] => Ok(placement),
             missing => Err(Error::target(
                 platform.label(),
                 format!("nodes do not answer: {}", missing.join(", ")),
@@ -111,9 +111,9 @@ impl Trial<'_> {
     }
 
     /// The node that is to fail.
-    fn victim(&self, deal: &JobPlacement, nodes: &[String]) -> Result<String> {
-        let Some(named) = &self.asked.node else {
-            return deal
+    fn victim(&self, placement: &JobPlacement, nodes: &[String]) -> Result<String> {
+        let Some(named) = &self.options.node else {
+            return placement
                 .node(1)
                 .map(String::from)
                 .ok_or_else(|| Error::target("nodes", "no node is writable"));
@@ -132,35 +132,35 @@ impl Trial<'_> {
         victim: &Victim<'_>,
         is_failed: &mut bool,
     ) -> Result<(FailureTimeline, Noted)> {
-        let Victim { ways, deal, node } = *victim;
-        let nodes: Arc<[String]> = ways.database.nodes().into();
+        let Victim { routes, placement, node } = *victim;
+        let nodes: Arc<[String]> = routes.database.nodes().into();
         let place = |job: u32| {
-            nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
+            nodes.iter().position(|node| Some(node.as_str()) == placement.node(job)).unwrap_or(0)
         };
-        let places: Vec<usize> = (1..=self.asked.jobs).map(place).collect();
-        let orders = WriterConfig {
-            ways: Arc::clone(ways),
+        let places: Vec<usize> = (1..=self.options.jobs).map(place).collect();
+        let config = WriterConfig {
+            routes: Arc::clone(routes),
             nodes: Arc::clone(&nodes),
             insert: self.statements.insert.into(),
-            timeout: self.asked.timeout(),
-            resends: self.asked.resends,
+            timeout: self.options.timeout(),
+            resends: self.options.resends,
         };
         let writers =
-            Writers::start(&orders, &places).map_err(|error| error.at(platform.label()))?;
+            Writers::start(&config, &places).map_err(|error| error.at(platform.label()))?;
         self.await_begin(&writers)?;
         (self.events)(Event::Step(&format!(
             "{} jobs commit; then node {node} fails",
-            self.asked.jobs
+            self.options.jobs
         )));
         let per_s = self.before_per_s(&writers)?;
-        *is_failed = true; // also one that failed halfway is mended
-        let failed_at_s = writers.since(faults::fail(platform, ways, self.asked, node)?);
+        *is_failed = true; // also one that failed halfway is repaired
+        let failed_at_s = writers.since(faults::fail(platform, routes, self.options, node)?);
         (self.events)(Event::Step(&format!(
             "node {node} fails: {:.0} commits per second before",
             per_s
         )));
-        let promotion = self.promoted(&writers, victim, failed_at_s)?;
-        self.await_regained(&writers, per_s, failed_at_s)?;
+        let promotion = self.promote_if_needed(&writers, victim, failed_at_s)?;
+        self.await_recovery(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
         Ok((FailureTimeline { failed_at_s, end_s, promotion }, writers.end()))
     }
@@ -168,7 +168,7 @@ impl Trial<'_> {
     /// Waits until each writer has committed.
     fn await_begin(&self, writers: &Writers) -> Result<()> {
         let deadline = Instant::now() + BEGIN;
-        let (mut left, mut why) = (self.asked.jobs, String::from("no answer"));
+        let (mut left, mut why) = (self.options.jobs, String::from("no answer"));
         while left > 0 {
             match self.listen(writers)? {
                 Some(WriterEvent::Began) => left -= 1,
@@ -178,7 +178,7 @@ impl Trial<'_> {
             if Instant::now() > deadline {
                 return Err(Error::target(
                     "load",
-                    format!("{left} of {} jobs cannot commit: {why}", self.asked.jobs),
+                    format!("{left} of {} jobs cannot commit: {why}", self.options.jobs),
                 ));
             }
         }
@@ -188,7 +188,7 @@ impl Trial<'_> {
     /// Next event of a writer, if one comes within a moment.
     fn listen(&self, writers: &Writers) -> Result<Option<WriterEvent>> {
         if self.interrupt.is_set() {
-            return Err(interrupted());
+            return Err(interrupt_error());
         }
         match writers.events.recv_timeout(POLL_INTERVAL) {
             Ok(event) => Ok(Some(event)),
@@ -199,7 +199,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Lets so many seconds pass, or until an event ends it; returns when.
+    /// Waits this many seconds, or until an event ends the wait.
     fn pass(
         &self,
         writers: &Writers,
@@ -217,12 +217,12 @@ impl Trial<'_> {
 
     /// Lets the load run before the failure; its median second.
     fn before_per_s(&self, writers: &Writers) -> Result<f64> {
-        let seconds = self.asked.before_s.floor();
-        self.pass(writers, self.asked.before_s - seconds, |_| false)?;
-        let mut counts = vec![writers.acknowledged()];
+        let seconds = self.options.before_s.floor();
+        self.pass(writers, self.options.before_s - seconds, |_| false)?;
+        let mut counts = vec![writers.acknowledged_count()];
         for _ in 0..seconds as usize {
             self.pass(writers, 1.0, |_| false)?;
-            counts.push(writers.acknowledged());
+            counts.push(writers.acknowledged_count());
         }
         let grown: Vec<f64> = counts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         Ok(median(&grown).unwrap_or(0.0))
@@ -230,15 +230,15 @@ impl Trial<'_> {
 
     /// Once a client has seen the failure, another node is made to take writes if the cluster does
     /// not do that by itself.
-    fn promoted(
+    fn promote_if_needed(
         &self,
         writers: &Writers,
         victim: &Victim<'_>,
         failed_at_s: f64,
     ) -> Result<Option<Promotion>> {
-        let Victim { ways, deal, node } = *victim;
+        let Victim { routes, placement, node } = *victim;
         let promoter = self.promoter();
-        let is_only_writer = deal.nodes.iter().all(|writable| writable == node);
+        let is_only_writer = placement.nodes.iter().all(|writable| writable == node);
         if matches!(promoter, Promoter::Itself) || !is_only_writer {
             return Ok(None);
         }
@@ -246,11 +246,11 @@ impl Trial<'_> {
             WriterEvent::Trouble(at_s, _) => *at_s >= failed_at_s,
             WriterEvent::Began => false,
         };
-        if !self.pass(writers, self.asked.after_s, is_since)? {
+        if !self.pass(writers, self.options.after_s, is_since)? {
             return Ok(None);
         }
         let began = Instant::now();
-        let promoted = promoter.promote(ways, node, self.asked.timeout())?;
+        let promoted = promoter.promote(routes, node, self.options.timeout())?;
         Ok(Some(Promotion {
             by_command: matches!(promoter, Promoter::Command(_)),
             node: promoted,
@@ -260,7 +260,7 @@ impl Trial<'_> {
     }
 
     fn promoter(&self) -> Promoter<'_> {
-        match (&self.asked.promote, self.statements.promote.zip(self.statements.received)) {
+        match (&self.options.promote, self.statements.promote.zip(self.statements.received)) {
             (Some(command), _) => Promoter::Command(command),
             (None, Some((promote, received))) if self.is_private => {
                 Promoter::Ours { received, promote }
@@ -270,13 +270,13 @@ impl Trial<'_> {
     }
 
     /// Waits until throughput has come back and stayed for a while, or it is time to end.
-    fn await_regained(&self, writers: &Writers, per_s: f64, failed_at_s: f64) -> Result<()> {
+    fn await_recovery(&self, writers: &Writers, per_s: f64, failed_at_s: f64) -> Result<()> {
         let mut seen: Vec<(f64, u64)> = Vec::new();
         let mut regained_s: Option<f64> = None;
         loop {
             self.listen(writers)?;
             let (now_s, count) =
-                (writers.since(Instant::now()) - failed_at_s, writers.acknowledged());
+                (writers.since(Instant::now()) - failed_at_s, writers.acknowledged_count());
             seen.push((now_s, count));
             let a_second_ago = seen.iter().rev().find(|(then_s, _)| now_s - then_s >= 1.0);
             let rate = a_second_ago.map(|(then_s, then)| (count - then) as f64 / (now_s - then_s));
@@ -287,7 +287,7 @@ impl Trial<'_> {
                 _ => None,
             };
             let is_settled = regained_s.is_some_and(|since_s| now_s - since_s >= SETTLED_S);
-            if is_settled || now_s >= self.asked.after_s {
+            if is_settled || now_s >= self.options.after_s {
                 return Ok(());
             }
         }
@@ -300,28 +300,29 @@ impl Trial<'_> {
         durability: BTreeMap<String, String>,
         timeline: FailureTimeline,
         noted: Noted,
-    ) -> Measured {
-        let Victim { ways, deal, node } = *victim;
+    ) -> TrialRecord {
+        let Victim { routes, placement, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let FailureTimeline { failed_at_s, end_s, promotion } = timeline;
         let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());
         let survey = Survey {
-            ways,
+            routes,
             promoted,
             member: self.statements.member,
             read: self.statements.read,
-            timeout: self.asked.timeout(),
+            timeout: self.options.timeout(),
         };
         let stayed_down = !survey.is_member(node).unwrap_or(false);
-        let writable = deal.nodes.iter().map(String::as_str).find(|writable| *writable != node);
+        let writable =
+            placement.nodes.iter().map(String::as_str).find(|writable| *writable != node);
         let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
-        let at = ways.database.nodes().iter().position(|known| known == node).unwrap_or(0);
+        let at = routes.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
-            how: faults::how(self.asked),
+            how: faults::how(self.options),
             node: node.to_owned(),
-            nodes: ways.database.nodes().to_vec(),
-            timeout_s: self.asked.timeout_s,
-            resends: self.asked.resends,
+            nodes: routes.database.nodes().to_vec(),
+            timeout_s: self.options.timeout_s,
+            resends: self.options.resends,
             promotion,
             durability,
             before_per_s: noted.before_per_s(failed_at_s),
@@ -331,11 +332,11 @@ impl Trial<'_> {
             survivors,
             stayed_down,
         };
-        Measured { failover, noted, total_s: end_s }
+        TrialRecord { failover, noted, total_s: end_s }
     }
 }
 
 /// The error of an interrupt.
-pub(super) fn interrupted() -> Error {
+pub(super) fn interrupt_error() -> Error {
     Error::new(Kind::Interrupted, "failover", "interrupted").advise("what was measured is stored")
 }

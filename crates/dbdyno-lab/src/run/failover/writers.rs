@@ -27,7 +27,7 @@ pub(super) enum WriterEvent {
 /// Configuration that all writers share.
 #[derive(Clone)]
 pub(super) struct WriterConfig {
-    pub ways: Arc<ClientRoutes>,
+    pub routes: Arc<ClientRoutes>,
     /// Names of the nodes, which are tried in turn.
     pub nodes: Arc<[String]>,
     /// Statement with {{writer}} and {{seq}}.
@@ -51,12 +51,12 @@ impl Writers {
     ///
     /// # Errors
     /// The system refuses a thread; those that it started end.
-    pub(super) fn start(orders: &WriterConfig, places: &[usize]) -> Result<Writers, EngineError> {
+    pub(super) fn start(config: &WriterConfig, places: &[usize]) -> Result<Writers, EngineError> {
         let (began, stop, acknowledged) =
             (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (sender, events) = channel();
         let writer = |(writer, at): (u32, usize)| Writer {
-            orders: orders.clone(),
+            config: config.clone(),
             writer,
             at,
             began,
@@ -80,7 +80,7 @@ impl Writers {
     }
 
     /// Commits acknowledged so far.
-    pub(super) fn acknowledged(&self) -> u64 {
+    pub(super) fn acknowledged_count(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
@@ -106,7 +106,7 @@ impl Drop for Writers {
 
 /// One client.
 struct Writer {
-    orders: WriterConfig,
+    config: WriterConfig,
     writer: u32,
     /// Index of the node that it is on.
     at: usize,
@@ -147,7 +147,7 @@ impl Writer {
             }
             if !is_refusal(&error) {
                 self.trouble(&error);
-                seq += u64::from(!self.orders.resends);
+                seq += u64::from(!self.config.resends);
             }
             self.next_node(&mut in_vain);
         }
@@ -155,7 +155,7 @@ impl Writer {
     }
 
     fn open(&self) -> Result<TimedSession, EngineError> {
-        TimedSession::open(&self.orders.ways, &self.orders.nodes[self.at], self.orders.timeout)
+        TimedSession::open(&self.config.routes, &self.config.nodes[self.at], self.config.timeout)
     }
 
     fn now_s(&self) -> f64 {
@@ -164,7 +164,7 @@ impl Writer {
 
     /// Sends one commit and notes its answer.
     fn commit(&mut self, line: &TimedSession, seq: u64) -> Result<(), EngineError> {
-        let sql = self.orders.insert.replace("{{writer}}", &self.writer.to_string());
+        let sql = self.config.insert.replace("{{writer}}", &self.writer.to_string());
         let sql = sql.replace("{{seq}}", &seq.to_string());
         let sent_s = self.now_s();
         let done = line.execute(sql);
@@ -182,7 +182,7 @@ impl Writer {
     fn trouble(&mut self, error: &EngineError) {
         let now_s = self.now_s();
         self.noted.troubles.push(now_s);
-        let node = &self.orders.nodes[self.at];
+        let node = &self.config.nodes[self.at];
         let _ = self
             .sender
             .send(WriterEvent::Trouble(now_s, format!("node {node}: {}", error.message)));
@@ -190,9 +190,9 @@ impl Writer {
 
     /// Goes to the next node; after each has been tried in vain it waits a moment.
     fn next_node(&mut self, in_vain: &mut usize) {
-        self.at = (self.at + 1) % self.orders.nodes.len();
+        self.at = (self.at + 1) % self.config.nodes.len();
         *in_vain += 1;
-        if in_vain.is_multiple_of(self.orders.nodes.len()) {
+        if in_vain.is_multiple_of(self.config.nodes.len()) {
             thread::sleep(PAUSE);
         }
     }
@@ -248,14 +248,14 @@ mod tests {
 
     #[test]
     fn a_writer_has_begun_with_its_first_answer_whatever_became_of_what_it_sent_before() {
-        let orders = WriterConfig {
-            ways: ClientRoutes::open(Arc::new(Hesitant::default())),
+        let config = WriterConfig {
+            routes: ClientRoutes::open(Arc::new(Hesitant::default())),
             nodes: Arc::from(["a".to_string()]),
             insert: "{{writer}} {{seq}}".into(),
             timeout: Duration::from_secs(10),
             resends: false,
         };
-        let writers = Writers::start(&orders, &[0]).unwrap();
+        let writers = Writers::start(&config, &[0]).unwrap();
         let next = || writers.events.recv_timeout(Duration::from_secs(10));
         assert!(matches!(next(), Ok(WriterEvent::Trouble(_, what)) if what == "node a: no answer"));
         assert!(matches!(next(), Ok(WriterEvent::Began)));

@@ -12,7 +12,7 @@ fn kept_of(ops_per_s: f64, verdict: Verdict) -> StoredTest {
 }
 
 /// Throughput of what is kept of tests with these reasons, and how many of them were run.
-fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
+fn repeat(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
     let mut run = 0;
     let mut test = || {
         let reasons =
@@ -21,18 +21,18 @@ fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
         let verdict = Verdict::from_reasons(reasons.collect());
         Ok(TestEnd::Measured(kept_of(run as f64, verdict)))
     };
-    let end = until_undisturbed(most, &mut test, &|_| ()).unwrap();
-    (end.measured().map(|trial| trial.ops_per_s), run)
+    let end = repeat_until_undisturbed(most, &mut test, &|_| ()).unwrap();
+    (end.into_result().map(|trial| trial.ops_per_s), run)
 }
 
 #[test]
 fn a_disturbed_test_is_measured_again_until_one_is_not_or_enough_were() {
     let (steal, slow) = (Some(ReasonCode::Steal), Some(ReasonCode::PlatformUnsteady));
-    assert_eq!(kept(0, std::slice::from_ref(&steal)), (Some(1.0), 1));
-    assert_eq!(kept(2, &[steal.clone(), None, None]), (Some(2.0), 2), "the valid one counts");
-    assert_eq!(kept(2, &[steal.clone(), slow.clone(), steal.clone(), None]), (Some(1.0), 3));
+    assert_eq!(repeat(0, std::slice::from_ref(&steal)), (Some(1.0), 1));
+    assert_eq!(repeat(2, &[steal.clone(), None, None]), (Some(2.0), 2), "the valid one counts");
+    assert_eq!(repeat(2, &[steal.clone(), slow.clone(), steal.clone(), None]), (Some(1.0), 3));
     assert_eq!(
-        kept(2, &[slow, Some(ReasonCode::Burst), None]),
+        repeat(2, &[slow, Some(ReasonCode::Burst), None]),
         (Some(1.0), 2),
         "a burst is not a disturbance"
     );
@@ -44,7 +44,7 @@ fn a_test_that_fails_when_it_is_measured_again_leaves_the_first() {
         Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
     let mut tests = vec![None, Some(kept_of(7.0, disturbed))];
     let mut test = || Ok(tests.pop().flatten().map_or(TestEnd::Failed, TestEnd::Measured));
-    let end = until_undisturbed(5, &mut test, &|_| ()).unwrap();
-    assert_eq!(end.measured(), Some(trial(7.0)));
+    let end = repeat_until_undisturbed(5, &mut test, &|_| ()).unwrap();
+    assert_eq!(end.into_result(), Some(trial(7.0)));
     assert!(tests.is_empty());
 }

@@ -1,4 +1,4 @@
-//! The embedded catalogue loads, and every workload of it plans on every engine that it supports.
+//! The embedded catalog loads, and every workload of it plans on every engine that it supports.
 
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
@@ -18,7 +18,7 @@ fn catalog() -> Catalog {
     crate::support::catalog()
 }
 
-/// Engines as the catalogue sees them, whatever features this build has.
+/// Engines as the catalog sees them, whatever features this build has.
 fn engines() -> [(&'static str, Capabilities); 3] {
     let sqlite = Capabilities {
         orgs: &["rowid", "iot"],
@@ -57,7 +57,7 @@ fn plan_one(
 }
 
 #[test]
-fn the_embedded_catalogue_is_sound() {
+fn the_embedded_catalog_is_sound() {
     let catalog = catalog();
     assert!(catalog.entries().len() >= 5, "few workloads: {}", catalog.entries().len());
 }
