@@ -351,7 +351,7 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
         }),
         Declared::new("Unit", "", 0, |row, _| Cell::text(&row.answer.need.unit)),
         Declared::new("Promise", "", 1, |row, _| {
-            row.answer.need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string()))
+            row.answer.need.slo.map_or(Cell::Empty, |slo| Cell::text(slo.to_string()))
         }),
         Declared::new("Answer", "", 0, |row, table| {
             Cell::text(answer_to_need(table.language, row.answer))
@@ -405,7 +405,7 @@ fn whole_or(value: f64) -> Digits {
 
 /// The time that was promised, at the jobs that do it, in ms.
 fn time_ms(answer: &Answer<'_>) -> Option<f64> {
-    Some(answer.at?.time_us(answer.need.promise?)? / 1000.0)
+    Some(answer.at?.time_us(answer.need.slo?)? / 1000.0)
 }
 
 /// Remarks on an answer: why a requirement does not fit, that its maximum is a lower bound, how its
@@ -414,7 +414,7 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
     let label = format!("{platform}, {}", answer.need.label());
     let named = |text: String| format!("{label}: {text}");
     let why = answer.why.as_ref().map(|why| language.sentence_grouped(why));
-    let timed = answer.at.filter(|_| answer.need.promise.is_some()).map(|at| match at.is_open {
+    let timed = answer.at.filter(|_| answer.need.slo.is_some()).map(|at| match at.is_open {
         true => language.phrase("response times of an open loop"),
         false => language.phrase("service times of a closed loop"),
     });
@@ -509,7 +509,7 @@ fn need_data(need: &Need) -> Value {
         "drive": need.drive.map(|drive| drive.name()),
         "rate": need.rate,
         "unit": need.unit,
-        "promise": need.promise.map(|promise| promise.to_string()),
+        "promise": need.slo.map(|slo| slo.to_string()),
     })
 }
 

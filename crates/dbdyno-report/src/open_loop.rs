@@ -57,7 +57,7 @@ fn rate_columns<'a>() -> [Declared<Answer<'a>>; 8] {
     [
         Declared::new("Workload", "", 0, |answer, _| Cell::text(label(answer.test))),
         Declared::new("Jobs", "", 0, |answer, _| Cell::count(answer.test.jobs)),
-        Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.promise.to_string())),
+        Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.slo.to_string())),
         Declared::new("Met at", "ops/s", 0, |answer, table| {
             rate_cell(table, met(answer), answer.status)
         }),
@@ -287,8 +287,8 @@ fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String 
     };
     let times =
         |rate: Option<SettledRate>| rate.map(|rate| rate.trials.to_string()).unwrap_or_default();
-    let (label, promise, jobs) =
-        (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
+    let (label, slo, jobs) =
+        (label(answer.test), answer.slo.to_string(), language.jobs(Some(answer.test.jobs)));
     let (kept, broken, trials) =
         (number(answer.kept), number(answer.broken), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
@@ -297,7 +297,7 @@ fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String 
     let values = [
         ("label", label.as_str()),
         ("jobs", &jobs),
-        ("promise", &promise),
+        ("promise", &slo),
         ("kept", &kept),
         ("kept_times", &kept_times),
         ("broken", &broken),
@@ -330,7 +330,7 @@ fn doubtful(
     let times = |tried: Option<Tried>, of: fn(&Tried) -> u32| {
         tried.map(|tried| of_trials(language, of(&tried), tried.trials)).unwrap_or_default()
     };
-    let (label, promise) = (label(answer.test), answer.promise.to_string());
+    let (label, slo) = (label(answer.test), answer.slo.to_string());
     let jobs = language.jobs(Some(answer.test.jobs));
     let (met, missed) = (rate(bracket.met), rate(bracket.missed));
     let met_times = times(bracket.met, |tried| tried.met);
@@ -346,7 +346,7 @@ fn doubtful(
     let values = [
         ("label", label.as_str()),
         ("jobs", &jobs),
-        ("promise", &promise),
+        ("promise", &slo),
         ("met", &met),
         ("met_times", &met_times),
         ("missed", &missed),
@@ -476,7 +476,8 @@ pub(super) struct SloAnswer<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
-    promise: String,
+    #[serde(rename = "promise")]
+    slo: String,
     /// Ops per second; the highest rate that meets the SLO lies between the two.
     kept_per_s: Option<f64>,
     broken_per_s: Option<f64>,
@@ -536,7 +537,7 @@ impl<'a> SloAnswer<'a> {
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,
-            promise: answer.promise.to_string(),
+            slo: answer.slo.to_string(),
             kept_per_s: answer.kept.map(|rate| rate.per_s),
             broken_per_s: answer.broken.map(|rate| rate.per_s),
             trials: answer.trials,

@@ -51,8 +51,8 @@ fn full_test() -> TestResult {
         [("commits".to_string(), WindowInterval { fraction: 0.02, freedom: 4.0 })].into();
     test.precision = "2%".parse::<Precision>().ok();
     test.latency.ops_per_sample = Some(OpsPerSample { least: 1.0, most: 16.0 });
-    let promise = "p99<5ms".parse().ok();
-    let offer = OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
+    let slo = "p99<5ms".parse().ok();
+    let offer = OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, slo };
     test.open =
         Some(OpenLoop { offer, due: 125.0, response: test.latency.clone(), phases: Vec::new() });
     test.beside = Some(BackgroundResult { part, drive: Drive::Client, covers_window: true });

@@ -65,9 +65,9 @@ impl Asked {
     }
 
     /// The options of the load at the highest rate that meets an SLO.
-    pub(super) fn at_highest_rate(&self, promise: Slo) -> Vec<String> {
+    pub(super) fn at_highest_rate(&self, slo: Slo) -> Vec<String> {
         let rate = ["--rate".into(), AskedRate::Auto.to_string()];
-        let slo = ["--slo".into(), promise.to_string()];
+        let slo = ["--slo".into(), slo.to_string()];
         rate.into_iter().chain(slo).chain(self.load.iter().cloned()).collect()
     }
 
@@ -144,9 +144,9 @@ mod tests {
         assert_eq!(said(&beside), background);
         let of_some = asked(&[("nodes", "2")]);
         assert_eq!((of_some.workload.as_str(), of_some.is_on_some_nodes), ("TP-LIGHT", true));
-        let promise = "p99<5ms".parse().unwrap();
+        let slo = "p99<5ms".parse().unwrap();
         let search = "--rate auto --slo 'p99<5ms' --arrivals uniform";
-        assert_eq!(line(&asked(&trial).at_highest_rate(promise)), search);
+        assert_eq!(line(&asked(&trial).at_highest_rate(slo)), search);
     }
 
     #[test]

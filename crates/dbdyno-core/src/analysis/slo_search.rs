@@ -30,8 +30,8 @@ const LOWEST: i32 = 148;
 pub const SETTLED: u32 = 5;
 /// More trials settle nothing.
 const MAX_TRIALS: usize = 40;
-/// Trials that broke the promise while they were disturbed, at a rate that none kept: from so many
-/// on lower rates are tried, so that the answer has a bracket at all.
+/// Disturbed trials that missed the SLO at a rate at which no trial met it: from this many on,
+/// lower rates are tried, so that the answer has a bracket at all.
 const DISTURBED: u32 = 3;
 
 /// Ops are weighed by the slices they fell into, which makes them count as fewer.
@@ -41,15 +41,15 @@ const MAX_WINDOW_S: f64 = 60.0;
 
 /// The window in which the percentile of an SLO can be judged at a rate, in s: at least `own_s`,
 /// that of the other tests.
-pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
-    let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
+pub fn window_s(slo: Slo, per_s: f64, own_s: f64) -> f64 {
+    let needed_s = MARGIN * slo.percentile.fewest_ops() / per_s;
     needed_s.min(MAX_WINDOW_S).max(own_s)
 }
 
 /// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
 /// that a search can only end without an answer.
-pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
-    let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
+pub fn is_hopeless(slo: Slo, closed_per_s: f64, own_s: f64) -> bool {
+    let needed_s = MARGIN * slo.percentile.fewest_ops() / (closed_per_s / 2.0);
     needed_s > MAX_WINDOW_S.max(own_s)
 }
 
@@ -86,33 +86,33 @@ impl Trial {
 enum Outcome {
     Kept,
     Broken,
-    /// It broke the promise, but these disturbances excuse it: it is no evidence.
+    /// The trial missed the SLO, but these disturbances excuse it: it is no evidence.
     Excused(Vec<ReasonCode>),
     /// The trial is no evidence, for these reasons.
     Unknown(Vec<ReasonCode>),
 }
 
 impl Outcome {
-    /// Outcome of a test; none if nothing was promised of it.
+    /// Outcome of a test; none if it has no SLO.
     ///
     /// An invalid trial never meets an SLO. Failed ops have no response time, so that a platform
     /// which sheds load by errors misses it, as one that does not keep up; any other reason leaves
     /// open what the platform did. A disturbance from outside excuses a missed SLO only.
     fn from_result(result: &TestResult) -> Option<Outcome> {
         let open = result.open.as_ref()?;
-        let promise = open.offer.promise?;
+        let slo = open.offer.slo?;
         let unsound = codes(&result.verdict, is_unsound);
         if !unsound.is_empty() {
             return Some(Outcome::Unknown(unsound));
         }
-        let is_met = open.meets(promise, result.window.ops);
+        let is_met = open.meets(slo, result.window.ops);
         let is_shed = !codes(&result.verdict, is_shed_load).is_empty();
         if is_met == Some(false) || is_shed {
             let excuses = codes(&result.verdict, is_from_outside);
             let is_excused = !excuses.is_empty();
             return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Broken });
         }
-        Some(match (is_met, promise.percentile.value_us(&open.response)) {
+        Some(match (is_met, slo.percentile.value_us(&open.response)) {
             (Some(_), _) => Outcome::Kept,
             (None, None) => Outcome::Unknown(vec![ReasonCode::Samples]),
             (None, Some(_)) => Outcome::Unknown(vec![ReasonCode::Overload]),
@@ -157,21 +157,20 @@ pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<OfferedLoad>>
         Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(OfferedLoad {
             per_s: profile.mean_per_s(),
             arrivals: *arrivals,
-            promise: None,
+            slo: None,
         })),
         Loop::Open(rates, arrivals) => {
-            let offer = |per_s: &f64| {
-                Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, promise: None })
-            };
+            let offer =
+                |per_s: &f64| Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, slo: None });
             rates.get(done.len()).map(offer)
         }
-        Loop::Highest(promise, arrivals) => {
+        Loop::Highest(slo, arrivals) => {
             let Some((first, trials)) = done.split_first() else { return Some(None) };
             let step = Search::new(first.ops_per_s, trials)
                 .next_step()
                 .filter(|_| first.ops_per_s > 0.0)?;
             let per_s = rate_of(first.ops_per_s, step);
-            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, promise: Some(*promise) }))
+            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, slo: Some(*slo) }))
         }
     }
 }
@@ -293,7 +292,7 @@ pub struct Answer<'a> {
     /// The workload's own parameters.
     pub params: BTreeMap<String, String>,
     /// The SLO.
-    pub promise: Slo,
+    pub slo: Slo,
     /// The highest rate that kept it in every trial; none if no rate did in enough of them.
     pub kept: Option<SettledRate>,
     /// The lowest rate above it that broke it in every trial.
@@ -323,7 +322,7 @@ pub struct Answer<'a> {
 /// The answers of a run, in the order of its tests.
 pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     let mut groups: Vec<Vec<&TestResult>> = Vec::new();
-    for test in tests.iter().filter_map(Test::measured).filter(|test| promise_of(test).is_some()) {
+    for test in tests.iter().filter_map(Test::measured).filter(|test| slo_of(test).is_some()) {
         match groups.iter_mut().find(|group| Subject::of(group[0]) == Subject::of(test)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
@@ -332,8 +331,8 @@ pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     groups.iter().filter_map(|group| answer(group)).collect()
 }
 
-fn promise_of(test: &TestResult) -> Option<Slo> {
-    test.open.as_ref()?.offer.promise
+fn slo_of(test: &TestResult) -> Option<Slo> {
+    test.open.as_ref()?.offer.slo
 }
 
 /// What the trials of a search have in common.
@@ -342,7 +341,7 @@ struct Subject<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
-    promise: Option<String>,
+    slo: Option<String>,
 }
 
 impl<'a> Subject<'a> {
@@ -351,7 +350,7 @@ impl<'a> Subject<'a> {
             workload: &test.workload,
             params: without_offer(&test.params),
             jobs: test.jobs,
-            promise: promise_of(test).map(String::from),
+            slo: slo_of(test).map(String::from),
         }
     }
 }
@@ -411,11 +410,11 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let measured = Bracket::from_trials(group).filter(|_| !is_settled);
     let is_valid = conditions.is_empty() && measured.is_none();
     let status = if is_valid { Status::Valid } else { Status::Conditional };
-    let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
+    let (test, slo) = (*group.first()?, slo_of(group.first()?)?);
     Some(Answer {
         test,
         params: without_offer(&test.params),
-        promise,
+        slo,
         kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
         broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
         trials: group.len(),
@@ -437,14 +436,14 @@ mod tests {
     use crate::model::{Arrivals, LatencySummary, OpenLoop};
     use crate::stats::keys::{KeyStream, MODULUS};
 
-    fn promise() -> Slo {
+    fn slo() -> Slo {
         "p99<5ms".parse().unwrap()
     }
 
     /// Plays a search against a platform that meets the SLO up to `limit_per_s`, or says
     /// otherwise in its n-th trial.
     fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> Vec<Trial> {
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let looping = Loop::Highest(slo(), Arrivals::Poisson);
         let mut done = Vec::new();
         while let Some(offer) = next_offer(&looping, &done) {
             let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
@@ -458,11 +457,11 @@ mod tests {
     #[test]
     fn a_window_holds_enough_ops_for_the_percentile_or_the_search_is_refused() {
         // p99 takes 1,000 ops, 1,500 with a margin.
-        assert!((window_s(promise(), 1_000.0, 1.0) - 1.5).abs() < 1e-9);
-        assert_eq!(window_s(promise(), 10_000.0, 1.0), 1.0, "its own is long enough");
-        assert_eq!(window_s(promise(), 10.0, 1.0), 60.0);
-        assert!(is_hopeless(promise(), 49.0, 2.0) && !is_hopeless(promise(), 51.0, 2.0));
-        assert!(!is_hopeless(promise(), 49.0, 120.0), "the user asks for longer ones");
+        assert!((window_s(slo(), 1_000.0, 1.0) - 1.5).abs() < 1e-9);
+        assert_eq!(window_s(slo(), 10_000.0, 1.0), 1.0, "its own is long enough");
+        assert_eq!(window_s(slo(), 10.0, 1.0), 60.0);
+        assert!(is_hopeless(slo(), 49.0, 2.0) && !is_hopeless(slo(), 51.0, 2.0));
+        assert!(!is_hopeless(slo(), 49.0, 120.0), "the user asks for longer ones");
         let median: Slo = "p50<5ms".parse().unwrap();
         assert!(!is_hopeless(median, 2.0, 2.0));
     }
@@ -513,7 +512,7 @@ mod tests {
 
     #[test]
     fn where_every_miss_is_disturbed_lower_rates_are_tried_all_the_same() {
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let looping = Loop::Highest(slo(), Arrivals::Poisson);
         let search = |limit: f64| {
             let mut done = Vec::new();
             while let Some(offer) = next_offer(&looping, &done) {
@@ -534,7 +533,7 @@ mod tests {
     }
 
     pub(super) fn result(per_s: f64, p99_us: f64) -> TestResult {
-        let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
+        let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, slo: Some(slo()) };
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut result = fixture::result();
         offer.add_to(&mut result.params);
@@ -601,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_trial_never_keeps_a_promise_and_errors_break_it() {
+    fn an_invalid_trial_never_meets_an_slo_and_errors_miss_it() {
         use Status::{Conditional, Invalid};
         let (good, bad) = (1e3, 6e3);
         let said = |reasons: &[(Status, ReasonCode)], p99_us: f64| {
@@ -629,7 +628,7 @@ mod tests {
     fn ops_that_were_due_and_not_done_count_against_the_percentile() {
         let mut few = result(500.0, 4e3);
         let open = few.open.as_mut().unwrap();
-        open.offer.promise = "p99.9<5ms".parse().ok();
+        open.offer.slo = "p99.9<5ms".parse().ok();
         open.response.p999_us = Some(4e3);
         assert_eq!(Trial::from_result(&few).kept, Some(true));
         few.open.as_mut().unwrap().due *= 1.005;
@@ -638,7 +637,7 @@ mod tests {
             None,
             "half a percent may all be beyond the limit"
         );
-        few.open.as_mut().unwrap().offer.promise = "p99<5ms".parse().ok();
+        few.open.as_mut().unwrap().offer.slo = "p99<5ms".parse().ok();
         assert_eq!(Trial::from_result(&few).kept, Some(true), "p99 leaves out one percent");
     }
 
@@ -669,7 +668,7 @@ mod tests {
     fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
         let mut keys = KeyStream::numbered(29, number);
         let mut normal = || (0..12).map(|_| keys.step() as f64 / MODULUS as f64).sum::<f64>() - 6.0;
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
+        let looping = Loop::Highest(slo(), Arrivals::Poisson);
         let mut done: Vec<Trial> = Vec::new();
         let mut tests: Vec<Test> = Vec::new();
         while let Some(offer) = next_offer(&looping, &done) {

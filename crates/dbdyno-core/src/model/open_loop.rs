@@ -33,13 +33,13 @@ impl OpenLoop {
     /// or because fewer ops were done than offered. None if that is unknown: ops that were due and
     /// not done have no response time, and with more of them than the percentile leaves out nobody
     /// knows it.
-    pub fn meets(&self, promise: Slo, done: u64) -> Option<bool> {
-        let response_us = promise.percentile.value_us(&self.response);
-        if self.is_overloaded(done) || response_us.is_some_and(|us| us >= promise.limit_us) {
+    pub fn meets(&self, slo: Slo, done: u64) -> Option<bool> {
+        let response_us = slo.percentile.value_us(&self.response);
+        if self.is_overloaded(done) || response_us.is_some_and(|us| us >= slo.limit_us) {
             return Some(false);
         }
         let missing = 1.0 - done as f64 / self.due;
-        let is_known = response_us.is_some() && missing <= 1.0 - promise.percentile.fraction();
+        let is_known = response_us.is_some() && missing <= 1.0 - slo.percentile.fraction();
         is_known.then_some(true)
     }
 

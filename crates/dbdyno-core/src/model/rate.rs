@@ -1,5 +1,5 @@
 //! The open loop: ops that start at scheduled times, whether or not the earlier ones are done, and
-//! what is promised of them.
+//! the SLO for their response times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ const MAX_PER_S: f64 = 1e9;
 /// Parameters of a test that say how its ops were offered.
 const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
-const PROMISE: &str = "slo";
+const SLO: &str = "slo";
 const PROFILE: &str = "rate_profile";
 /// Value of `arrivals` at equal distances.
 const UNIFORM: &str = "uniform";
@@ -41,9 +41,9 @@ pub struct OfferedLoad {
     pub per_s: f64,
     /// Distribution of the scheduled starts.
     pub arrivals: Arrivals,
-    /// The test is one of those that look for the highest rate that keeps it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise: Option<Slo>,
+    /// SLO, if the test belongs to a search for the highest rate that meets it.
+    #[serde(rename = "promise", default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
 }
 
 impl OfferedLoad {
@@ -54,15 +54,15 @@ impl OfferedLoad {
         if self.arrivals == Arrivals::Uniform {
             params.insert(ARRIVALS.into(), UNIFORM.into());
         }
-        if let Some(promise) = self.promise {
-            params.insert(PROMISE.into(), promise.to_string());
+        if let Some(slo) = self.slo {
+            params.insert(SLO.into(), slo.to_string());
         }
     }
 }
 
 /// The workload's own parameters, without those of [`OfferedLoad::add_to`].
 pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, PROMISE].contains(&name.as_str()));
+    let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, SLO].contains(&name.as_str()));
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -299,8 +299,8 @@ impl TryFrom<String> for Slo {
 }
 
 impl From<Slo> for String {
-    fn from(promise: Slo) -> String {
-        promise.to_string()
+    fn from(slo: Slo) -> String {
+        slo.to_string()
     }
 }
 
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_written_as_it_is_read() {
+    fn an_slo_is_written_as_it_is_read() {
         for text in ["p99<5ms", "p99.9<250us", "p50<1.5s", "p95<1ms"] {
             assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }
@@ -347,8 +347,8 @@ mod tests {
     fn an_offer_is_told_apart_by_parameters_which_can_be_left_out_again() {
         let own = BTreeMap::from([("update_pct".to_string(), "40".to_string())]);
         let mut params = own.clone();
-        let promise = "p99<5ms".parse().ok();
-        OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
+        let slo = "p99<5ms".parse().ok();
+        OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, slo }.add_to(&mut params);
         let shown: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);

@@ -81,7 +81,7 @@ pub struct Request {
     /// Distribution of scheduled starts in an open loop.
     pub arrivals: Arrivals,
     /// SLO that the search for the highest rate must meet.
-    pub promise: Option<Slo>,
+    pub slo: Option<Slo>,
     /// Number of repetitions of each test.
     pub repeat: Option<u32>,
     /// Maximum number of attempts to repeat a disturbed test.
@@ -124,7 +124,7 @@ impl Request {
             rate_profile: None,
             think_s: None,
             arrivals: Arrivals::default(),
-            promise: None,
+            slo: None,
             repeat: None,
             redo_disturbed: 0,
             time_scale: 1.0,

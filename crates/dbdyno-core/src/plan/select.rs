@@ -163,7 +163,7 @@ fn background(
         rate: None,
         rate_profile: None,
         think_s: None,
-        promise: None,
+        slo: None,
         ops_per_job: None,
         ..request.clone()
     };

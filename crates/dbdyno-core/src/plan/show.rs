@@ -121,10 +121,10 @@ fn offered(looping: &Loop) -> Vec<(&'static str, Value)> {
         Loop::Open(rates, arrivals) => {
             vec![("rate", json!(AskedRate::Listed(rates.clone()))), ("arrivals", json!(arrivals))]
         }
-        Loop::Highest(promise, arrivals) => vec![
+        Loop::Highest(slo, arrivals) => vec![
             ("rate", json!(AskedRate::Auto)),
             ("arrivals", json!(arrivals)),
-            ("slo", json!(promise)),
+            ("slo", json!(slo)),
         ],
     }
 }

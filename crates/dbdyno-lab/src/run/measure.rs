@@ -529,7 +529,7 @@ impl MeasureContext<'_> {
 /// own is long enough.
 fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Selection> {
     let (own_s, offer) = (selection.window.duration_s()?, offer?);
-    let window_s = slo_search::window_s(offer.promise?, offer.per_s, own_s);
+    let window_s = slo_search::window_s(offer.slo?, offer.per_s, own_s);
     let window = Window { end: End::Time(window_s), ..selection.window };
     (window_s > own_s).then(|| Selection { window, ..selection.clone() })
 }
@@ -537,11 +537,11 @@ fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Select
 /// Reason why a search for the highest rate cannot end with an answer, once the closed loop is
 /// known.
 fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
-    let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
+    let (Loop::Highest(slo, _), [closed]) = (&selection.looping, trials) else { return None };
     let own_s = selection.window.duration_s()?;
-    slo_search::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+    slo_search::is_hopeless(*slo, closed.ops_per_s, own_s).then(|| {
         format!(
-            "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
+            "{}: {slo} is not searched for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",
             selection.label(),
             dbdyno_core::model::sentence::number(closed.ops_per_s)

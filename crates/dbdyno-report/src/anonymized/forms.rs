@@ -20,7 +20,7 @@ pub fn is_number(value: &str) -> bool {
 }
 
 /// `p99<5ms`.
-pub fn is_promise(value: &str) -> bool {
+pub fn is_slo(value: &str) -> bool {
     let limit = value.split_once('<').filter(|(percentile, _)| {
         percentile.strip_prefix('p').is_some_and(|rank| !rank.is_empty() && is_number(rank))
     });
@@ -209,7 +209,7 @@ mod tests {
         {
             assert!(!is_number(name), "{name}");
         }
-        assert!(is_promise("p99.9<5ms") && !is_promise("pavel<5ms") && !is_promise("p<5"));
+        assert!(is_slo("p99.9<5ms") && !is_slo("pavel<5ms") && !is_slo("p<5"));
     }
 
     #[test]

@@ -316,7 +316,7 @@ impl Publisher {
             Form::Hash if forms::is_hash(text) => text.to_string(),
             Form::Hash => self.number("work", text),
             Form::Slo => {
-                if forms::is_promise(text) {
+                if forms::is_slo(text) {
                     text.to_string()
                 } else {
                     String::new()
@@ -376,7 +376,7 @@ impl Publisher {
                     false => self.number("parameter", &name),
                 };
                 let text = value.as_str()?;
-                let text = match forms::is_number(text) || forms::is_promise(text) {
+                let text = match forms::is_number(text) || forms::is_slo(text) {
                     true => text.to_string(),
                     false => self.word("value", text),
                 };

@@ -282,7 +282,7 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
         offer: crate::model::OfferedLoad {
             per_s: 5.0,
             arrivals: crate::model::Arrivals::Uniform,
-            promise: None,
+            slo: None,
         },
         due: 1.0,
         response: Default::default(),

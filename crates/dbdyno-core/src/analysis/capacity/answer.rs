@@ -103,21 +103,21 @@ impl Answer<'_> {
 
 impl<'a> Point<'a> {
     /// The point of a figure of these tests, which are alike but for their jobs.
-    fn new(figure: Figure<'a>, tests: &[&'a Test], promise: Option<Slo>) -> Point<'a> {
+    fn new(figure: Figure<'a>, tests: &[&'a Test], slo: Option<Slo>) -> Point<'a> {
         let open = figure.test.measured().and_then(|test| test.open.as_ref());
         let times = match open {
             Some(open) => &open.response,
             None => figure.test.latency(),
         };
         let counted = ramp::counted(tests, figure.jobs);
-        let trials = TrialCounts::new(counted.iter().map(|test| meets(test, promise)));
-        let is_undone = counted.iter().any(|test| is_undone(test, promise));
+        let trials = TrialCounts::new(counted.iter().map(|test| meets(test, slo)));
+        let is_undone = counted.iter().any(|test| is_undone(test, slo));
         Point { figure, times, trials, is_undone, is_open: open.is_some() }
     }
 
     /// The percentile of the SLO, in us.
-    pub fn time_us(&self, promise: Slo) -> Option<f64> {
-        promise.percentile.value_us(self.times)
+    pub fn time_us(&self, slo: Slo) -> Option<f64> {
+        slo.percentile.value_us(self.times)
     }
 
     /// True if every repetition that counts meets the SLO, false if every one misses it; none if
@@ -164,7 +164,7 @@ impl<'a> Point<'a> {
 /// The answer to a need.
 pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let found = of_one_drive(tests.iter().filter(|test| need.is_of(test)).collect());
-    let points = if are_one_work(&found) { points(need.promise, &found) } else { Vec::new() };
+    let points = if are_one_work(&found) { points(need.slo, &found) } else { Vec::new() };
     let (valid, others): (Vec<Point<'_>>, Vec<Point<'_>>) = points
         .into_iter()
         .filter(|point| point.figure.unit == need.unit)
@@ -258,7 +258,7 @@ fn are_one_work(tests: &[&Test]) -> bool {
 }
 
 /// The rates of closed loops, one for each number of jobs, and those of open loops.
-fn points<'a>(promise: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
+fn points<'a>(slo: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
     let is_open = |test: &&Test| test.measured().is_some_and(|test| test.open.is_some());
     let (open, closed): (Vec<&Test>, Vec<&Test>) = tests.iter().copied().partition(is_open);
     // A publication may print a throughput without its jobs.
@@ -266,31 +266,31 @@ fn points<'a>(promise: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
         .filter(|best| best.jobs.is_none() && best.better == Better::Higher);
     let figures = ramp::curve(&closed).into_iter().chain(stated);
     let mut points: Vec<Point<'a>> =
-        figures.map(|figure| Point::new(figure, &closed, promise)).collect();
+        figures.map(|figure| Point::new(figure, &closed, slo)).collect();
     for rate in ramp::groups(open, |test| *test) {
         let figures = ramp::curve(&rate).into_iter();
-        points.extend(figures.map(|figure| Point::new(figure, &rate, promise)));
+        points.extend(figures.map(|figure| Point::new(figure, &rate, slo)));
     }
     points
 }
 
 /// True if a test met the SLO, an open loop by the times of its answers; none if that is unknown.
-fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
-    let Some(promise) = promise else { return Some(true) };
+fn meets(test: &Test, slo: Option<Slo>) -> Option<bool> {
+    let Some(slo) = slo else { return Some(true) };
     let result = test.measured();
     if let Some((open, result)) = result.and_then(|result| Some((result.open.as_ref()?, result))) {
-        return open.meets(promise, result.window.ops);
+        return open.meets(slo, result.window.ops);
     }
-    Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
+    Some(slo.percentile.value_us(test.latency())? < slo.limit_us)
 }
 
 /// True if a test in an open loop has the percentile of the SLO, and nobody knows whether it is
 /// met: more ops were due and not done than the percentile leaves out.
-fn is_undone(test: &Test, promise: Option<Slo>) -> bool {
-    let Some(promise) = promise else { return false };
+fn is_undone(test: &Test, slo: Option<Slo>) -> bool {
+    let Some(slo) = slo else { return false };
     let open = test.measured().and_then(|test| test.open.as_ref());
-    let response_us = open.and_then(|open| promise.percentile.value_us(&open.response));
-    response_us.is_some() && meets(test, Some(promise)).is_none()
+    let response_us = open.and_then(|open| slo.percentile.value_us(&open.response));
+    response_us.is_some() && meets(test, Some(slo)).is_none()
 }
 
 /// The outcome where no figure is known to do what is needed.
@@ -347,7 +347,7 @@ fn describe_not_valid(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
             .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
     };
     let Some(most) = best(Some(true)) else {
-        if let Some((most, slo)) = best(None).zip(need.promise) {
+        if let Some((most, slo)) = best(None).zip(need.slo) {
             return Some(unknown_slo(need, most, slo));
         }
         let text = "the verdict accepts none of its figures: {count} are left out";
@@ -462,16 +462,16 @@ impl<'a> Case<'_, 'a> {
     /// The SLO is missed at no more load than is needed, and no figure contradicts that: load makes
     /// nothing faster.
     fn broken(&self) -> Option<Sentence> {
-        let promise = self.need.promise?;
+        let slo = self.need.slo?;
         let is_low =
             |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
         let missing = self.valid.iter().filter(|point| point.keeps() == Some(false));
         let broken = missing.filter(is_low).find(|point| !self.is_contradicted(point))?;
         let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
-            .with("promise", promise.to_string())
+            .with("promise", slo.to_string())
             .with("rate", broken.figure.value)
             .with("unit", self.need.unit.as_str());
-        Some(at.with("time", broken.time_us(promise)? / 1000.0))
+        Some(at.with("time", broken.time_us(slo)? / 1000.0))
     }
 
     /// True if a repetition of a valid or a conditional figure met the SLO at as much load as this
@@ -486,13 +486,13 @@ impl<'a> Case<'_, 'a> {
     }
 
     fn promise_unknown(&self) -> Sentence {
-        let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
+        let slo = self.need.slo.map(|slo| slo.to_string()).unwrap_or_default();
         let contradictory = self.valid.iter().filter(|point| point.trials.is_contradictory());
         if let Some(point) = highest(contradictory.copied()) {
             let text = "{promise} was met in {met} of {count} repetitions at {rate} {unit}: \
                         whether it is met there is not known";
             return Sentence::new(text)
-                .with("promise", promise)
+                .with("promise", slo)
                 .with("met", point.trials.met)
                 .with("count", point.trials.all())
                 .with("rate", point.figure.value)
@@ -505,7 +505,7 @@ impl<'a> Case<'_, 'a> {
             return Sentence::new(text)
                 .with("rate", point.figure.value)
                 .with("unit", self.need.unit.as_str())
-                .with("promise", promise);
+                .with("promise", slo);
         }
         match self.valid.iter().all(|point| point.keeps() == Some(false)) {
             true => Sentence::new(
@@ -514,14 +514,14 @@ impl<'a> Case<'_, 'a> {
             ),
             false => Sentence::new("too few ops were timed to know whether {promise} is met"),
         }
-        .with("promise", promise)
+        .with("promise", slo)
     }
 
     /// Statement about the figure that answers with a doubt, or that leaves the answer open, so
     /// that the answer, the command that settles it and the reason name the same figure.
     fn doubtful(&self) -> Option<Sentence> {
         let Some(doubt) = self.doubt else {
-            let (unknown, slo) = self.unknown().zip(self.need.promise)?;
+            let (unknown, slo) = self.unknown().zip(self.need.slo)?;
             return Some(unknown_slo(self.need, &unknown, slo));
         };
         let would_do = doubt.figure.value >= self.need.rate;
@@ -562,7 +562,7 @@ impl<'a> Case<'_, 'a> {
     /// A rate above the best one that meets the SLO was measured, and does not meet it, or
     /// nobody knows.
     fn between(&self, most: &Point<'_>) -> Option<Sentence> {
-        let promise = self.need.promise?;
+        let slo = self.need.slo?;
         let above = self.valid.iter().filter(|point| point.figure.value > most.figure.value);
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps() {
@@ -578,7 +578,7 @@ impl<'a> Case<'_, 'a> {
         };
         Some(
             Sentence::new(template)
-                .with("promise", promise.to_string())
+                .with("promise", slo.to_string())
                 .with("kept", most.figure.value)
                 .with("next", next.figure.value)
                 .with("met", next.trials.met)

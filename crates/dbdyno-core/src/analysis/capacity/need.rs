@@ -20,20 +20,20 @@ pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and an SLO: TP
 pub struct Need {
     /// Id or alias, as it was written.
     pub workload: String,
-    /// Those that are not the workload's defaults.
+    /// Parameters that are not the workload's defaults.
     pub params: BTreeMap<String, String>,
     /// None = the client's figures where there are some, else those of the loop inside the
     /// database.
     pub drive: Option<Drive>,
-    /// In `unit`.
+    /// Rate that is required, in `unit`.
     pub rate: f64,
     /// Unit of the rate.
     pub unit: String,
-    /// Of the time of an op.
-    pub promise: Option<Slo>,
+    /// Limit that a percentile of the service time or response time must meet.
+    pub slo: Option<Slo>,
 }
 
-/// A file of needs: `[[need]]` with the words of the command line as fields.
+/// A file of requirements: each `[[need]]` has the words of the command line as fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -49,7 +49,8 @@ struct Entry {
     unit: String,
     #[serde(default)]
     params: BTreeMap<String, Scalar>,
-    promise: Option<Slo>,
+    #[serde(rename = "promise")]
+    slo: Option<Slo>,
 }
 
 /// A value of a parameter in a file.
@@ -94,7 +95,7 @@ impl Need {
             drive: None,
             rate,
             unit: unit.into(),
-            promise: None,
+            slo: None,
         };
         for word in given.split(',').filter(|word| !word.is_empty()).chain(words) {
             need.add(word)?;
@@ -105,7 +106,7 @@ impl Need {
     /// A parameter or an SLO.
     fn add(&mut self, word: &str) -> Result<(), String> {
         if word.contains('<') {
-            let twice = self.promise.replace(word.parse()?).is_some();
+            let twice = self.slo.replace(word.parse()?).is_some();
             return if twice { Err("there are two SLOs".into()) } else { Ok(()) };
         }
         match word.split_once('=') {
@@ -132,7 +133,7 @@ impl Need {
         }
     }
 
-    /// Reads a file of needs.
+    /// Reads a file of requirements.
     ///
     /// # Errors
     /// Byte of the text and what is wrong there.
@@ -170,8 +171,8 @@ impl Need {
 
 impl Entry {
     fn read(self) -> Result<Need, String> {
-        let Entry { workload, rate, unit, params, promise } = self;
-        let mut need = Need { workload, params: BTreeMap::new(), drive: None, rate, unit, promise };
+        let Entry { workload, rate, unit, params, slo } = self;
+        let mut need = Need { workload, params: BTreeMap::new(), drive: None, rate, unit, slo };
         for (name, value) in &params {
             need.set(name, &value.as_written())?;
         }
@@ -197,7 +198,7 @@ mod tests {
             (need.label().as_str(), need.rate),
             ("TP-LIGHT update_pct=30 drive=client", 8000.0)
         );
-        assert_eq!((need.unit.as_str(), need.promise), ("tps", "p99<5ms".parse().ok()));
+        assert_eq!((need.unit.as_str(), need.slo), ("tps", "p99<5ms".parse().ok()));
         assert_eq!(Need::parse("TP-LIGHT:update_pct=30,drive=client 8000 tps p99<5ms"), Ok(need));
         for (junk, why) in [
             ("", "'' is not a need"),

@@ -201,7 +201,7 @@ fn a_figure_with_a_doubt_is_an_answer_that_names_its_doubt_and_what_settles_it()
     let (said, _) = doubtful(&["102 qps", "153 qps"], conditional.clone());
     assert_eq!(said.unwrap(), "fits 1.20 times by figures with a doubt");
     let (said, _) = doubtful(&["102 qps p99<1ms"], conditional.clone());
-    assert_eq!(said, None, "no figure keeps the promise");
+    assert_eq!(said, None, "no figure meets the SLO");
     let short = TestResult { ci_fraction: None, window_s: 2.0, ..point(8, 306.0) };
     let (said, _) = doubtful(&["102 qps"], vec![short]);
     assert_eq!(said.unwrap(), "fits 3.00 times by a figure without an interval");
@@ -264,7 +264,7 @@ fn a_promise_must_be_kept_where_the_rate_is_reached() {
 
 /// A test with 8 jobs to which ops were offered at a rate, with the p99 of their answers.
 fn offered(per_s: f64, p99_us: f64) -> TestResult {
-    let offer = OfferedLoad { per_s, arrivals: Default::default(), promise: None };
+    let offer = OfferedLoad { per_s, arrivals: Default::default(), slo: None };
     let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
     let mut test = point(8, per_s);
     [&mut test.params, &mut test.chosen].into_iter().for_each(|params| offer.add_to(params));

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Outcome, is_from_outside, promise_of};
+use super::{Outcome, is_from_outside, slo_of};
 use crate::analysis::command;
 use crate::analysis::reason_count::{ReasonCount, count};
 use crate::model::{Drive, Reason, ReasonCode, RunRecord, TestResult};
@@ -96,7 +96,7 @@ impl<'a> Bracket<'a> {
         if !self.disturbances.iter().any(is_of_others) {
             return None;
         }
-        let (promise, test) = (promise_of(self.test)?, self.test);
+        let (slo, test) = (slo_of(self.test)?, self.test);
         let asked = command::Asked::new(&test.workload, &test.chosen);
         if asked.is_on_some_nodes {
             return None;
@@ -107,7 +107,7 @@ impl<'a> Bracket<'a> {
         if test.drive == Drive::Client {
             words.extend(["--drive", "client"].map(String::from));
         }
-        words.extend(asked.at_highest_rate(promise));
+        words.extend(asked.at_highest_rate(slo));
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
