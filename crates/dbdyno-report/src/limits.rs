@@ -3,7 +3,7 @@
 use super::document::{Block, Digits};
 use super::masthead::entries::DIGITS;
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, remedy};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Bound, Status, Test, TestResult};
 
@@ -96,7 +96,7 @@ pub(super) fn describe_limit(
     let percent = percent(language, bottleneck);
     let values = [("limit", name.as_str()), ("percent", &percent)];
     let text = language.say("limit: {limit}, {percent} % of the time", &values);
-    let next = experiment(test, bottleneck);
+    let next = remedy(test, bottleneck);
     let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
     let bound = match next.bound {
         Bound::AtLeast => "; without it x{factor} or more",

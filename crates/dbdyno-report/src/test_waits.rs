@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use dbdyno_core::analysis::bottleneck::{bottlenecks, describe, experiment};
+use dbdyno_core::analysis::bottleneck::{bottlenecks, describe, remedy};
 use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use dbdyno_core::model::{
     Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,
@@ -82,7 +82,7 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     ];
     let mut table = table(language, "limiter", &heads);
     for bottleneck in &found {
-        let next = experiment(result, bottleneck);
+        let next = remedy(result, bottleneck);
         table.rows.push(vec![
             Cell::text(language.phrase(bottleneck.cause.code())),
             // As in the sentences: no cause takes more than all of the time.

@@ -1,5 +1,5 @@
-//! The bottleneck: why not more? Causes in the order of the time of the jobs that each takes, with
-//! their figures. Pure.
+//! Bottlenecks: the causes that limit the throughput of a test, in the order of the session time
+//! that each takes, with the evidence. Pure.
 //!
 //! Waits come from the samples of the sessions; where there are none, from the counters of the
 //! database that time them.
@@ -9,14 +9,14 @@ use super::cpu_speed;
 use super::time_model::waiting_for_processor_s;
 use crate::model::{Activity, EventCount, Sentence, TestResult, Waits};
 
-mod experiment;
 mod forecast;
 mod processors;
+mod remedy;
 
-pub use experiment::{Action, Experiment, describe, experiment, experiments, verdict_of_trial};
 pub use forecast::{Forecast, GainSpan, TimeShares, forecast, judge_forecast};
 use processors::processor;
 pub(super) use processors::{usable_processors, used_processors};
+pub use remedy::{Action, Remedy, describe, remedies, remedy, verdict_of_trial};
 
 /// A wait is a cause from this share of the jobs' time on.
 const CAUSE: f64 = 0.1;

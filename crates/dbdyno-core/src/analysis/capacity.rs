@@ -18,7 +18,7 @@ pub use need::{FORM, Need};
 use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, usable_processors, used_processors};
-use super::command::{self, Asked};
+use super::command::{self, RunOptions};
 use super::derive::derive;
 use super::missing::not_known;
 use super::price::PriceList;
@@ -296,14 +296,14 @@ impl Platform<'_> {
             return None;
         }
         let tests = points.iter().map(|point| point.figure.test);
-        let asked: Vec<Asked> =
-            tests.map(|test| Asked::new(test.workload(), test.chosen())).collect();
-        if asked.iter().any(|one| one.is_on_some_nodes) {
+        let options: Vec<RunOptions> =
+            tests.map(|test| RunOptions::new(test.workload(), test.chosen())).collect();
+        if options.iter().any(|one| one.is_on_some_nodes) {
             return None;
         }
-        let load = command::load(&asked)?;
+        let load = command::load(&options)?;
         let mut words = command::run_on(self.run)?;
-        words.extend(command::workloads(&asked));
+        words.extend(command::workloads(&options));
         let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
         let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
         if !jobs.is_empty() {

@@ -62,7 +62,7 @@ impl<'a> Figure<'a> {
 
     /// The same of a value that is not that of the metric, such as ops per second.
     pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
-        let counted = repeats::counted(repeats);
+        let counted = repeats::without_zeros(repeats);
         let Repeat { value, test } = repeats::value(counted, kpm.better, computed);
         Figure {
             workload: test.workload(),
@@ -132,12 +132,12 @@ impl<'a> Figure<'a> {
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.
     pub fn own_reasons(&self) -> impl Iterator<Item = Reason> + use<> {
-        let further = [self.passed_over.map(lower_bound), self.measured_zero()];
+        let further = [self.passed_over.map(lower_bound), self.zeros_reason()];
         self.wide().into_iter().chain(further.into_iter().flatten())
     }
 
-    fn measured_zero(&self) -> Option<Reason> {
-        let sentence = repeats::measured_zero(self.zeros, self.repetitions)?;
+    fn zeros_reason(&self) -> Option<Reason> {
+        let sentence = repeats::zeros_doubt(self.zeros, self.repetitions)?;
         Some(Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence))
     }
 
@@ -242,7 +242,7 @@ fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
             .enumerate()
         {
             for repeats in repeats::by_jobs(ramp, value) {
-                let counted = repeats::counted(&repeats);
+                let counted = repeats::without_zeros(&repeats);
                 let first = counted[0].test;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = repeats::logs(counted).zip(kpm) else { continue };

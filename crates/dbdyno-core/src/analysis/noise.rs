@@ -60,7 +60,7 @@ impl<'a> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Repeats<'a>| {
-            let counted = repeats::counted(&repeats);
+            let counted = repeats::without_zeros(&repeats);
             let kpm = counted[0].test.kpm();
             let test = repeats::median(counted, kpm.better).test;
             let found = spread::estimate(&repeats::windows(counted, &kpm.value))?;

@@ -57,9 +57,9 @@ pub fn is_saturated(mut steps: impl Iterator<Item = f64>) -> bool {
 
 /// A test and its repetitions.
 pub struct Repeated<'a> {
-    /// Their KPM; absent if none has one.
+    /// KPM of the repetitions; absent if none has one.
     pub figure: Option<Figure<'a>>,
-    /// The one that stands for them.
+    /// The repetition that stands for all of them.
     pub test: &'a Test,
     /// Number of repetitions.
     pub times: usize,
@@ -129,11 +129,11 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
-/// The repetitions that the throughput at a number of jobs is made from.
-pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+/// The repetitions that the throughput at a number of jobs is computed from.
+pub fn throughput_tests<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
     let all = by_jobs(tests, |test| Some(rate(test)?.value));
     let at_jobs = all.iter().find(|repeats| repeats[0].test.jobs() == jobs);
-    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
+    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::without_zeros(repeats));
     counted.map(|repeat| repeat.test).collect()
 }
 
@@ -228,7 +228,7 @@ struct Metric<'a> {
     value: f64,
     /// Its definition.
     kpm: &'a Kpm,
-    /// What the value is computed from.
+    /// Formula or counter that the value is computed from.
     computed: &'a KpmValue,
 }
 
@@ -287,8 +287,11 @@ fn representatives<'a>(
 fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
     let jobs = repeats[0].test.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
-    let test = median(repeats::counted(same_jobs), same_jobs[0].test.kpm().better).test;
-    repeats::counted(repeats).iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
+    let test = median(repeats::without_zeros(same_jobs), same_jobs[0].test.kpm().better).test;
+    repeats::without_zeros(repeats)
+        .iter()
+        .any(|repeat| std::ptr::eq(repeat.test, test))
+        .then_some(test)
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ pub fn searches(tests: &[Test]) -> Vec<Search> {
 fn points(group: &[&Test], effort: &str) -> Vec<Point> {
     let figures = ramp::curve(group).into_iter();
     let point = |figure: super::figure::Figure<'_>| {
-        let counted = ramp::counted(group, figure.jobs);
+        let counted = ramp::throughput_tests(group, figure.jobs);
         let results: Vec<&TestResult> = counted.into_iter().filter_map(Test::measured).collect();
         let sum = |of: fn(&TestResult) -> u64| results.iter().map(|result| of(result)).sum();
         let near = *results.first()?.facts.get(NEAR)?;

@@ -38,23 +38,24 @@ pub fn by_jobs<'a>(
     repeats.map(|repeats| most_trusted(repeats.to_vec(), |repeat| repeat.test.status())).collect()
 }
 
-/// Of repetitions in ascending order those that count: where others measured more, 0 does not,
-/// which has no place in a mean of logarithms.
-pub fn counted<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
+/// The repetitions that count, of `repeats` in ascending order: those above 0, for 0 has no
+/// logarithm and so no place in the mean. If all measured 0, all count.
+pub fn without_zeros<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
     let zeros = repeats.partition_point(|repeat| repeat.value <= 0.0);
     if zeros < repeats.len() { &repeats[zeros..] } else { repeats }
 }
 
-/// What is to be said where some of the repetitions measured 0: as a doubt about their figure.
-pub(super) fn measured_zero(zeros: usize, counted: usize) -> Option<Sentence> {
+/// Doubt about a figure if some of its repetitions measured 0; none if none did. `counted` is the
+/// number of the other repetitions.
+pub(super) fn zeros_doubt(zeros: usize, counted: usize) -> Option<Sentence> {
     let sentence = "{zeros} of {count} repetitions measured 0, which does not count: another run \
                     may give another result";
     let sentence = Sentence::new(sentence).with("zeros", zeros).with("count", zeros + counted);
     (zeros > 0).then_some(sentence)
 }
 
-/// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
-/// figure and its reciprocal are those of the same test).
+/// The median one of repetitions in ascending order. Of two in the middle it is the worse one, so
+/// that a figure and its reciprocal are those of the same test.
 pub fn median<'a>(repeats: &[Repeat<'a>], better: Better) -> Repeat<'a> {
     match better {
         Better::Higher => repeats[(repeats.len() - 1) / 2],
@@ -123,10 +124,11 @@ pub(super) fn within(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64>
     of_test(single.test, computed).ok().map(|interval| interval.error.powi(2))
 }
 
-/// Of repetitions and their values, which `test` stands for: from their spread if there are two or
-/// more (starts or loads, if those were repeated), which that of the run's other points moderates,
-/// and never from the seconds of one of them, which do not show what differs between windows. Of a
-/// single one from its seconds.
+/// Interval of the value of repetitions, which `test` stands for.
+///
+/// With two or more repetitions (or starts or loads, if those were repeated) it comes from their
+/// spread, moderated by that of the run's other points. The seconds of one of them do not show how
+/// windows differ. Only a single repetition has the interval of its seconds.
 pub fn interval_of(repeats: &[Repeat<'_>], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }

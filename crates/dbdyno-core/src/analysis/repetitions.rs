@@ -35,7 +35,7 @@ pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
         }
     }
     let points = ramps.iter().flat_map(|ramp| by_jobs(ramp, Test::kpm_value));
-    points.flat_map(|repeats| disagreement(repeats::counted(&repeats))).collect()
+    points.flat_map(|repeats| disagreement(repeats::without_zeros(&repeats))).collect()
 }
 
 /// Largest / smallest value of so many repetitions that still support one another: that of the

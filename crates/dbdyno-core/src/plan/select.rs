@@ -241,7 +241,7 @@ fn alone(
     let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
     let target =
         Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
-    let compiled = compiled(catalog, &target, &parts)?;
+    let compiled = compile_parts(catalog, &target, &parts)?;
     let facts = work_facts(&whole, size_gb);
     let chosen = params::chosen(workload, &request.engine, &whole.params)
         .into_iter()
@@ -270,7 +270,7 @@ fn alone(
 }
 
 /// Compiles the parts of a workload.
-fn compiled(
+fn compile_parts(
     catalog: &Catalog,
     target: &Target<'_>,
     parts: &[ChosenPart<'_>],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::details::{Experiment, Limit, Metric, Part, Second, ServiceTime, Worker, limits};
+use super::details::{ExperimentOutcome, Limit, Metric, Part, Second, ServiceTime, Worker, limits};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
     self, Better, Counters, Drive, Durability, KpmValue, PhaseResult, Precision, Profile,
@@ -159,7 +159,7 @@ struct Judgement<'a> {
     limiters: Option<Vec<Limit>>,
     /// Of a test whose bottleneck an experiment was to explain.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explained: Option<Experiment<'a>>,
+    explained: Option<ExperimentOutcome<'a>>,
 }
 
 /// Background workload of a test.
@@ -330,7 +330,7 @@ impl<'a> Judgement<'a> {
             limiters: result.filter(|_| !test.is_empty()).map(limits),
             explained: result
                 .and_then(|result| result.explained.as_ref())
-                .map(Experiment::from_result),
+                .map(ExperimentOutcome::from_result),
         }
     }
 }

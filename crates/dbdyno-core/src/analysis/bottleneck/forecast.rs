@@ -1,7 +1,7 @@
 //! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
-use super::experiment::{Action, ways};
-use super::{Bottleneck, Cause, around_waits, experiments, seen, share_of};
+use super::remedy::{Action, ways};
+use super::{Bottleneck, Cause, around_waits, remedies, seen, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
@@ -96,15 +96,11 @@ pub fn forecast(
     trials: &[TimeShares],
 ) -> Option<Forecast> {
     let way = ways(result, bottleneck.cause).into_iter().find(|way| way.action == action)?;
-    let gain = |goes: f64| way.experiment(result, bottleneck.cause, Some(goes)).gain;
-    let now = || {
-        experiments(result, bottleneck)
-            .into_iter()
-            .find(|experiment| experiment.action == action)?
-            .gain
-    };
+    let gain = |goes: f64| way.remedy(result, bottleneck.cause, Some(goes)).gain;
+    let now =
+        || remedies(result, bottleneck).into_iter().find(|remedy| remedy.action == action)?.gain;
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
-    let bound = way.experiment(result, bottleneck.cause, None).bound;
+    let bound = way.remedy(result, bottleneck.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
     let span = ends.map(|(one, other)| GainSpan::between(one, other).allowed(bound));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
@@ -204,7 +200,7 @@ mod tests {
         let bottleneck =
             Bottleneck { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
         let gains: Vec<f64> =
-            experiments(&result, &bottleneck).iter().map(|found| found.gain.unwrap()).collect();
+            remedies(&result, &bottleneck).iter().map(|found| found.gain.unwrap()).collect();
         assert!((gains[0] - 2.5).abs() < 1e-9 && (gains[1] - 1.6).abs() < 1e-9, "{gains:?}");
     }
 

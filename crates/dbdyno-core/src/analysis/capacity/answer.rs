@@ -109,7 +109,7 @@ impl<'a> Point<'a> {
             Some(open) => &open.response,
             None => figure.test.latency(),
         };
-        let counted = ramp::counted(tests, figure.jobs);
+        let counted = ramp::throughput_tests(tests, figure.jobs);
         let trials = TrialCounts::new(counted.iter().map(|test| meets(test, slo)));
         let is_undone = counted.iter().any(|test| is_undone(test, slo));
         Point { figure, times, trials, is_undone, is_open: open.is_some() }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::base_differences::{abridge, in_runs};
 use super::pairs::subject;
-use super::within::{in_runs, named};
 use crate::analysis::group::is_repeated;
 use crate::model::{Sentence, Status, Test};
 
@@ -16,7 +16,7 @@ pub struct BaseOfMany {
     pub tests: Vec<Test>,
     /// The tests of each run that count in the mean, in the order of the runs.
     pub runs: Vec<Vec<Test>>,
-    /// What is left out of it.
+    /// Workloads that have tests with another SQL text, which are left out.
     left_out: Vec<OtherText>,
 }
 
@@ -36,7 +36,7 @@ impl BaseOfMany {
             in_runs(left_out.label.as_str().into(), left_out.runs, self.runs.len())
         });
         let text = "Left out of the base, as their SQL text or revision is another: {tests}";
-        Some(Sentence::new(text).with("tests", named(told.collect())?))
+        Some(Sentence::new(text).with("tests", abridge(told.collect())?))
     }
 }
 

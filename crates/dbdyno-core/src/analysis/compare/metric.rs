@@ -164,8 +164,8 @@ impl Reading<'_> {
     }
 
     /// Doubt about the repetitions, some of which measured 0.
-    pub fn measured_zero(&self) -> Option<Sentence> {
-        repeats::measured_zero(self.zeros, self.all.len())
+    pub fn zeros_doubt(&self) -> Option<Sentence> {
+        repeats::zeros_doubt(self.zeros, self.all.len())
     }
 
     /// The verdict on the figure itself, as every report of its run states it.
@@ -187,7 +187,7 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Repeats<'a>| {
-        let all = repeats::counted(&repeats).to_vec();
+        let all = repeats::without_zeros(&repeats).to_vec();
         let (zeros, better) = (repeats.len() - all.len(), metric.better);
         let computed = metric.computed(all[0].test);
         let Repeat { value, test } = repeats::value(&all, better, computed);

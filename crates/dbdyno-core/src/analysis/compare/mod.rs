@@ -3,6 +3,7 @@
 //! from stored figures only.
 
 mod answer;
+mod base_differences;
 mod base_of_many;
 mod disclosure;
 mod estimate;
@@ -13,7 +14,6 @@ mod pairs;
 mod past;
 mod rows;
 mod standing;
-mod within;
 mod work;
 
 use std::collections::BTreeMap;
@@ -27,13 +27,13 @@ use crate::stats::moderated::{self, Size};
 
 pub use super::ratio::{Change, Ratio, Span};
 pub use answer::{ability, answer, unjudged};
+pub use base_differences::differences_within;
 pub use base_of_many::{BaseOfMany, base_of_many};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
 pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{ENOUGH, Earlier, earlier, tells};
-pub use within::differences_within;
 pub use work::Work;
 
 /// One of the runs compared.

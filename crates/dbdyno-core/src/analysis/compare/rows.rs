@@ -324,7 +324,7 @@ fn verdict(
         Sentence::new("a better figure that is not valid, at {jobs}")
             .with("jobs", Sentence::jobs(jobs))
     };
-    let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
+    let zeros = [base, other].into_iter().filter_map(Reading::zeros_doubt);
     let doubts = bounds.map(bound).chain(zeros).chain(context.cpu_speed.clone());
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };

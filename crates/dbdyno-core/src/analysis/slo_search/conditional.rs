@@ -97,17 +97,17 @@ impl<'a> Bracket<'a> {
             return None;
         }
         let (slo, test) = (slo_of(self.test)?, self.test);
-        let asked = command::Asked::new(&test.workload, &test.chosen);
-        if asked.is_on_some_nodes {
+        let options = command::RunOptions::new(&test.workload, &test.chosen);
+        if options.is_on_some_nodes {
             return None;
         }
         let mut words = command::run_on(run)?;
-        words.extend(["--workload".into(), asked.workload.clone()]);
+        words.extend(["--workload".into(), options.workload.clone()]);
         words.extend(["--jobs".into(), test.jobs.to_string()]);
         if test.drive == Drive::Client {
             words.extend(["--drive", "client"].map(String::from));
         }
-        words.extend(asked.at_highest_rate(slo));
+        words.extend(options.at_highest_rate(slo));
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }

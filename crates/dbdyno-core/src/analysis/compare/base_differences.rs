@@ -36,7 +36,7 @@ pub fn differences_within(
     found.sort_by_key(|differing| Reverse(differing.runs));
     let told = found.into_iter().map(|one| in_runs(one.fact, one.runs, runs.len()));
     let text = "Runs of the base differ from its newest one: {facts}";
-    Some(Sentence::new(text).with("facts", named(told.collect())?))
+    Some(Sentence::new(text).with("facts", abridge(told.collect())?))
 }
 
 /// The facts in which a run of a base differs from its newest run, each once.
@@ -66,8 +66,8 @@ pub fn in_runs(what: Value, runs: usize, all: usize) -> Sentence {
     text.with("what", what).with("runs", runs).with("all", all)
 }
 
-/// The first of these, and how many more there are; none if there are none.
-pub fn named(all: Vec<Sentence>) -> Option<Sentence> {
+/// The first three of these as a list, and the number of the others; none if there are none.
+pub fn abridge(all: Vec<Sentence>) -> Option<Sentence> {
     if all.is_empty() {
         return None;
     }
