@@ -12,11 +12,13 @@ pub enum Kind {
     Usage,
     /// The target (server, data directory, disk) cannot do what is asked. Exit code 3.
     Target,
-    /// As `Target`: the server wants a password and none is given. The user may be asked for it.
+    /// Failure as for `Target`: the server requires a password and none was given. The user may be
+    /// asked for it.
     NoPassword,
-    /// As `Target`: a load generator of several is gone.
+    /// Failure as for `Target`: one of several load generators is gone.
     WorkerLost,
-    /// As `Target`: open results, a file or a database, can no longer be read or written.
+    /// Failure as for `Target`: open results, in a file or a database, can no longer be read or
+    /// written.
     Results,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,

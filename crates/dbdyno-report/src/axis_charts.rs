@@ -13,7 +13,7 @@ struct Over {
     /// The name of the axis.
     name: &'static str,
     unit: &'static str,
-    /// Behind the subject of the chart.
+    /// Title of the chart, after its subject.
     title: &'static str,
     /// Parameters that are the value, so that tests with other values of them are of one ramp.
     own: &'static [&'static str],
@@ -199,7 +199,7 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
 struct Curves<'a> {
     over: &'a Over,
     workload: &'a str,
-    /// Their subject, as titles say it.
+    /// Subject of the tests, as titles name it.
     said: String,
     ramps: &'a [Ramp<'a>],
 }

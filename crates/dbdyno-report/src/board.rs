@@ -80,9 +80,9 @@ pub struct Row {
 /// A figure as it is shown, and what it may be compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Of the test that stands for it.
+    /// Number of the test that stands for the figure.
     pub test: u32,
-    /// As the language writes it.
+    /// Text of the value in the language of the board.
     pub text: String,
     /// Figure in the unit of its row, for the order and length of bars.
     pub value: f64,
@@ -98,9 +98,9 @@ pub struct Shown {
     pub half: Option<f64>,
     /// A publication's: its order is that of the printed figures.
     pub is_printed: bool,
-    /// It is known only to be at least as good.
+    /// True if the value is only a lower bound.
     pub is_bound: bool,
-    /// Only figures of equal work are compared.
+    /// Hash of the work; only figures of equal work are compared.
     pub work: String,
     /// Reasons that lower its verdict.
     pub reasons: String,

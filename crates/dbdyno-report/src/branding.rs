@@ -86,8 +86,8 @@ fn data_uri(content: &[u8]) -> Result<String, String> {
     Ok(format!("data:image/{kind};base64,{}", STANDARD.encode(content)))
 }
 
-/// By its first bytes, whatever its name says. An SVG in an image element runs no script and loads
-/// nothing.
+/// Kind of an image by its first bytes, whatever its name says. An SVG in an image element runs no
+/// script and loads nothing.
 fn kind_of(content: &[u8]) -> Option<&'static str> {
     let is_svg = || {
         let text = std::str::from_utf8(content).ok()?.trim_start_matches('\u{feff}').trim_start();

@@ -184,7 +184,7 @@ fn matrix(input: &Input) -> Option<Section> {
     })
 }
 
-/// In a cell of the matrix.
+/// Mark in a cell of the matrix.
 const MARK: &str = "x";
 /// Above it.
 const MATRIX: &str = "An x stands under what the statements of a workload do with rows, and under \

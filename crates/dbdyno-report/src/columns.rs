@@ -14,7 +14,7 @@ use dbdyno_core::model::{Better, OpenLoop, RunRecord, Sentence, Status, Test, Ve
 pub struct Line<'a> {
     /// Run of the test.
     pub run: &'a RunRecord,
-    /// Of repetitions the one that stands for them.
+    /// Test that stands for the repetitions.
     pub test: &'a Test,
     /// Number of repetitions.
     pub times: usize,

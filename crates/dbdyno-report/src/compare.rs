@@ -252,7 +252,7 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     vec![Block::Table(table)]
 }
 
-/// What is to be said of a base of many, a paragraph each.
+/// Notes on a base of many runs, a paragraph each.
 pub(super) fn notes_on_base(comparison: &Comparison, language: Language) -> Vec<Block> {
     let said = comparison.notes_on_base.iter();
     said.map(|said| Block::Paragraph(format!("{}.", language.sentence(said)))).collect()

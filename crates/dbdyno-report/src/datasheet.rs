@@ -111,7 +111,7 @@ struct Fact {
 
 /// Form in which a fact is shown.
 enum FactForm {
-    /// As it is disclosed.
+    /// Text as disclosed.
     Text,
     /// MB as GB.
     Megabytes,
@@ -318,7 +318,7 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
     told.then(|| std::iter::once(length).chain(more).collect::<Vec<_>>().join("; "))
 }
 
-/// From start to end; of a publication its date.
+/// Time from start to end; of a publication its date.
 fn time(language: Language, run: &RunRecord) -> String {
     let start = run
         .started_at

@@ -184,7 +184,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
 /// A time of a repetition that stands on its curve.
 struct TimeMark {
     name: &'static str,
-    /// Since the failure.
+    /// Time since the failure, in s.
     after_s: f64,
 }
 

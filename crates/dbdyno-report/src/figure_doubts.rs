@@ -28,7 +28,7 @@ struct Doubt<'a> {
 }
 
 impl<'a> FigureDoubts<'a> {
-    /// Of the tests of one run.
+    /// Doubts about the figures of the tests of one run.
     pub fn new(tests: &'a [Test]) -> FigureDoubts<'a> {
         let mut found = FigureDoubts { count: 0, all: 0, doubts: Vec::new() };
         for ramp in ramp::groups(tests, |test| *test) {

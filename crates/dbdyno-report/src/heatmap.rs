@@ -68,7 +68,7 @@ const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colo
                            measured one that has no interval, or with a lower bound beyond the \
                            best, has no best.";
 
-/// About the last column of the table.
+/// Note on the last column of the table.
 const BEST: &str = "Best: the best valid figure, and those that do not differ from it beyond the \
                     noise; none where that is not known.";
 

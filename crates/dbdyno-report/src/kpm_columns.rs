@@ -63,7 +63,7 @@ const CPU_SYS: Definition = derived("CPU sys", "%", 13, "cpu_sys_pct", PCT);
 const CPU_IDLE: Definition = derived("CPU idle", "%", 13, "cpu_idle_pct", PCT);
 const CPU_IOW: Definition = derived("CPU iow", "%", 8, "cpu_iowait_pct", PCT);
 const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT);
-/// Of CPU busy: what neither the database nor we used.
+/// Part of CPU busy that neither the database nor dbdyno used.
 const CPU_OTHERS: Definition = derived("CPU others", "%", 4, "cpu_foreign_pct", PCT);
 
 const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
@@ -198,7 +198,7 @@ const IDLE_MEMORY: Definition = derived("Per idle session", "kB", 2, "idle_sessi
 const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
 /// Columns for the host's CPU use, in every form.
 const CPU: &[Definition] = &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL];
-/// By how many.
+/// Columns of the scale of a test: nodes and jobs.
 const AT: &[Definition] = &[NODES, JOBS];
 const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
 /// The KPM of work whose unit says little of the ops: with rows and ops beside it.

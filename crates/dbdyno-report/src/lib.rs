@@ -82,7 +82,7 @@ pub use texts::Language;
 pub struct RunTests {
     /// Disclosure, plan and loads of the run.
     pub run: RunRecord,
-    /// Its tests, each with its result and verdict.
+    /// Tests of the run, each with its result and verdict.
     pub tests: Vec<Test>,
 }
 
@@ -244,7 +244,8 @@ pub enum Subject {
 /// by default none. What the page shows is the greater place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaselinePlaces {
-    /// Its page: of a single run against any other, of several against a run of another kind.
+    /// True to compare on the page: a single run with any other, or several runs with one of
+    /// another kind.
     pub on_page: bool,
     /// Every form, where one of the two runs was published and the other one measured.
     pub beside_published: bool,
@@ -259,7 +260,7 @@ impl BaselinePlaces {
 
 /// A kind of report.
 pub trait Report: Sync {
-    /// As given to `dbdyno report`; a report with a command of its own has its name in messages.
+    /// Name for `dbdyno report`; a report with a command of its own has its name in messages.
     fn name(&self) -> &'static str;
     /// The former name, which is still taken.
     fn former_name(&self) -> Option<&'static str> {

@@ -18,9 +18,9 @@ pub fn of_verdict(subject: &str, verdict: &Verdict) -> Vec<Lowered> {
     lowering.map(|reason| Lowered { subject: subject.into(), reason: reason.clone() }).collect()
 }
 
-/// From this many figures on they are counted, and not all named.
+/// Number of figures from which on they are counted instead of named.
 const MANY: usize = 3;
-/// So many of them are named.
+/// Number of figures that are then named.
 const NAMED: usize = 2;
 
 /// Figures about which the same is to be said, but for the numbers in the sentence.
@@ -28,12 +28,12 @@ const NAMED: usize = 2;
 pub struct Together {
     /// Each once, in their order.
     subjects: Vec<String>,
-    /// About all of them: numbers that differ are spans.
+    /// Sentence about all of them, with numbers that differ as ranges.
     sentence: Sentence,
 }
 
 impl Together {
-    /// Of one figure.
+    /// Statement about one figure.
     fn new(subject: &str, sentence: &Sentence) -> Together {
         Together { subjects: vec![subject.into()], sentence: sentence.clone() }
     }

@@ -18,7 +18,7 @@ pub struct Page {
     pub parts: Vec<Part>,
 }
 
-/// Whose figures these are, what the answer is, and how far it can be trusted.
+/// Head of a page: whose figures these are, what the answer is, and how far it can be trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
     /// Kind of the page: `run report`.
@@ -230,7 +230,7 @@ pub struct SparkPoint {
 pub struct Times {
     pub jobs: f64,
     pub name: String,
-    /// By the verdict of the test's figure.
+    /// Mark by the verdict of the test's figure.
     pub mark: Mark,
     /// p50, p95, p99.
     pub percentiles_us: [Option<f64>; 3],
@@ -263,7 +263,7 @@ pub struct RatioRow {
     pub marks: Vec<RatioMark>,
     /// Ratios at equal numbers of jobs.
     pub ticks: Vec<f64>,
-    /// Between these ends a ratio is inside the noise.
+    /// Ends between which a ratio is within the noise.
     pub noise: Option<(f64, f64)>,
     pub cells: Vec<String>,
     pub tone: Tone,
@@ -281,7 +281,7 @@ pub struct RatioMark {
     pub mark: Mark,
     /// Nothing can be said of it, as an interval that is needed is not known.
     pub is_open: bool,
-    /// Of a second series: speed beside throughput.
+    /// True if the point belongs to a second series: speed next to throughput.
     pub is_second: bool,
 }
 
@@ -388,7 +388,7 @@ pub struct TimelineTest {
     pub jobs: String,
     pub note: String,
     pub mark: Mark,
-    /// Its number in the notes.
+    /// Number of its note.
     pub number: Option<usize>,
 }
 

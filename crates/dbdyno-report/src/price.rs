@@ -129,7 +129,8 @@ fn priced(input: &Input) -> Vec<Priced<'_>> {
     named.map(|(name, data)| Priced::new(input, name, data)).collect()
 }
 
-/// On which platform a unit of throughput costs least, how often, and how much more on the others.
+/// Sentence on the platform on which a unit of throughput costs least: for how many workloads, and
+/// how much more it costs on the others.
 fn answer(input: &Input) -> String {
     let language = input.language;
     let platforms = priced(input);

@@ -12,7 +12,7 @@ use dbdyno_core::model::{RunRecord, Test};
 pub struct RampRow<'a> {
     /// Workload, with what tells it from the other rows of the group.
     pub label: String,
-    /// As many as there are runs; empty where a run has no such test.
+    /// Tests of each run; empty where a run has no such test.
     pub runs: Vec<Vec<&'a Test>>,
 }
 

@@ -93,7 +93,7 @@ struct Run<'a> {
     version: &'a str,
     command: &'a str,
     seed: Option<u64>,
-    /// Of a measured run.
+    /// Seed of the keys of a measured run.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_seed: Option<u64>,
     size_gb: Option<f64>,

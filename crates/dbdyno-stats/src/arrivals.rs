@@ -85,7 +85,7 @@ impl RateCurve {
 }
 
 impl Piece {
-    /// By how much the rate grows in a second.
+    /// Growth of the rate per second.
     fn slope(&self) -> f64 {
         let Stretch { length_s, from_per_s, to_per_s } = self.stretch;
         if length_s.is_finite() && length_s > 0.0 {
@@ -118,7 +118,7 @@ impl LoadOverTime {
 pub struct Backlog<'a> {
     /// Distance between the moments at which it is known.
     pub step_s: f64,
-    /// At `step_s`, 2 `step_s`, ... since the gate opened.
+    /// Number of waiting ops at `step_s`, 2 `step_s`, ... since the gate opened.
     pub waiting: &'a [f64],
 }
 
@@ -158,14 +158,14 @@ impl Backlog<'_> {
 /// The due times of one job, in ns since the gate opened.
 #[derive(Debug, Clone)]
 pub struct DueTimes {
-    /// Of a rate that changes; times are counted in ops of it then.
+    /// State of a rate that changes; times are then counted in ops of it.
     changing: Option<Changing>,
     mean_ns: f64,
     /// Distances are drawn from it; none = equal ones.
     draws: Option<KeyStream>,
     next_ns: f64,
-    /// Of users who think: the next op is due so long after the last one ended; what was drawn of
-    /// that since it was asked for.
+    /// Think time drawn since the last request, in ns, for users who think: the next op is due this
+    /// long after the last one ended.
     thought_ns: Option<f64>,
 }
 
@@ -177,8 +177,8 @@ struct Changing {
 }
 
 impl DueTimes {
-    /// At equal distances: `per_s` ops per second of each of `jobs` jobs, those of `job` (from 1)
-    /// set off by its share.
+    /// Times at equal distances: `per_s` ops per second for each of `jobs` jobs, those of `job`
+    /// (from 1) shifted by its share.
     pub fn uniform(per_s: f64, job: u32, jobs: u32) -> DueTimes {
         let mean_ns = 1e9 / per_s;
         let next_ns = mean_ns * f64::from(job - 1) / f64::from(jobs);
@@ -200,8 +200,8 @@ impl DueTimes {
         times
     }
 
-    /// Of a user who thinks before each op, for times of an exponential distribution with this
-    /// mean.
+    /// Times of a user who thinks before each op; think times have an exponential distribution with
+    /// this mean.
     pub fn thinking(mean_s: f64, seed: u64, job: u32) -> DueTimes {
         let times = DueTimes::poisson(1.0 / mean_s, seed, job);
         DueTimes { thought_ns: Some(times.next_ns), ..times }

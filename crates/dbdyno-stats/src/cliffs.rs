@@ -22,7 +22,7 @@ const APART: f64 = 2.0;
 /// A cache that was passed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
-    /// Its size, in the unit of x.
+    /// Position of the cliff, in the unit of x.
     pub at: f64,
     /// Additional cost of an access that misses it.
     pub rise: f64,
@@ -40,7 +40,7 @@ pub struct Cliffs {
 }
 
 impl Cliffs {
-    /// With as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
+    /// Fit with as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
     /// Schwarz, 1978). `points` are in ascending order of x, all above 0; absent with fewer than
     /// four.
     pub fn found(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
@@ -57,7 +57,8 @@ impl Cliffs {
         fits.min_by(|a, b| score(a).total_cmp(&score(b)))
     }
 
-    /// With so many cliffs; absent if there are none where so many climb, or too few points.
+    /// Fit with this number of cliffs. Absent if `count` is 0, if fewer places climb, or with too
+    /// few points.
     pub fn with(points: &[(f64, f64)], count: usize) -> Option<Cliffs> {
         if points.len() < 4 || points.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
             return None;

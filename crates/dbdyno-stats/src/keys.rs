@@ -57,7 +57,7 @@ impl KeyStream {
         }
         KeyStream(state)
     }
-    /// From a state, as a routine returned it.
+    /// Stream from a state that a routine returned.
     pub fn from_state(state: u64) -> Self {
         KeyStream(state.clamp(1, MODULUS - 1))
     }

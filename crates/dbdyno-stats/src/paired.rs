@@ -18,11 +18,11 @@ use super::summary::median;
 
 /// A way to bet.
 struct Bet {
-    /// Of the stake, for a value one scale away if that is small.
+    /// Share of the stake that is bet on a value one scale away, if that is small.
     slope: f64,
-    /// Of the stake, at the most.
+    /// Maximum share of the stake.
     most: f64,
-    /// Of all that is bet.
+    /// Share of all money that is bet this way.
     share: f64,
 }
 
@@ -40,7 +40,7 @@ const SIGMA_OF_MAD: f64 = 1.4826;
 const USUAL: f64 = 0.01;
 /// Steps of a bisection: to 2^-40 of where it began.
 const STEPS: usize = 40;
-/// So many scales away every bet is won as high as it can be.
+/// Number of scales from which on every bet wins as much as it can.
 const FAR: f64 = 40.0;
 
 /// The fewest blocks that can refute anything.
@@ -55,7 +55,7 @@ pub fn fewest(alpha: f64) -> usize {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paired {
     values: Vec<f64>,
-    /// Of each value, from those before it.
+    /// Scale of each value, from the values before it.
     scales: Vec<f64>,
 }
 

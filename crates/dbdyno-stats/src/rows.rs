@@ -30,7 +30,7 @@ pub const DAYS: i64 = 731;
 pub const ROW_STEP: u64 = 8000;
 /// Most rows of a table: above it the hash arithmetic leaves 63 bits.
 pub const MAX_ROWS: u64 = 1 << 31;
-/// About how many bytes one stored row has, for estimates.
+/// Approximate size of a stored row in bytes, for estimates.
 pub const ROW_BYTES: u64 = 300;
 /// The constant part of `filler`; `{{pad}}` in SQL.
 pub const PAD: &str = "dbdyno pads its rows with these letters and one number so that a row has \

@@ -28,8 +28,8 @@ const ALPHA: f64 = 0.05;
 /// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty
 /// points.
 const MIXTURE: f64 = 2.0;
-/// For an interval the correlation is taken so many standard errors above its estimate (one-sided
-/// 95 %).
+/// Number of standard errors by which the correlation of an interval is taken above its estimate
+/// (one-sided 95 %).
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
 const MAX_ALIKE: f64 = 0.98;
@@ -98,9 +98,9 @@ struct Sequence {
     last: f64,
     sum: f64,
     squares: f64,
-    /// Of neighbours.
+    /// Sum of the products of neighbors.
     products: f64,
-    /// Of each with its number, from 0.
+    /// Sum of the products of each point with its number, from 0.
     by_time: f64,
 }
 
@@ -133,15 +133,15 @@ impl Sequence {
         Some(Interval { mean, half_width, freedom: FREEDOM })
     }
 
-    /// Of points with this spread that are worth so many independent ones.
+    /// Half width for points with this spread that are worth as many as `worth` independent ones.
     fn half_width(&self, spread: f64, worth: f64) -> Option<f64> {
         // Points that are alike spread less around their own mean than around the true one.
         let variance = spread / self.count as f64 / (1.0 - 1.0 / worth);
         Some(mixture_t(worth)? * (variance / worth).sqrt())
     }
 
-    /// As [`is_hopeless`]. The correlation is the estimate itself: its upper end comes down as
-    /// points are added.
+    /// True as for [`is_hopeless`]. The correlation is the estimate itself, whose upper end comes
+    /// down as points are added.
     fn is_hopeless(&self, precision: f64, most: usize) -> bool {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;

@@ -61,7 +61,7 @@ pub struct VectorSet {
 }
 
 impl VectorSet {
-    /// Its numbers as facts.
+    /// Numbers of the set as facts.
     pub fn facts(&self) -> [(&'static str, u64); 4] {
         let [vectors, queries, near, added] = FACTS;
         [(vectors, self.rows), (queries, self.queries), (near, self.near), (added, self.added)]
@@ -169,7 +169,7 @@ pub struct VectorRow {
     pub group: u64,
     /// Components of the vector.
     pub vector: Vector,
-    /// Of a query: the squared distance of its last neighbour.
+    /// Squared distance of a query's last neighbor.
     pub truth: i32,
 }
 

@@ -14,7 +14,7 @@ use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
 /// Degree to which a run satisfies a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// The point is as it should be.
     Kept,
     /// Some of it.
     Partly,
@@ -51,7 +51,7 @@ pub struct Point {
 /// Facts about a run that are in neither its record nor its tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Circumstances {
-    /// It was read from a bundle, whose hashes are right.
+    /// True if the run was read from a bundle whose hashes are right.
     pub is_sealed: bool,
     /// Somebody states what the platform costs.
     pub has_price: bool,

@@ -24,7 +24,8 @@ pub trait Candidate: Clone {
 pub struct Best<T> {
     /// The figure itself.
     pub figure: T,
-    /// By how much its interval is wider where it is compared: chance favoured the best of several.
+    /// Factor by which the interval is wider in comparisons, because chance favored the best of
+    /// several figures.
     pub favour: f64,
     /// Jobs of the best figure that is better and not valid, so that this one is a lower bound.
     pub passed_over: Option<u32>,

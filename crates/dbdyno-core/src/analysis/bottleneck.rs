@@ -30,7 +30,8 @@ const CHECKPOINTER: &str = "checkpointer";
 /// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth:
 /// there each access takes twice as long as at rest, and more.
 const LOADED_MEMORY: f64 = 0.5;
-/// From this share of its time on our process is why sessions wait for their client.
+/// Share of its time from which on dbdyno's own process is the reason why sessions wait for their
+/// client.
 const OURS: f64 = 0.5;
 
 /// Bottleneck of a test.
@@ -112,8 +113,8 @@ impl Cause {
 pub struct Bottleneck {
     /// The bottleneck.
     pub cause: Cause,
-    /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown
-    /// where a cause is seen and its time is not.
+    /// Share of session time; above 1 where background processes work in addition to the jobs.
+    /// Unknown if a cause is observed but its time is not.
     pub share: Option<f64>,
     /// The figures.
     pub evidence: Sentence,
@@ -191,7 +192,7 @@ fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
 /// Time around the waits of sessions, in shares of session time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
-    /// They worked in the kernel, and waited for a processor.
+    /// Share of work in the kernel and, below, in the run queue.
     kernel: f64,
     queued: f64,
 }

@@ -31,12 +31,12 @@ pub enum Outcome {
     Fits,
     /// The platform does not carry the requirement.
     DoesNotFit,
-    /// By what was measured nothing can be said.
+    /// The measured tests do not answer the question.
     NotCovered,
 }
 
 impl Outcome {
-    /// As in JSON.
+    /// Code in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Outcome::Fits => "fits",
@@ -45,7 +45,7 @@ impl Outcome {
         }
     }
 
-    /// As reports say it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Fits => "fits",
@@ -99,10 +99,10 @@ pub enum Component {
 impl Component {
     /// Every component.
     pub const ALL: [Component; 3] = [Component::Cpu, Component::Log, Component::Device];
-    /// From this share on it is full.
+    /// Use from which on a component counts as full.
     const FULL: f64 = 0.9;
 
-    /// As in JSON.
+    /// Code in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Component::Cpu => "cpu",
@@ -111,7 +111,7 @@ impl Component {
         }
     }
 
-    /// As reports say it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Component::Cpu => "processors",
@@ -174,16 +174,16 @@ fn finite(share: f64) -> Result<f64, Sentence> {
 pub struct Use {
     /// Component of the platform.
     pub component: Component,
-    /// Of each need, in their order.
+    /// Headroom for each requirement, in their order.
     pub each: Vec<Result<f64, Sentence>>,
-    /// Of all needs together; unknown if one is.
+    /// Headroom for all requirements together; unknown if it is unknown for one of them.
     pub total: Option<f64>,
 }
 
 /// Component or cause that limits a growing load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum First {
-    /// This component is full at so many times the load.
+    /// Component that is full at this multiple of the load.
     Component(Component, f64),
     /// No component is full at the most that was measured; there this takes most of the jobs' time.
     Cause(Cause),
@@ -196,7 +196,7 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// Run of the platform.
     pub run: &'a RunRecord,
-    /// Its tests.
+    /// Tests of the run.
     pub tests: &'a [Test],
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -430,7 +430,7 @@ fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
 pub enum Cheapest<'a, 'b> {
     /// More than one if they cost equally much; none if no platform that fits has a price.
     Known(Vec<&'b Platform<'a>>),
-    /// These have options without a price, and their lower bounds do not decide.
+    /// Platforms that use options without a price; their lower bounds do not decide.
     Open(Vec<&'b Platform<'a>>),
 }
 
@@ -453,7 +453,7 @@ pub fn cheapest<'a, 'b>(platforms: &'b [Platform<'a>]) -> Cheapest<'a, 'b> {
     }
 }
 
-/// Those platforms that fit with the least of a figure; more than one if they have equally much.
+/// Platforms that fit with the lowest value of a figure; several if their values are equal.
 pub fn least<'a, 'b>(
     platforms: &'b [Platform<'a>],
     figure: impl Fn(&Platform<'a>) -> Option<f64>,

@@ -30,7 +30,7 @@ const MAX_P: f64 = 0.001;
 const MAX_P_OF_SERIES: f64 = 0.05;
 /// Neighbouring figures are never more alike than this.
 const MAX_ALIKE: f64 = 0.95;
-/// Of what figures that are alike are worth, the freedom is at least this.
+/// Minimum degrees of freedom that figures which resemble their neighbors have together.
 const MIN_FREEDOM: f64 = 0.5;
 const CANDIDATE: f64 = 10.0;
 
@@ -90,7 +90,7 @@ fn correlation(values: &[f64], pieces: &[Range<usize>]) -> f64 {
     (raw + bias).clamp(0.0, MAX_ALIKE)
 }
 
-/// As [`difference`], of figures that resemble their neighbours so much.
+/// Difference as by [`difference`], for figures with this correlation between neighbors.
 fn difference_of_alike(left: &[f64], right: &[f64], alike: f64) -> Change {
     let plain = difference(left, right);
     let [n, m] = [left, right].map(|piece| piece.len() as f64);

@@ -25,9 +25,9 @@ pub struct Checked {
 pub enum Outcome {
     /// The workload met it.
     Holds,
-    /// It could not be judged.
+    /// The claim could not be judged.
     Unchecked,
-    /// It lowered the verdict to this.
+    /// The claim lowered the verdict to this.
     Broken(Status),
 }
 

@@ -4,8 +4,8 @@
 use super::missing::not_known;
 use crate::model::{Named, Sentence, TestResult};
 
-/// In a shorter window the ticks of 10 ms in which the system counts CPU time do not tell how many
-/// processors there are.
+/// Shortest window in which the ticks of 10 ms by which the system counts CPU time show the number
+/// of CPUs.
 const MIN_WINDOW_S: f64 = 0.05;
 
 /// Processors of the database's host: those whose time was counted over the window. None if the
@@ -54,7 +54,7 @@ pub struct Foreign {
     pub used: f64,
     /// Processors that the test could use: all but what the host of a virtual machine took.
     pub usable: f64,
-    /// By how much `used` may be wrong, as processors: the system counts its time in ticks.
+    /// Error limit of `used`, in CPUs: the system counts CPU time in ticks.
     pub doubt: f64,
 }
 

@@ -86,7 +86,7 @@ fn during_tests<'a>(
     median(&times).filter(|_| times.len() >= FEWEST_POINTS)
 }
 
-/// What repetitions of a test have in common: the hash of their work, and the number of jobs.
+/// Key of a test and its repetitions: the hash of their work, and the number of jobs.
 type Repeated<'a> = (&'a str, u32);
 
 /// Times of the watch's work in s, of all repetitions of each test.
@@ -136,7 +136,7 @@ pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
     speed(&point.metrics).ok().map(|speed| speed < SLOW)
 }
 
-/// Of the window's seconds; of a window that has no whole second, of all of it.
+/// Speeds in the seconds of the window; the speed over the whole window if it has no whole second.
 fn speeds(result: &TestResult) -> Vec<f64> {
     let inside = result.series.iter().filter(|point| point.in_window);
     let seconds: Vec<f64> = inside.filter_map(|point| speed(&point.metrics).ok()).collect();

@@ -18,7 +18,8 @@ const MIN_GAP_S: f64 = 0.1;
 const LONGER: f64 = 2.0;
 /// Fewer repetitions have no interval.
 pub const FEWEST: usize = 3;
-/// With fewer commits in the median second before the failure there is nothing to regain.
+/// Minimum number of commits in the median second before the failure: with fewer there is no
+/// throughput to regain.
 const MIN_PER_S: f64 = 5.0;
 
 /// Outcome of a commit as its client knows it.

@@ -28,7 +28,7 @@ pub struct Figure<'a> {
     pub params: &'a BTreeMap<String, String>,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
-    /// In `unit`: of repetitions the mean of their logarithms, which one wild repetition cannot
+    /// Value in `unit`. Repetitions have the mean of their logarithms, which one outlier cannot
     /// move far.
     pub value: f64,
     /// Unit of the value.
@@ -47,10 +47,11 @@ pub struct Figure<'a> {
     pub test: &'a Test,
     /// Value of that test alone.
     pub test_value: f64,
-    /// By how much its interval is wider where it is compared with others: chance favoured the
-    /// best of several.
+    /// Factor by which the interval is wider in comparisons, because chance favored the best of
+    /// several figures.
     pub favour: f64,
-    /// Of a best: the jobs of a better figure that is not valid, so that this one is a lower bound.
+    /// Jobs of a better figure that is not valid, if this figure is the best of several; it is then
+    /// a lower bound.
     pub passed_over: Option<u32>,
 }
 

@@ -11,7 +11,7 @@ pub fn same(a: &Test, b: &Test) -> bool {
     same_but_drive(a, b) && a.drive() == b.drive()
 }
 
-/// As [`same`], whatever drives the work.
+/// True as for [`same`], but the drives may differ.
 pub fn same_but_drive(a: &Test, b: &Test) -> bool {
     a.workload() == b.workload() && a.chosen() == b.chosen() && a.kpm().unit == b.kpm().unit
 }
@@ -26,7 +26,7 @@ pub fn is_repeated(a: &Test, b: &Test) -> bool {
         && a.jobs() == b.jobs()
 }
 
-/// As [`same`], whatever values these parameters have.
+/// True as for [`same`], but these parameters may differ.
 pub fn same_without(a: &Test, b: &Test, without: &[&str]) -> bool {
     let chosen = |test: &Test| -> Vec<(String, String)> {
         let others = test.chosen().iter().filter(|(name, _)| !without.contains(&name.as_str()));

@@ -35,7 +35,7 @@ pub fn mean_service_s(tally: &Tally) -> Option<f64> {
     (tally.ops > 0).then(|| tally.busy_s / tally.ops as f64)
 }
 
-/// In base units: per second, or seconds.
+/// Value in base units: per second, or seconds.
 fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
     let when_done = |rate: f64| (result.window.ops > 0).then_some(rate);
     let is_counted = matches!(value, KpmValue::Counter(_) | KpmValue::CounterBlocks(_));

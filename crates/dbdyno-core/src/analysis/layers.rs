@@ -13,9 +13,9 @@ use crate::stats::summary::median;
 /// The way of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// In a loop inside the database.
+    /// A loop inside the database.
     Inside,
-    /// From a client.
+    /// A client.
     From(Wire),
 }
 
@@ -32,7 +32,7 @@ impl Way {
         Way::From(Wire { transport, protocol })
     }
 
-    /// In a few words.
+    /// Name in a few words.
     pub fn name(self) -> Sentence {
         let Way::From(wire) = self else { return "in a routine inside the database".into() };
         if wire.transport == Transport::Process {
@@ -48,7 +48,7 @@ impl Way {
             .with("protocol", protocol)
     }
 
-    /// As what is left out of a plan tells of it.
+    /// True if `label`, that of a test which a plan leaves out, names this way.
     fn is_left_out(self, label: &str) -> bool {
         let Way::From(wire) = self else { return !label.contains('=') };
         wire.params().iter().all(|(name, value)| {
@@ -99,7 +99,7 @@ pub struct LayerRow {
     /// Name of the layer in words.
     #[serde(skip)]
     pub name: Sentence,
-    /// In us; absent if it is not told apart from 0.
+    /// Time in us; absent if it cannot be distinguished from 0.
     pub us: Option<f64>,
     /// The median of too few blocks for an interval; it decides nothing.
     pub median_us: Option<f64>,

@@ -19,9 +19,9 @@ use crate::stats::sequence::POINTS_PER_S;
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
 const MIN_SAMPLES: u64 = 100;
-/// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
-/// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
-/// more than 5 %.
+/// Difference between the time of a timed op and of others that is allowed, in s. The clock inside
+/// a database ticks in whole microseconds, and a timed op contains a read of it, which is more than
+/// 5 % of an op of a few microseconds.
 const CLOCK_S: f64 = 1e-6;
 /// A tick of more than this part of the median shows.
 const TICK_SHOWS: f64 = 0.01;
@@ -165,7 +165,7 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
 /// Below this share of the window what the jobs did while they were there is not what the database
 /// did in the window.
 const MIN_PRESENT: f64 = 0.5;
-/// Of a short window slices are no longer than this share of it, for what its edges cut off.
+/// Longest slice of a short window, as a share of it, because the window's edges cut slices off.
 const SHORT_SLICE: f64 = 0.05;
 
 /// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the

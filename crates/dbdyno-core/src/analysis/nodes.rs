@@ -53,7 +53,7 @@ pub struct NodeScaling {
     pub label: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Of the best figure on these nodes.
+    /// Jobs of the best figure on these nodes.
     pub jobs: u32,
     /// Best throughput on these nodes, in ops per second.
     pub ops_per_s: f64,
@@ -65,7 +65,7 @@ pub struct NodeScaling {
     pub half_width: Option<f64>,
     /// Verdict on the scaling: the worse one of the two figures.
     pub scaling_status: Status,
-    /// What a commit costs more than on one node; of a workload that commits.
+    /// Additional cost of a commit compared with one node; only for workloads that commit.
     pub tax: Option<ClusterTax>,
 }
 
@@ -109,7 +109,7 @@ struct Point<'t> {
 }
 
 impl<'t> Point<'t> {
-    /// In proportion to the figure, as its rate of ops stands beside it in every report.
+    /// Point with the rate of ops in proportion to the figure, as every report shows it.
     fn from_figure(figure: Figure<'t>) -> Option<Point<'t>> {
         let of_test = figure.test.measured()?.ops_per_s;
         Some(Point { figure, ops_per_s: figure.pace().apply(of_test, Better::Higher) })

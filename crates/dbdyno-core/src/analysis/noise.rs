@@ -22,7 +22,7 @@ const SAME_FACTS: [(&str, &str); 3] =
 #[derive(Debug, Clone)]
 pub struct Noise<'a> {
     run: &'a RunRecord,
-    /// By the hash of the workload and the number of jobs.
+    /// Spread by the hash of the workload and the number of jobs.
     spreads: BTreeMap<(&'a str, Option<u32>), Spread>,
 }
 

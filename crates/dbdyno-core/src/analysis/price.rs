@@ -35,7 +35,7 @@ pub struct PriceList {
 pub struct Product {
     /// Name of the product or option.
     pub name: String,
-    /// Of one `per`, in the list's currency.
+    /// Price of one `per`, in the list's currency.
     pub price: f64,
     /// Unit that the price is for.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// As in the file.
+    /// Name in the file.
     pub fn name(self) -> &'static str {
         match self {
             Per::Licence => "licence",

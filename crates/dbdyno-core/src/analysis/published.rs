@@ -11,7 +11,7 @@ struct Metric {
     name: &'static str,
     /// The derived figure that it is, if it is one.
     figure: Option<DerivedFigure>,
-    /// What it is as a KPM, if it can be one.
+    /// Kind of KPM that the metric can be; none if it can be none.
     kpm: Option<KpmKind>,
 }
 
@@ -24,7 +24,7 @@ struct DerivedFigure {
     factor: f64,
 }
 
-/// What a metric of publications is as a KPM.
+/// Kind of KPM of a published metric.
 #[derive(Clone, Copy)]
 struct KpmKind {
     meaning: Meaning,
@@ -105,7 +105,7 @@ struct Doubt {
     words: &'static str,
     status: Status,
     code: ReasonCode,
-    /// What the note means.
+    /// Meaning of the note.
     meaning: &'static str,
 }
 

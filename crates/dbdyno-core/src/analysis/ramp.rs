@@ -226,7 +226,7 @@ pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
 /// A metric of a test with its value.
 struct Metric<'a> {
     value: f64,
-    /// Its definition.
+    /// Definition of the metric.
     kpm: &'a Kpm,
     /// Formula or counter that the value is computed from.
     computed: &'a KpmValue,

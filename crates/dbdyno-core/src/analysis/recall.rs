@@ -21,7 +21,7 @@ pub struct Search {
     pub question: String,
     /// `database` or `client`.
     pub drive: &'static str,
-    /// In ascending order of recall.
+    /// Points in ascending order of recall.
     pub points: Vec<Point>,
     /// Fastest valid point for each recall that is asked about.
     pub best: Vec<Best>,

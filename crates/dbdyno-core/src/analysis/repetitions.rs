@@ -45,7 +45,7 @@ fn widest(count: usize) -> f64 {
     WIDEST.powf(range / RANGES[0])
 }
 
-/// Of repetitions in ascending order of their values.
+/// New verdicts for repetitions that disagree; `repeats` is in ascending order of the values.
 fn disagreement(repeats: &[Repeat<'_>]) -> Vec<NewVerdict> {
     let Some((lowest, highest)) = repeats.first().zip(repeats.last()) else { return Vec::new() };
     let factor = highest.value / lowest.value;

@@ -41,7 +41,7 @@ pub struct Step<'a> {
 pub struct Scaling<'a> {
     /// Best valid throughput of the ramp.
     pub best: Figure<'a>,
-    /// At one job: what efficiency refers to.
+    /// Figure at one job, to which efficiency refers.
     pub single: Option<Figure<'a>>,
     /// Ascending by jobs.
     pub steps: Vec<Step<'a>>,
@@ -52,7 +52,7 @@ pub struct Scaling<'a> {
     pub fit: Option<Fit>,
 }
 
-/// So much of the best throughput is enough.
+/// Share of the best throughput that is enough.
 const ENOUGH: f64 = 0.95;
 
 /// The ramps of a run, in order of appearance, from two numbers of jobs on.
@@ -114,9 +114,10 @@ pub struct Hidden {
     pub utilisation: f64,
 }
 
-/// Of every ramp the step where throughput is furthest above CPU busy, if that is 20 points or
-/// more; only where CPU busy grows with the jobs to near 100 %, so that it seems to tell how full
-/// the platform is, and only from valid steps.
+/// Steps at which the use of CPUs hides saturation, at most one per ramp: the step where throughput
+/// is furthest above CPU busy, if the distance is 20 points or more. Only ramps count on which CPU
+/// busy grows with the jobs to near 100 %, so that it seems to show how full the platform is; only
+/// valid steps count.
 pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
     const NEARLY_FULL_PCT: f64 = 90.0;
     let hidden = |ramp: Ramp<'_>| {

@@ -145,7 +145,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Also the seconds before the window count: there a collapse may be over when the window opens.
+/// Rate of the last quarter of the seconds as a ratio to that of the first quarter; none with too
+/// few seconds. The seconds before the window count, too: a collapse may be over when the window
+/// opens.
 fn rate_kept(series: &[SeriesPoint]) -> Option<f64> {
     let whole = series.iter().filter(|point| point.interval_s > 0.5);
     let rates: Vec<f64> = whole.map(|point| point.ops / point.interval_s).collect();

@@ -25,7 +25,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Ok => "ok",

@@ -266,7 +266,7 @@ impl Search {
     }
 }
 
-/// Between two steps, never the lower end.
+/// Step between two steps, never the lower end.
 fn middle(low: i32, high: i32) -> i32 {
     match high - low {
         ..=1 if low == HIGHEST => low,
@@ -335,7 +335,7 @@ fn slo_of(test: &TestResult) -> Option<Slo> {
     test.open.as_ref()?.offer.slo
 }
 
-/// What the trials of a search have in common.
+/// Properties that all trials of a search have in common.
 #[derive(PartialEq)]
 struct Subject<'a> {
     workload: &'a str,

@@ -43,7 +43,7 @@ impl MedianInterval {
 /// Values of one figure over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blocks<'a> {
-    /// Its test in each block.
+    /// Test of the member in each block.
     tests: Vec<&'a TestResult>,
 }
 

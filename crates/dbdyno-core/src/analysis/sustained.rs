@@ -7,7 +7,8 @@ use crate::model::{Counters, KpmValue, SnapshotPoint, SustainedRate, SustainedSt
 
 /// Names of gauges begin so.
 const DEBT: &str = "debt_";
-/// Of what a test added, so much may be left: a server at rest writes a little all the time.
+/// Share of the deferred work of a test that may remain: a server at rest writes a little all the
+/// time.
 const LEFT: f64 = 0.02;
 /// A pay-back of this share of the test, in time and in what it counts, changes no figure that
 /// anybody reads.

@@ -35,7 +35,7 @@ const ALIKE: f64 = 2.0;
 pub struct Step {
     /// Rows of the active set, from which keys are drawn.
     pub rows: f64,
-    /// Of the table's rows, without indexes.
+    /// Size of the active rows in the table, without indexes.
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
     pub us: Option<MedianInterval>,
@@ -71,7 +71,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// In words.
+    /// Name in words.
     pub fn name(self) -> &'static str {
         match self {
             Tier::BufferCache => "the database's cache",
@@ -434,7 +434,7 @@ pub struct PublishedCurve {
     pub params: BTreeMap<String, String>,
     /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
-    /// Its points by ascending size.
+    /// Points in ascending order of size.
     pub points: Vec<PublishedPoint>,
 }
 

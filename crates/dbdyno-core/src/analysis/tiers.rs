@@ -30,7 +30,7 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
 pub struct ForeignReads {
     /// Bytes that other processes read.
     pub bytes: f64,
-    /// Of all that the device read.
+    /// Bytes that the device read in total.
     pub of_bytes: f64,
     /// Share of the window in which the device worked for them, as far as its bytes tell: a part of
     /// its busy time.

@@ -14,7 +14,7 @@ struct Definition {
     unit: &'static str,
     /// Name of the counter.
     counter: &'static str,
-    /// What the counter says of one unit: 1e3 for kB of a counter of bytes.
+    /// Factor from the unit of the counter: 1e3 for kB of a counter of bytes.
     scale: f64,
     /// True if the line is shown also where the counter is not known or 0.
     always: bool,
@@ -210,7 +210,7 @@ pub struct TimePart {
     pub title: &'static str,
     /// Length of the part, in s.
     pub seconds: f64,
-    /// Of the whole.
+    /// Share of the whole.
     pub share: f64,
 }
 

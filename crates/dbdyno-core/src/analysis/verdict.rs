@@ -315,7 +315,7 @@ fn cache_lock(result: &TestResult) -> Option<Reason> {
     Some(Reason::new(Status::Conditional, ReasonCode::Instruments, sentence))
 }
 
-/// From this share of the service time on our own clock reads show in the figures.
+/// Share of the service time from which on dbdyno's own clock reads affect the figures.
 const TIMING_SHOWS: f64 = 0.05;
 
 /// Our own clock reads and bookkeeping.

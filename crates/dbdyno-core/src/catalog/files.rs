@@ -42,7 +42,7 @@ pub(super) struct File {
     /// Path as messages name it.
     pub label: String,
     pub text: String,
-    /// It is another engine's, which this one takes for want of its own.
+    /// True if the file belongs to another engine, whose file this engine uses because it has none.
     pub lent: bool,
 }
 

@@ -20,7 +20,7 @@ const DEFAULTS: &str = "defaults";
 /// The lists of a workload that may use names, each with the table that gives them.
 const LISTS: [(&str, &str); 3] =
     [("contract", "claims"), ("crosscheck", "claims"), ("params", "params")];
-/// In an entry of such a list: the name; the other keys are put over what it stands for.
+/// Key for the name in an entry of such a list; the other keys override what the name stands for.
 const USE: &str = "use";
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -121,7 +121,7 @@ fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
 
 /// Named claims and parameters.
 struct Names<'a, 'p> {
-    /// By table and name, each with the place of the name.
+    /// Entries by table and name, each with the place of the name.
     named: BTreeMap<(&'static str, String), (usize, Value<'a>)>,
     /// Places of the names that are used.
     used: RefCell<BTreeSet<usize>>,

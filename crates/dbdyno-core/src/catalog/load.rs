@@ -125,7 +125,7 @@ fn toml_of<'a>(files: &[&'a File], name: &str, folder: &str) -> Result<&'a File>
 
 /// The group file of a folder, and beside it what it says of each engine.
 const GROUP: &str = "group.toml";
-/// In an engine's file: all workloads of the group.
+/// Entry of an engine's file that stands for all workloads of the group.
 const EVERY: &str = "every";
 
 fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {

@@ -349,7 +349,8 @@ impl Catalog {
 }
 
 impl DataSet {
-    /// Its blocks as they stand for an engine, by name: `<engine>.sql` over `common.sql`.
+    /// Blocks of the workload for an engine, by name: those of `<engine>.sql` override those of
+    /// `common.sql`.
     pub fn sql(&self, engine: &str) -> BTreeMap<&str, &Block> {
         self.blocks.for_engine(engine)
     }

@@ -43,7 +43,7 @@ pub struct Profile {
     /// Settings per engine, in the engine's own names and units.
     #[serde(default)]
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
-    /// Its numbers in the table of sizes; none if it is not of the table.
+    /// Numbers of the profile in the table of sizes; none if it is not in the table.
     #[serde(skip)]
     sizes: Facts,
 }
@@ -69,7 +69,7 @@ impl Profile {
 #[serde(untagged)]
 pub(super) enum Setting {
     Each(String),
-    /// By profile; `other` stands for the rest.
+    /// Value by profile; `other` stands for the rest.
     ByProfile(BTreeMap<String, String>),
 }
 

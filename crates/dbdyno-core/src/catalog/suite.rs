@@ -71,7 +71,7 @@ pub struct SuiteEntry {
     pub code: Option<String>,
     /// Name in the publication.
     pub title: Option<String>,
-    /// Its class or group in the publication.
+    /// Class or group in the publication.
     pub class: Option<String>,
     /// Parameter values; those that are left out have their defaults.
     #[serde(default)]
@@ -113,7 +113,7 @@ pub struct SuiteEntry {
     pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
-    /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made
+    /// Smallest `--time-scale` that includes the entry: its work is one op that cannot be made
     /// shorter.
     pub least_time_scale: Option<f64>,
 }
@@ -167,13 +167,13 @@ pub struct Work {
 }
 
 impl Work {
-    /// So many ops of each job.
+    /// This number of ops for each job.
     pub fn ops(ops_per_job: u64) -> Work {
         Work { amount: ops_per_job as f64, unit: "ops".into(), per_op: one(), grows_with: None }
     }
 }
 
-/// As on the command line.
+/// Share read from percent, as on the command line.
 fn percent<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Precision>, D::Error> {

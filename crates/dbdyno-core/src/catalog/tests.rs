@@ -352,7 +352,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     }
 }
 
-/// It is not checked again at each start.
+/// The catalog in the binary is checked here, not at each start.
 #[test]
 fn the_catalog_in_the_binary_is_right() {
     check::catalog(&Catalog::embedded().unwrap()).unwrap();

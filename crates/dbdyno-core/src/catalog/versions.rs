@@ -10,7 +10,7 @@ use crate::sql::Block;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confirmed {
-    /// Its leading numbers: `15` is every 15.x, `10.11` every 10.11.x.
+    /// Leading numbers of the version: `15` is every 15.x, `10.11` every 10.11.x.
     pub version: String,
     /// The version of dbdyno since which it is confirmed, the day (RFC 3339), and by what.
     pub since: String,
@@ -31,8 +31,8 @@ pub(super) fn is_confirmed(confirmed: &[Confirmed], version: &[u32]) -> bool {
     confirmed.iter().filter_map(Confirmed::numbers).any(|numbers| version.starts_with(&numbers))
 }
 
-/// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order
-/// of first mention.
+/// The newest block of each name that is not newer than `version`, unless the block has ended; in
+/// order of first mention.
 pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block> {
     let mut names: Vec<&str> = Vec::new();
     blocks.iter().for_each(|block| {

@@ -192,7 +192,7 @@ pub struct Licence {
 }
 
 impl Licence {
-    /// Those of a test's parameters that need it, as `org=heap-list`.
+    /// Parameters of a test that need the feature, as `org=heap-list`.
     pub fn needed_by<'a>(
         &'a self,
         params: &'a BTreeMap<String, String>,
@@ -259,7 +259,7 @@ pub(super) struct LogInMemory {
 }
 
 impl Experiments {
-    /// Those for the cause of this code; none if there are none.
+    /// Settings for the cause of this code; none if there are none.
     pub fn for_cause(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
         let settings = match cause {
             "log-sync" => &self.log_sync,
@@ -273,24 +273,24 @@ impl Experiments {
     }
 }
 
-/// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another
-/// way.
+/// Entry of `workloads/<group>/<engine>.toml`: what an engine cannot do of a workload, or does in
+/// another way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OnEngine {
     /// Prose that only this engine needs; stands below the workload's own.
     pub about: Option<String>,
     unsupported: Option<String>,
-    /// By drive.
+    /// Reasons by drive.
     #[serde(default)]
     undrivable: BTreeMap<String, String>,
-    /// By block: a query that must return a row on the server.
+    /// Queries by block, each of which must return a row on the server.
     #[serde(default)]
     requires: BTreeMap<String, String>,
     /// Defaults of parameters.
     #[serde(default)]
     default: BTreeMap<String, String>,
-    /// By parameter and value.
+    /// Reasons by parameter and value.
     #[serde(default)]
     unavailable: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -338,7 +338,7 @@ impl OnEngine {
 }
 
 impl WorkloadEntry {
-    /// As the rest of the program knows it, in `group`.
+    /// The workload as the rest of the program knows it, in `group`.
     pub fn into_workload(self, group: &str) -> Workload {
         Workload {
             id: self.id.into_inner(),

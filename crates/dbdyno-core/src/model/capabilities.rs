@@ -52,7 +52,7 @@ pub struct Capabilities {
     /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all
     /// others, too.
     pub unsupported_orgs: &'static [(&'static str, &'static str)],
-    /// Those of `orgs` that this very server lacks, with the reasons: known when it is open.
+    /// Organizations among `orgs` that this server lacks, with the reasons; known when it is open.
     pub missing_orgs: &'static [(&'static str, &'static str)],
     /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,

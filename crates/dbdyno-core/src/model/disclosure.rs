@@ -67,7 +67,7 @@ pub enum FactForm {
     /// Any words.
     #[default]
     Text,
-    /// Not below 0; the unit stands in the name.
+    /// Number of 0 or more; its unit is in the name.
     Number,
     /// A year, a month or a day: `2024`, `2024-05`, `2024-05-31`.
     Date,
@@ -77,14 +77,14 @@ pub enum FactForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Needed {
-    /// Of none: the fact is welcome where it is known.
+    /// Never required; the fact is welcome where it is known.
     #[default]
     Never,
-    /// Of every platform.
+    /// Required of every platform.
     Always,
-    /// Of rented machines.
+    /// Required of rented machines.
     Cloud,
-    /// Of machines that somebody bought.
+    /// Required of purchased machines.
     Own,
 }
 

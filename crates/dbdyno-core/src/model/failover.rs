@@ -13,14 +13,14 @@ pub enum How {
     Kill,
     /// All its processes are stopped (SIGSTOP): its connections stay open and say nothing.
     Freeze,
-    /// Its network is cut off.
+    /// The node's network is cut off.
     Cut,
     /// A command of the user's does it.
     Command,
 }
 
 impl How {
-    /// As on the command line and in results.
+    /// Name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             How::Kill => "kill",
@@ -100,11 +100,11 @@ pub struct FailoverTimes {
 pub struct LedgerCounts {
     /// Commits that were acknowledged.
     pub acknowledged: u64,
-    /// Of these: not there any more.
+    /// Acknowledged commits that are not there any more.
     pub lost: u64,
     /// Commits that were sent and never answered.
     pub in_doubt: u64,
-    /// Of these: there.
+    /// Commits in doubt that are there.
     pub in_doubt_there: u64,
     /// Sent again after no answer.
     pub resent: u64,
@@ -121,15 +121,15 @@ pub struct LedgerCounts {
 pub struct Survivor {
     /// Name of the node.
     pub name: String,
-    /// It belongs to the cluster that takes writes; a replica that still follows a failed primary
-    /// does not.
+    /// True if the node belongs to the cluster that accepts writes; a replica that still follows a
+    /// failed primary does not.
     pub is_member: bool,
     /// The node that the ledger was compared with.
     pub is_judge: bool,
     /// Commits that it holds; absent if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// Of these other than the judge's, in both directions.
+    /// Commits that only this node or only the judge holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differing: Option<u64>,
     /// Acknowledged commits that it does not hold.

@@ -15,7 +15,7 @@ pub struct OpenLoop {
     pub due: f64,
     /// Response times: from when an op was due to its end. Mean over all ops.
     pub response: LatencySummary,
-    /// Of a rate that changes: each phase.
+    /// Phases of a rate that changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseResult>,
 }
@@ -52,7 +52,7 @@ impl OpenLoop {
     }
 }
 
-/// Of a Poisson process so many standard deviations are not chance.
+/// Standard deviations of a Poisson process beyond which a difference is not chance.
 const UNDONE_SIGMAS: f64 = 4.0;
 
 /// Result of the ops of a phase of a load over time.
@@ -60,7 +60,7 @@ const UNDONE_SIGMAS: f64 = 4.0;
 pub struct PhaseResult {
     /// Phase with its rates.
     pub phase: RatePhase,
-    /// Since the window opened.
+    /// Begin of the phase, in s since the window opened.
     pub from_s: f64,
     /// End of the phase, in s since the window opened.
     pub to_s: f64,

@@ -16,12 +16,12 @@ use super::{
 pub enum Drive {
     /// Inside the database, in a stored routine, in slices of about a second.
     Database,
-    /// In our process: prepared statements, one thread per job.
+    /// A loop in dbdyno's process: prepared statements, one thread per job.
     Client,
 }
 
 impl Drive {
-    /// As written on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Drive::Database => "database",
@@ -111,7 +111,7 @@ pub struct Routine {
     pub call: BoundStatement,
     /// One call is one op instead of a slice of them.
     pub per_op: bool,
-    /// Its sink is the number of rows found of those that were to be found.
+    /// True if the sink counts the rows found of those that were to be found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hits: bool,
     /// Statements that drop it.
@@ -188,7 +188,7 @@ pub struct Requirement {
 pub struct PartPlan {
     /// Workload id of the part.
     pub workload: String,
-    /// Its parameters, complete, and those that differ from the engine's defaults.
+    /// Complete parameters of the part.
     pub params: BTreeMap<String, String>,
     /// Parameters that differ from the engine's defaults.
     pub chosen: BTreeMap<String, String>,
@@ -233,7 +233,7 @@ pub struct Selection {
     pub asked_as: Option<String>,
     /// Parameters, complete, as text.
     pub params: BTreeMap<String, String>,
-    /// Those that differ from the engine's defaults: what a label shows.
+    /// Parameters that differ from the engine's defaults: what a label shows.
     pub chosen: BTreeMap<String, String>,
     /// Drive that the workload is compiled for.
     pub drive: Drive,
@@ -304,7 +304,7 @@ impl Selection {
         }
     }
 
-    /// It, and what runs beside it.
+    /// The selection, and its background workload if it has one.
     pub fn with_background(&self) -> impl Iterator<Item = &Selection> {
         std::iter::once(self).chain(self.background.iter().map(|background| &background.selection))
     }
@@ -354,15 +354,15 @@ pub struct TestSpec<'a> {
     pub selection: &'a Selection,
     /// Number of jobs.
     pub jobs: u32,
-    /// Of an open loop.
+    /// Offered load of an open loop.
     pub offer: Option<OfferedLoad>,
-    /// Of an open loop over several parts: ops of each part that its jobs do together in the closed
-    /// loop, or any multiple.
+    /// Mix of an open loop over several parts: ops of each part that its jobs do together in the
+    /// closed loop, or any multiple.
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
-    /// With the run's seed of keys it gives the seed of the test, from which its jobs draw keys and
-    /// due times: equal only for tests that are to draw the same.
+    /// Number that makes, with the run's seed of keys, the seed of the test, from which its jobs
+    /// draw keys and due times. It is equal only for tests that are to draw the same.
     pub draw: u64,
 }
 
@@ -396,9 +396,9 @@ pub struct Plan {
     pub engine: String,
     /// Suite name, or `custom`.
     pub suite: String,
-    /// Of the rows, and of the order of the tests.
+    /// Seed of the rows and of the order of the tests.
     pub seed: u64,
-    /// Of the keys that jobs draw, and of the times at which ops of an open loop are due.
+    /// Seed of the keys that jobs draw, and of the times at which ops of an open loop are due.
     pub key_seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
@@ -431,7 +431,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// What is left out for this reason.
+    /// Omission of what has this label, for this reason.
     pub fn new(label: impl Into<String>, reason: impl Into<String>) -> LeftOut {
         LeftOut { label: label.into(), reason: reason.into() }
     }

@@ -88,9 +88,9 @@ pub enum AskedRamp {
 pub enum Jobs {
     /// This number of jobs.
     Number(u32),
-    /// So many for each processor.
+    /// This many jobs for each CPU.
     PerCore(u32),
-    /// So many for each node of a cluster that jobs are dealt to.
+    /// This many jobs for each node of a cluster that jobs are placed on.
     PerNode(u32),
 }
 

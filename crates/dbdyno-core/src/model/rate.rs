@@ -29,7 +29,7 @@ pub enum Arrivals {
     /// Independent of one another, as many users' are: exponential distances.
     #[default]
     Poisson,
-    /// At equal distances.
+    /// Equal distances.
     Uniform,
 }
 
@@ -241,7 +241,7 @@ impl Percentile {
         10.0 / (1.0 - self.fraction())
     }
 
-    /// Its value in microseconds; absent where there are too few samples for it.
+    /// Value in microseconds; absent if there are too few samples for it.
     pub fn value_us(self, times: &LatencySummary) -> Option<f64> {
         match self {
             Percentile::P50 => times.p50_us,

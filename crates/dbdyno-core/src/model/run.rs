@@ -17,10 +17,10 @@ pub struct RunRecord {
     /// Origin of the tests.
     #[serde(default)]
     pub kind: RunKind,
-    /// Of a published run.
+    /// Source of a published run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// As `Target::label`; the platform of a published run.
+    /// Target as by `Target::label`; the platform of a published run.
     pub target: String,
     /// Registry name; of a published run the first word of its engine, if that is printed.
     #[serde(with = "stored_unknown")]
@@ -40,7 +40,7 @@ pub struct RunRecord {
     pub version: String,
     /// The command line as typed (without passwords).
     pub command: String,
-    /// Of the rows and of all random choices; none of a published run.
+    /// Seed of the rows and of all random choices; none for a published run.
     pub seed: Option<u64>,
     /// Nominal size of the data set; none if a publication does not print it.
     #[serde(with = "stored_unknown")]
@@ -54,7 +54,7 @@ pub struct RunRecord {
     /// Cost of dbdyno's own loop meanwhile; none for a published run and for older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_loop: Option<OwnLoop>,
-    /// Of a run with commits, where it could be measured.
+    /// Syncs that the device can do, of a run with commits and where it could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_sync: Option<DeviceSync>,
     /// The plan: per selection id, params, drive, ramp, window, hash, SQL.
@@ -108,7 +108,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// As stored and printed.
+    /// Name as stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Running => "running",

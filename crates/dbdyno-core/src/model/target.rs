@@ -39,7 +39,7 @@ pub enum Target {
 /// A private cluster that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// Its kind: `mariadb-galera`.
+    /// Kind of cluster: `mariadb-galera`.
     pub name: String,
     /// Number of nodes.
     pub nodes: u32,
@@ -89,7 +89,7 @@ impl Target {
         }
     }
 
-    /// As shown to the user and stored: engine name or URL without password.
+    /// Label as shown to the user and stored: engine name, or URL without password.
     pub fn label(&self) -> String {
         match self {
             Target::Embedded { engine, .. } => engine.clone(),

@@ -29,7 +29,7 @@ pub struct PublishedTest {
     pub workload: String,
     /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
-    /// Of the workload of the catalog that it is compared with; 0 if there is none.
+    /// Revision of the catalog's workload that the test is compared with; 0 if there is none.
     pub revision: u32,
     /// Suite and code: what stands in one row of a publication's table.
     pub hash: String,
@@ -45,7 +45,7 @@ pub struct PublishedTest {
     pub second_value: Option<f64>,
     /// Trust in the printed KPM, with the reasons.
     pub verdict: Verdict,
-    /// As far as they are printed.
+    /// Ops per second, if the publication prints them.
     pub ops_per_s: Option<f64>,
     /// Printed rows per second.
     pub rows_per_s: Option<f64>,
@@ -90,7 +90,7 @@ impl PublishedTest {
         self.published.jobs.or((self.published.kind == PublishedKind::Speed).then_some(1))
     }
 
-    /// Its code in the publication, if it has one.
+    /// Code in the publication, if it has one.
     pub fn code(&self) -> Option<&str> {
         Some(self.published.code.as_str()).filter(|code| !code.is_empty())
     }
@@ -117,7 +117,7 @@ common! {
     workload -> &str = String::as_str;
     /// Id of its group.
     group -> &str = String::as_str;
-    /// Of the workload; tests of different revisions did different work.
+    /// Revision of the workload; tests of different revisions did different work.
     revision -> u32 = u32::clone;
     /// Over revision, parameters and SQL text; of a publication suite and code.
     hash -> &str = String::as_str;

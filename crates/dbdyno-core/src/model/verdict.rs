@@ -37,7 +37,7 @@ macro_rules! reason_codes {
         #[serde(from = "String", into = "String")]
         pub enum ReasonCode {
             $($(#[$about])* $name,)*
-            /// Of a claim in a catalog of one's own, or of another version.
+            /// Code of a claim in a user's own catalog, or of another version.
             Other(String),
         }
 
@@ -45,7 +45,7 @@ macro_rules! reason_codes {
             /// Every code that we give ourselves.
             pub const ALL: &'static [ReasonCode] = &[$(ReasonCode::$name),*];
 
-            /// As it is stored.
+            /// Code as stored.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(ReasonCode::$name => $code,)*
@@ -105,7 +105,7 @@ reason_codes! {
     Tier = "tier",
     /// Fewer processes than asked for worked on an op.
     Threads = "threads",
-    /// Of a workload that is to make jobs wait for one another.
+    /// Jobs of a workload that is to make them wait for one another did not wait.
     NoContention = "no-contention",
     /// An approximate search found too few of what it was to find.
     Recall = "recall",
@@ -115,7 +115,7 @@ reason_codes! {
     ClockStep = "clock-step",
     /// Instruments of the server or of the library slow the ops down.
     Instruments = "instruments",
-    /// Of our own clock reads.
+    /// dbdyno's own clock reads affect the figures.
     TimingCost = "timing-cost",
     /// The user cut the window short.
     Interrupted = "interrupted",
@@ -131,17 +131,17 @@ reason_codes! {
     FlowControl = "flow-control",
     /// The figures are of what others did, stored by `monitor --record`.
     Recorded = "recorded",
-    /// Of the engine's version, not of the test.
+    /// The version of the engine is not confirmed; this is not about the test itself.
     UnconfirmedEngine = "unconfirmed-engine",
-    /// Of scripts that ran without this program.
+    /// The figures are those of scripts that ran without this program.
     Scripts = "scripts",
     /// A claim could not be checked, or nothing could be cross-checked.
     Unchecked = "unchecked",
     /// Given to a heatmap's cell only, as the next two: it compares one drive with the other.
     Drive = "drive",
-    /// It compares what was measured with what is published.
+    /// The comparison is between measured and published figures.
     Origin = "origin",
-    /// It compares one revision of a workload with another.
+    /// The comparison is between two revisions of a workload.
     Revision = "revision",
     /// Given to a figure: it is the best valid one of a ramp that has a better one, which is
     /// conditional.
@@ -213,7 +213,7 @@ impl Reason {
         Reason { status, code, text: sentence.to_string(), sentence: Some(sentence) }
     }
 
-    /// Its sentence; of a result of an older version its text.
+    /// Sentence of the reason; the text if the result is of an older version.
     pub fn to_sentence(&self) -> Sentence {
         self.sentence.clone().unwrap_or_else(|| Sentence::quoted(self.text.as_str()))
     }

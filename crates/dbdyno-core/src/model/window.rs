@@ -23,7 +23,7 @@ pub struct Window {
 /// Condition that closes the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End {
-    /// Its length in seconds.
+    /// Length in seconds.
     Time(f64),
     /// Fixed work in ops per job: no warm-up, the window runs from the gate to the last op.
     Ops(u64),
@@ -47,7 +47,7 @@ impl Window {
         Window { warmup_s: 0.0, end: End::Ops(ops_per_job) }
     }
 
-    /// Its length in seconds, at most; absent for fixed work.
+    /// Length in seconds, or its maximum; absent for fixed work.
     pub fn duration_s(&self) -> Option<f64> {
         match self.end {
             End::Time(duration_s) => Some(duration_s),
@@ -76,7 +76,7 @@ impl Window {
     }
 }
 
-/// As stored with a run.
+/// Window as stored with a run.
 #[derive(Serialize, Deserialize)]
 struct Shown {
     warmup_s: f64,

@@ -45,7 +45,7 @@ pub struct Workload {
     /// Resources that it needs most, if all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stresses: Vec<Resource>,
-    /// For which kinds of application its figures matter.
+    /// Kinds of application for which the figures matter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matters_for: Vec<Application>,
     /// Parameters that make an op longer and leave what it does: its figures per unit of work are
@@ -102,7 +102,7 @@ pub struct Workload {
     /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
     /// real number of threads beside the one asked for by the parameter `threads`.
     pub threads: Option<Expr>,
-    /// For mixed workloads: the parts; jobs are dealt to them equally.
+    /// Parts of a mixed workload; jobs are dealt to them equally.
     pub parts: Vec<Part>,
     /// The expected answer, checked by `verify` before timing. Without one (or one that says
     /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
@@ -137,7 +137,7 @@ impl Operation {
     pub const ALL: [Operation; 4] =
         [Operation::Select, Operation::Insert, Operation::Update, Operation::Delete];
 
-    /// As in SQL.
+    /// Name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Select => "select",
@@ -165,7 +165,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// As in a table.
+    /// Name in a table.
     pub fn name(self) -> &'static str {
         match self {
             Resource::Cpu => "CPU",
@@ -299,7 +299,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// In `unavailable` what stands for all engines.
+    /// Name in `unavailable` that stands for all engines.
     pub const EVERY: &'static str = "every";
 
     /// Reason why `engine` cannot give this parameter's value in `params`, if it cannot.
@@ -359,11 +359,11 @@ pub struct Part {
 pub enum Bind {
     /// Uniform in 1..=N, drawn from the job's own generator.
     Random(Expr),
-    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters
-    /// `keys` and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a
-    /// routine `{{drawn_NAME}}` is the same draw.
+    /// Number in 1..=N, drawn from the job's own generator by the distribution that the workload's
+    /// parameters `keys` and `place` choose. A plan has `Random` or `Skewed` in its place; in the
+    /// body of a routine `{{drawn_NAME}}` is the same draw.
     Keyed(Expr),
-    /// As a plan has what is not drawn evenly.
+    /// Draw that is not uniform, as a plan has it.
     Skewed {
         /// Number of keys: values are in 1..=rows.
         rows: u64,
@@ -453,8 +453,8 @@ pub struct Claim {
     /// Largest value of the quotient; none = no upper limit.
     #[serde(default)]
     pub max: Option<Expr>,
-    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`,
-    /// `rows`, `commits`, `units`.
+    /// Expected quotient of a cross-check, within 0.5 %: an expression that may use `ops`, `rows`,
+    /// `commits`, `units`.
     #[serde(default)]
     pub equals: Option<Expr>,
     /// A counter, gauge or own count without which the claim says nothing: it is judged unless this

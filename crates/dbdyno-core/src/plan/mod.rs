@@ -1,5 +1,5 @@
-//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before
-//! anything runs. Pure.
+//! Planning: from a selection of workloads to a closed plan with parameters, drive, ramp and all
+//! SQL, before anything runs. Pure.
 
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ pub struct Request {
     pub size_gb: Option<f64>,
     /// Seed of the rows and of the order of tests.
     pub seed: u64,
-    /// Of the keys that jobs draw; as `seed` if none is given.
+    /// Seed of the keys that jobs draw; `seed` if none is given.
     pub key_seed: Option<u64>,
     /// Each test of the client drive is run directly and through the pooler that the user names.
     pub via: bool,

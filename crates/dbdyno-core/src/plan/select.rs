@@ -24,7 +24,7 @@ pub(super) struct RequestedTest<'a> {
 }
 
 impl RequestedTest<'_> {
-    /// As written: `TP-LIGHT:update_pct=40`.
+    /// Text as written: `TP-LIGHT:update_pct=40`.
     pub fn text(&self) -> &str {
         self.entry.workload.as_deref().unwrap_or_else(|| self.entry.label())
     }

@@ -5,7 +5,7 @@ use crate::model::vectors::{VectorData, VectorRow};
 
 /// Names that stay open in a plan.
 pub const LATE: &[&str] = &["jobs"];
-/// Those of a workload with vectors.
+/// Late placeholders of a workload with vectors.
 pub const LATE_WITH_VECTORS: &[&str] =
     &["jobs", EACH_ROW, EACH_QUERY, EACH_ADDED, END, "id", "grp", "vector", "truth"];
 const EACH_ROW: &str = "each_row";

@@ -99,7 +99,7 @@ const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
     ),
     ("data", &[("size_gb", Number)]),
 ];
-/// Of these each that a server has by itself, if its value is a number or a word.
+/// Topic of the settings that a server has by itself, if their values are numbers or words.
 const SETTINGS: &str = "settings";
 /// Facts that are removed, and may be named as such.
 const REMOVED: &[(&str, &str)] = &[

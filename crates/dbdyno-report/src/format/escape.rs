@@ -9,8 +9,8 @@ use super::signs::printed;
 /// A cell of a workbook holds at most so many characters.
 const MAX_CELL: usize = 32_767;
 
-/// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken
-/// as one.
+/// Text that Markdown shows unchanged: no markup, no HTML, no link. Only what would be taken as one
+/// is escaped.
 pub(super) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim();
@@ -42,8 +42,8 @@ fn is_markup(before: &str, character: char, after: &str) -> bool {
     }
 }
 
-/// As a spreadsheet reads it from CSV: what it would take for a formula begins with `'`; numbers
-/// stay numbers.
+/// Text that a spreadsheet reads unchanged from CSV: what it would take for a formula begins with
+/// `'`; numbers stay numbers.
 pub(super) fn csv(text: &str) -> String {
     let text = visible(text);
     if is_formula(&text) { format!("'{text}") } else { text }
@@ -62,12 +62,12 @@ fn is_formula(text: &str) -> bool {
     begun.is_some_and(|rest| !rest.is_empty()) && !is_number()
 }
 
-/// As a workbook holds it; its cells are typed, so that a text is never a formula.
+/// Text for a workbook, whose cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
     printed(&visible(text)).chars().take(MAX_CELL).collect()
 }
 
-/// As a page prints it.
+/// Text as a page prints it.
 pub(super) fn page(text: &str) -> String {
     printed(&visible(text))
 }

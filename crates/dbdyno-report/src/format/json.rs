@@ -68,7 +68,7 @@ struct Parts<'a> {
     title: &'a str,
     paragraphs: Vec<&'a str>,
     facts: BTreeMap<&'a str, &'a str>,
-    /// Those behind charts and heatmaps, too.
+    /// Tables, including those behind charts and heatmaps.
     tables: Vec<Cow<'a, Table>>,
     heatmaps: Vec<&'a Heatmap>,
     code: Vec<&'a Code>,

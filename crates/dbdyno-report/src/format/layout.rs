@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::document::Column;
 
-/// Between two columns.
+/// Gap between two columns.
 pub const GAP: &str = "  ";
 
 /// Columns of text: head lines and cells per shown column.
@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// With only these columns.
+    /// The layout with only these columns.
     pub fn narrowed(&self, columns: &[usize]) -> Layout {
         let row =
             |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();

@@ -104,7 +104,7 @@ impl Rendered {
 
 /// A form.
 pub trait Format: Sync {
-    /// As given with `--format`.
+    /// Name for `--format`.
     fn name(&self) -> &'static str;
     /// One line for `list formats`.
     fn title(&self) -> &'static str;

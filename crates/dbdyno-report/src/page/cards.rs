@@ -272,7 +272,7 @@ mod tests {
         cards(&Input { runs, ..Input::default() }).remove(0)
     }
 
-    /// What a card says below its figure.
+    /// Text of a card below its figure.
     fn said(card: &Card) -> String {
         card.pair.iter().map(|part| part.text.as_str()).collect()
     }

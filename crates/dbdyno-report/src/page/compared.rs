@@ -43,8 +43,8 @@ pub(crate) fn compared(
     Some(Page { is_sheet: false, is_list: false, head, parts })
 }
 
-/// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
-/// already.
+/// Numbers of jobs from which on a ramp has a curve: with fewer it is only the ratios of its ends,
+/// which are shown above.
 const MIN_OF_A_CURVE: usize = 3;
 
 fn has_curves(input: &Input) -> bool {

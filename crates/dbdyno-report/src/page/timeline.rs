@@ -35,7 +35,7 @@ pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Pictur
 
 /// A measured test with its start.
 struct Started<'a> {
-    /// In seconds since 1970.
+    /// Start, in seconds since 1970.
     at_s: f64,
     result: &'a TestResult,
     test: &'a Test,

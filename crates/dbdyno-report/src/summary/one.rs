@@ -146,8 +146,8 @@ fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
     Some(language.say(key, &values))
 }
 
-/// By how much more jobs did more, if both figures are valid and it is beyond the noise; nothing if
-/// that is not known.
+/// Factor by which more jobs did more, if both figures are valid and it is beyond the noise; empty
+/// if that is not known.
 fn factor(language: Language, figures: &Figures<'_>) -> String {
     let Some((speed, best)) =
         figures.speed.zip(figures.best).filter(|(speed, best)| accepted(&[speed, best]))

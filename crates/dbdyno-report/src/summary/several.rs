@@ -24,9 +24,9 @@ const NO_INTERVAL: &str = "no-interval";
 /// The figures of one metric that at least two platforms have.
 #[derive(Default)]
 struct Order {
-    /// Those that support a statement.
+    /// Lines that support a statement.
     lines: Vec<Line>,
-    /// Of each of the others the codes why not.
+    /// Codes of the reasons against each of the others.
     left_out: Vec<Vec<ReasonCode>>,
     /// All are of publications: they have no interval, and their order is that of the printed
     /// figures.
@@ -94,7 +94,7 @@ impl Line {
         leader(&self.places)
     }
 
-    /// Between the best and the worst; none if they are equal, or inside the noise.
+    /// Distance between the best and the worst; none if they are equal, or within the noise.
     fn distance(&self) -> Option<Distance<'_>> {
         let reached = self.reached();
         let best = reached.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
@@ -240,7 +240,7 @@ pub struct Standing {
     pub metric: &'static str,
     /// Figures that all platforms have.
     pub figures: usize,
-    /// Of each platform the geometric mean of its shares of the best, 0 to 1.
+    /// Geometric mean of each platform's shares of the best, 0 to 1.
     pub shares: Vec<f64>,
 }
 

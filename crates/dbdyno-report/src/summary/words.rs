@@ -1,4 +1,4 @@
-//! What the summaries of one run and of several say in the same words.
+//! Sentences that the summaries of one run and of several have in common.
 
 use super::super::RunTests;
 use super::super::document::{Block, Digits, Section};

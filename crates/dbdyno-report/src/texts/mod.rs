@@ -28,7 +28,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Its tag by BCP 47, as on the command line and in pages.
+    /// BCP 47 tag, as on the command line and in pages.
     pub fn tag(self) -> &'static str {
         match self {
             Language::English | Language::Programs => "en",
@@ -53,8 +53,9 @@ impl FromStr for Language {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Between thousands, and before decimals.
+    /// Separator of thousands.
     group: String,
+    /// Decimal mark.
     point: String,
     /// Sentences by key.
     sentences: BTreeMap<String, String>,
@@ -259,7 +260,7 @@ impl Language {
         if title == id { id.into() } else { format!("{} ({id})", self.group(id, title)) }
     }
 
-    /// In German a number and its unit stay together.
+    /// Text with numbers and their units kept together, as German requires.
     fn typeset(self, text: String) -> String {
         const UNITS: [&str; 11] =
             ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];

@@ -15,10 +15,9 @@ pub struct Estimate {
     pub fresh: Option<Variance>,
 }
 
-/// By how much the error of a point of 2 to 12 repetitions is larger where fewer than
-/// [`FEW_POINTS`] tell what a repetition of the run varies by: a repetition that is held back as
-/// wild is one of few. Simulated with normal values: the 95 % interval holds the true one in 95 to
-/// 96 %.
+/// Factor on the error of a point of 2 to 12 repetitions where fewer than [`FEW_POINTS`] show how
+/// repetitions of the run vary: a repetition that is held back as an outlier is one of few.
+/// Simulated with normal values: the 95 % interval holds the true one in 95 to 96 %.
 const LONE: [f64; 11] = [1.0, 1.52, 1.56, 1.14, 1.13, 1.08, 1.08, 1.08, 1.08, 1.07, 1.07];
 /// Fewer points keep each their own variance.
 const FEW_POINTS: usize = 4;
@@ -32,7 +31,7 @@ fn widening(repeated_points: usize, repetitions: usize) -> f64 {
 /// The repetitions of a point of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Repetitions {
-    /// Their natural logarithms, one or more.
+    /// Natural logarithms of the repetitions, one or more.
     pub logs: Vec<f64>,
     /// Squared standard error of a point that was measured once, as the seconds of its window tell
     /// it.

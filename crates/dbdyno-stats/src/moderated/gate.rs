@@ -28,7 +28,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// With the usual level of 5 %.
+    /// Test with the usual level of 5 %.
     pub fn with_limit(limit: f64) -> Test {
         Test { limit, level: LEVEL }
     }
@@ -48,7 +48,7 @@ pub struct GateResult {
     pub p: f64,
     /// The loss is no chance.
     pub found: bool,
-    /// It is found, and lies beyond the limit.
+    /// True if a loss is found and exceeds the limit.
     pub fails: bool,
     /// The loss, as a fraction, with which it would have failed with a chance of 80 %.
     pub detectable: f64,
@@ -78,7 +78,7 @@ pub struct Gate {
     pub whole: GateResult,
     /// Means of the groups with two ratios or more, ascending by group.
     pub groups: Vec<(usize, GateResult)>,
-    /// In the order of the ratios.
+    /// Results in the order of the ratios.
     pub points: Vec<GateResult>,
 }
 

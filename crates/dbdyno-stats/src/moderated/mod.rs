@@ -43,8 +43,8 @@ const MIN_POINTS: usize = 4;
 /// tell it by itself.
 const MIN_RUNS: usize = 2;
 const MIN_RUNS_OF_FEW_POINTS: usize = 4;
-/// Between runs, of a platform that has shown nothing yet: variance of the effect on all points
-/// (1 %) and of the effect on each point alone (1.5 %; 3 % where it depends on a device).
+/// Variance between runs of a platform without earlier runs: of the effect on all points (1 %) and,
+/// below, of the effect on each point alone (1.5 %; 3 % where it depends on a device).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
 const PRIOR_POINT: Variance = Variance { value: 0.015 * 0.015, freedom: 4.0 };
 const PRIOR_POINT_OF_DEVICE: Variance = Variance { value: 0.030 * 0.030, freedom: 4.0 };

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::summary::{mean, median};
 
-/// From so many times what the prior allows on, the ratios' own spread widens the intervals.
+/// Multiple of what the prior allows from which on the ratios' own spread widens the intervals.
 const WIDER: f64 = 1.5;
 /// Median of the square of a normal value of variance 1 (genomic control: B. Devlin, K. Roeder,
 /// Biometrics 55, 1999).
@@ -46,7 +46,7 @@ impl Ratio {
 /// The ratios of all points.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ratios {
-    /// In the order of the points; absent where nothing tells the variance.
+    /// Ratios in the order of the points; absent where nothing shows the variance.
     pub ratios: Vec<Option<Ratio>>,
     /// The variance of a repetition that the points have in common (of their usual noise, where
     /// earlier runs told that).
@@ -189,7 +189,7 @@ pub(super) fn within(one: &Location) -> Option<Variance> {
     Some(Variance::sum(&[seconds, PRIOR_WINDOWS]))
 }
 
-/// Of a point of which earlier runs tell nothing: on a platform that is known, or on any.
+/// Ratio of a point without earlier runs: on a platform that has some, or on any.
 fn by_prior(
     log: f64,
     noise: Variance,
@@ -208,8 +208,8 @@ fn by_prior(
     }
 }
 
-/// With what earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of a base of R
-/// runs (1 + 1/R) (A + max(f (U + noise), noise)).
+/// Ratio with the noise that earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of
+/// a base of R runs (1 + 1/R) (A + max(f (U + noise), noise)).
 fn many(log: f64, noise: Variance, between: &Between, usual: Usual, layout: Layout) -> Ratio {
     let is_pair = layout.runs >= 2.0;
     let (inside, outside) = if is_pair { (layout.runs, 1.0) } else { (1.0, layout.runs) };

@@ -21,13 +21,13 @@ const LOSING: [usize; 3] = [4, 16, 31];
 #[derive(Clone, Copy)]
 struct Noise {
     name: &'static str,
-    /// Of a repetition, and how alike points are in it.
+    /// Noise of a repetition and, below, how alike points are in it.
     repetition: f64,
     freedom: f64,
-    /// Of the effect of a run on all points and on each point.
+    /// Noise of a run's effect on all points and, below, on each point.
     common: f64,
     point: f64,
-    /// Of what the level drifts over a run.
+    /// Drift of the level over a run.
     drift: f64,
     /// The cost of a burst, twice 8 % of the run.
     burst: f64,

@@ -19,7 +19,7 @@ const INFINITE: f64 = 1e9;
 /// Moderated variances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Squeezed {
-    /// In the order of the points.
+    /// Variances in the order of the points.
     pub variances: Vec<Variance>,
     /// The prior that the points have in common; absent with fewer than four, which keep their own.
     pub prior: Option<Variance>,
@@ -64,7 +64,7 @@ fn fence(logs: &[f64]) -> f64 {
     high + FENCE * (high - low)
 }
 
-/// By linear interpolation between the sorted values.
+/// Quantile by linear interpolation between the sorted values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let below = at.floor() as usize;
@@ -90,7 +90,7 @@ fn prior(own: &[Variance], logs: &[f64], fence: f64) -> Variance {
     Variance { value: (centre + digamma(half) - half.ln()).exp(), freedom: 2.0 * half }
 }
 
-/// From here on the asymptotic series are right to 1e-13.
+/// Argument from which on the asymptotic series are right to 1e-13.
 const ASYMPTOTIC: f64 = 15.0;
 
 /// The second derivative of the logarithm of the gamma function (M. Abramowitz, I. A. Stegun,

@@ -43,7 +43,7 @@ pub struct Row {
     pub high: Option<f64>,
     /// Outcome that the interval supports.
     pub outcome: Outcome,
-    /// About how many more minutes decide it, if that can be predicted.
+    /// Estimated minutes until the figure is decided; none if that cannot be predicted.
     pub more_min: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -115,7 +115,7 @@ fn label(subject: &Subject, jobs: u32) -> String {
 }
 
 impl Row {
-    /// Of the trials of a figure.
+    /// Row of a figure, computed from its trials.
     fn new(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
         let (blocks, test) =
             (Blocks::from_trials(&figure.base, &figure.other, method), figure.base[0]);

@@ -276,7 +276,7 @@ impl Machine {
         self.keys.step() as f64 / MODULUS as f64
     }
 
-    /// Of twelve uniform values: normal enough.
+    /// Approximately normal value: the sum of twelve uniform ones.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }

@@ -97,7 +97,7 @@ pub struct Beside {
 /// One figure of both, in one unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// As the publication calls it; empty if it has no code.
+    /// Code in the publication; empty if the publication has none.
     pub code: String,
     /// The publication's own words for the measured work.
     pub description: String,
@@ -130,7 +130,7 @@ pub struct Pair {
 /// A side of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// In the common unit.
+    /// Value in the common unit.
     pub value: f64,
     /// Figure before its conversion, as printed or measured.
     pub printed: f64,

@@ -62,7 +62,7 @@ impl Conversion {
 pub struct Rate<'a> {
     /// Amount of the common quantity per second.
     pub per_s: f64,
-    /// As printed or measured, with its unit and the metric's name.
+    /// Value as printed or measured, with its unit and the name of the metric.
     pub printed: f64,
     /// Unit of the figure before.
     pub unit: &'a str,

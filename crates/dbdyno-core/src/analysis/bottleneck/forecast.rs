@@ -19,8 +19,8 @@ pub struct Forecast {
     pub gain: f64,
     /// Kind of the prediction: an estimate, a minimum or a maximum.
     pub bound: Bound,
-    /// Its 95 % interval, where there are trials enough; of a forecast of the least the upper end
-    /// is infinite, of one of the most the lower one is 1.
+    /// 95 % interval, if there are enough trials. The upper end of a minimum is infinite, the lower
+    /// end of a maximum is 1.
     pub span: Option<GainSpan>,
 }
 
@@ -39,7 +39,7 @@ impl GainSpan {
         GainSpan { low: one.min(other), high: one.max(other) }
     }
 
-    /// What a forecast of this kind allows, of which this is the interval.
+    /// Interval of the gains that agree with a prediction of this kind.
     fn allowed(self, bound: Bound) -> GainSpan {
         match bound {
             Bound::About => self,
@@ -54,23 +54,24 @@ impl GainSpan {
 pub struct TimeShares {
     /// The cause takes this.
     pub cause: f64,
-    /// With it goes this in all; of I/O at the least.
+    /// Share that is saved together with the cause; a minimum for I/O.
     pub goes: f64,
 }
 
 impl TimeShares {
-    /// Of a test; none where the time of the cause is not known.
+    /// Shares of a test; none if the time of the cause is unknown.
     pub fn from_result(result: &TestResult, cause: Cause, action: Action) -> Option<TimeShares> {
         share_of(result, cause).map(|share| TimeShares::with(result, cause, action, share))
     }
 
-    /// With I/O goes what surrounds it: of what the kernel worked for the sessions, where it
-    /// counted that, the part that the cause has of all waits. That is the least. What else goes no
-    /// counter tells: sessions that do not sleep are not woken late, their client sends the next
-    /// statement while they work on this one, and their own code finds its data in the processor's
-    /// caches (seen with 2 jobs of LGWR-LAT: 83 us of user time per op before, 40 us for the whole
-    /// op after). So there is no end above. With a log in memory the kernel works as before, only
-    /// faster.
+    /// Shares of a test whose cause takes `share` of session time.
+    ///
+    /// With I/O, the kernel's work for it is saved as well: the part of the kernel time, if that
+    /// was counted, that corresponds to the cause's part of all waits. This is a minimum, because
+    /// no counter shows the rest: sessions that do not sleep are not woken late, their client sends
+    /// the next statement while they work on this one, and their own code finds its data in the
+    /// CPU's caches (seen with 2 jobs of LGWR-LAT: 83 us of user time per op before, 40 us for the
+    /// whole op after). With a log in memory the kernel does the same work as before, only faster.
     pub(super) fn with(
         result: &TestResult,
         cause: Cause,

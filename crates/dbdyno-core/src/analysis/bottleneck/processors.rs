@@ -86,8 +86,8 @@ fn in_use(result: &TestResult) -> Option<Bottleneck> {
     })
 }
 
-/// Of a server on another host nobody tells who uses its processors: they are the limit if all are
-/// in use while the jobs are at work.
+/// Bottleneck by the CPUs of a server on another host, where nobody reports who uses them: they are
+/// the limit if all are in use while the jobs run.
 fn elsewhere(result: &TestResult) -> Option<Bottleneck> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
     let at_work = seen(result, Activity::Cpu)?;

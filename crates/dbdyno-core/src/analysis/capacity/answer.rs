@@ -15,12 +15,12 @@ use crate::model::{
 pub struct Point<'a> {
     /// The rate, with its interval.
     pub figure: Figure<'a>,
-    /// Of the test that stands for its repetitions, as other reports show them.
+    /// Times of the test that stands for its repetitions, as in other reports.
     times: &'a LatencySummary,
     /// The repetitions that the figure counts, by what each says of the SLO.
     trials: TrialCounts,
-    /// In a repetition more ops were due and not done than the percentile of the SLO leaves out, so
-    /// that it does not tell.
+    /// True if in a repetition more ops were due and not done than the percentile of the SLO leaves
+    /// out, so that it does not show whether the SLO is met.
     is_undone: bool,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
     /// included.
@@ -245,7 +245,8 @@ fn is_worthwhile(point: &Point<'_>, most: &Point<'_>) -> bool {
     point.figure.value > most.figure.value * (1.0 + WORTHWHILE_GAIN)
 }
 
-/// Of tests with both drives those of the client: applications are clients.
+/// Tests of the client drive, where there are tests of both drives, because applications are
+/// clients.
 fn of_one_drive(tests: Vec<&Test>) -> Vec<&Test> {
     let client: Vec<&Test> =
         tests.iter().filter(|test| test.drive() == Drive::Client).copied().collect();

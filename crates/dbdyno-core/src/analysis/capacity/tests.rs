@@ -294,7 +294,7 @@ fn at_900_qps(p99_ms: [f64; 5]) -> Vec<TestResult> {
     measured.map(trial).collect()
 }
 
-/// At an offered rate it is chance which repetition is the one with the median rate.
+/// Chance decides which repetition has the median rate if the rate is offered.
 #[test]
 fn every_repetition_that_counts_must_meet_the_slo_or_miss_it() {
     let unknown = "p99<5ms was met in 2 of 5 repetitions at 900 qps: whether it is met there is \

@@ -33,7 +33,7 @@ pub struct Sample {
     metric: String,
     group: String,
     better: Better,
-    /// Of base and other.
+    /// Repetitions of the base and of the other run.
     sides: [Repetitions; 2],
     /// Logarithms of earlier runs, in their order; empty for those that do not have the point.
     past: Vec<Vec<f64>>,
@@ -42,10 +42,10 @@ pub struct Sample {
 /// The repetitions of one side.
 #[derive(Debug, Clone, PartialEq)]
 struct Repetitions {
-    /// Their logarithms, negated where less is better.
+    /// Logarithms of the values, negated where less is better.
     logs: Vec<f64>,
-    /// Their value as their run tells it, with its logarithm negated where less is better; absent
-    /// of publications.
+    /// Value as estimated from the whole run, with its logarithm negated where less is better;
+    /// absent for publications.
     location: Option<Location>,
     /// Squared standard error of a single one as the seconds of its window tell it, or why they do
     /// not.
@@ -101,7 +101,7 @@ fn sign(better: Better) -> f64 {
 }
 
 impl Sample {
-    /// Of the repetitions of a pair that count; `past` holds the tests of earlier runs.
+    /// Sample from the repetitions of a pair that count; `past` holds the tests of earlier runs.
     pub fn new(
         pair: &Pair<'_>,
         metric: &Metric,

@@ -20,7 +20,7 @@ pub struct Finding {
     /// The sentence, with its figures.
     #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
-    /// Of a group or a figure whether it went the wrong way.
+    /// Whether a group or a figure went the wrong way; none of other findings.
     #[serde(skip)]
     is_behind: Option<bool>,
 }

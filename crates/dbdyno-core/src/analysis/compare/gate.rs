@@ -10,9 +10,9 @@ use crate::stats::moderated::{self, Gate, GateResult, Needed, Size, Test, detect
 
 /// A loss of so many times the limit should be found.
 const SOUGHT: f64 = 2.0;
-/// In so many of the figures.
+/// Share of the figures in which the loss must be detectable.
 const MOST: f64 = 0.8;
-/// Without a limit: chance of a finding among equal runs, one side of it.
+/// Chance of a finding among equal runs if there is no limit, on one side.
 const TAIL: f64 = 0.025;
 
 /// The verdict of a comparison on losses beyond a limit.
@@ -96,9 +96,9 @@ pub struct Judgement {
     pub groups: Vec<Level>,
     /// Figures that decide.
     pub figures: usize,
-    /// Those of them in which a loss of more than the limit is excluded.
+    /// Number of judged figures in which a loss of more than the limit is excluded.
     pub excluded: usize,
-    /// Those that a loss of twice the limit may pass unseen.
+    /// Judged figures in which a loss of twice the limit may go unnoticed.
     pub blind: Vec<String>,
     /// The loss that would have been found in most figures.
     #[serde(serialize_with = "size_of")]

@@ -62,7 +62,7 @@ impl Metric {
         }
     }
 
-    /// Its value in a test.
+    /// Value of the metric in a test.
     pub fn value(&self, test: &Test) -> Option<f64> {
         if self.name == SERVICE_TIME {
             return service_ms(test);

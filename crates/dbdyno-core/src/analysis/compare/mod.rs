@@ -39,11 +39,11 @@ pub use work::Work;
 /// One of the runs compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// As the comparison calls it.
+    /// Name in the comparison.
     pub name: &'a str,
     /// Run with its disclosure.
     pub run: &'a RunRecord,
-    /// Its tests.
+    /// Tests of the run.
     pub tests: &'a [Test],
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -67,7 +67,7 @@ pub struct Terms<'a> {
 }
 
 impl<'a> Terms<'a> {
-    /// Without earlier runs and without a gate.
+    /// Terms without earlier runs and without a gate.
     pub fn new(effects: &'a [Effect]) -> Terms<'a> {
         Terms { effects, ..Terms::default() }
     }
@@ -131,7 +131,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Speed => "speed",
@@ -191,12 +191,13 @@ pub struct Row {
     /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
-    /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
+    /// True if the difference remains when all figures of the comparison are considered: see
+    /// METHODOLOGY, "Comparisons".
     pub stands: bool,
     /// The loss, as a fraction of the base, that would have been found with a chance of 80 %;
     /// absent for a figure that decides nothing.
     pub detectable_loss: Option<f64>,
-    /// It is worse also as one of all figures that a gate judges.
+    /// True if the loss remains when all figures that a gate judges are considered.
     #[serde(skip)]
     pub is_loss: bool,
     /// The repetitions that it is estimated from.

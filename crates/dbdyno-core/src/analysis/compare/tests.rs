@@ -343,7 +343,7 @@ fn a_sound_figure_that_the_other_does_not_have_is_lost() {
     assert!(lost(&of_invalid).is_empty() && of_invalid.judges_nothing());
 }
 
-/// What was not compared, each with the reason; nothing of it is lost.
+/// Sentences on what was not compared, each with the reason; none of it is lost.
 fn told(found: &Comparison) -> Vec<String> {
     assert_eq!(found.lost().next(), None);
     found.not_compared.iter().map(|one| one.why.to_string()).collect()

@@ -24,7 +24,7 @@ struct Measure {
     code: &'static str,
     unit: &'static str,
     of: fn(&TestResult) -> Option<f64>,
-    /// It is a time, which a slower CPU makes longer.
+    /// True if the metric is a time, which a slower CPU makes longer.
     is_time: bool,
 }
 
@@ -89,7 +89,8 @@ pub struct Work {
     /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
-    /// It differs also as one of all that are compared, and by 2 % or more.
+    /// True if the difference remains when everything that is compared is considered, and is 2 % or
+    /// more.
     pub stands: bool,
     #[serde(skip)]
     group: String,

@@ -8,11 +8,11 @@ use crate::model::{Reason, ReasonCode, Sentence, Status};
 const FEWEST: usize = 4;
 /// Values within this fraction of the best lie at the floor.
 const NEAR: f64 = 0.15;
-/// So many of the platforms must lie there.
+/// Share of the platforms that must be at the floor.
 const SHARE: f64 = 0.8;
-/// They show at most so many different values, as a fraction of their number.
+/// Maximum number of different values of these platforms, as a fraction of their number.
 const DISTINCT: f64 = 0.6;
-/// So few different values need no other sign.
+/// Number of different values up to which no other sign is required.
 const FEW: usize = 3;
 /// Shortest and longest floor looked for, in units of the clock.
 const UNITS: std::ops::RangeInclusive<u32> = 5..=60;

@@ -57,7 +57,7 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     })
 }
 
-/// Of the same suite and workload, whatever the parameters.
+/// True if both are of the same suite and workload, whatever their parameters.
 fn is_family(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     let suite = |cell: &Cell<'_>| cell.hash.strip_suffix(cell.code).map(str::to_string);
     a.result.workload == b.result.workload && suite(a) == suite(b)

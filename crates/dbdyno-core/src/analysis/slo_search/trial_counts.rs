@@ -1,5 +1,5 @@
-//! What several trials at one rate say of an SLO together: one rule for the search, and for every
-//! other answer that rests on repetitions. Pure.
+//! Counts of trials at one rate by their outcome for an SLO: the one rule for the search and for
+//! every other answer that rests on repetitions. Pure.
 
 /// Number of trials at one rate, by what each says of the SLO.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -45,7 +45,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     wide(&bars.name, &content)
 }
 
-/// As on the cards: what others disturbed has a sign of its own.
+/// Mark as on the cards: what others disturbed has a sign of its own.
 fn mark(row: &BarRow, status: Status) -> Mark {
     match status {
         Status::Conditional if row.is_disturbed => Mark::Disturbed,

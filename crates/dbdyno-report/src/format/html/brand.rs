@@ -16,7 +16,7 @@ pub fn policy(brand: Option<&Brand>) -> &'static str {
     if brand.is_some_and(|brand| brand.logo.is_some()) { "; img-src data:" } else { "" }
 }
 
-/// Its style, behind that of the page.
+/// Style of the brand, which follows that of the page.
 pub fn style(brand: &Brand) -> Markup {
     let light = brand.accent.as_ref().map_or("currentColor", |[light, _]| light);
     let dark = brand.accent.as_ref().map_or("currentColor", |[_, dark]| dark);

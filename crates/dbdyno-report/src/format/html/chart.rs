@@ -18,7 +18,7 @@ const TOP: f64 = 14.0;
 const BOTTOM: f64 = 190.0;
 const LEFT_PCT: f64 = 14.0;
 const RIGHT_PCT: f64 = 97.0;
-/// With names beside the curves.
+/// Width of the drawing with names next to the curves, in per cent.
 const NAMED_PCT: f64 = 68.0;
 /// Longer names, and more curves, have a legend above instead.
 const MAX_NAME: usize = 16;

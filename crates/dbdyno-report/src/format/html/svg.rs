@@ -133,7 +133,7 @@ pub(super) fn px(value: f64) -> String {
     short(value)
 }
 
-/// At most two decimals, none that is 0.
+/// Text with at most two decimals, without trailing zeros.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return "0".into();

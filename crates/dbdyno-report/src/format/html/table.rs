@@ -10,7 +10,7 @@ use crate::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript
 use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::model::Status;
 
-/// From this many columns on a table is printed in small type, so that it is not cut.
+/// Number of columns from which on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
 /// More notes than these are folded.
 const MAX_NOTES: usize = 5;
@@ -18,7 +18,7 @@ const MAX_NOTES: usize = 5;
 const LONG_TEXT: usize = 60;
 /// A table of so many rows scrolls in a box of its own, below its head.
 const TALL: usize = 40;
-/// So many columns a wide table shows at first; a switch shows all.
+/// Number of columns that a wide table shows at first; a switch shows all.
 const FIRST_COLUMNS: usize = 8;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
 const PAPER_COLUMNS: usize = 27;

@@ -169,7 +169,7 @@ struct Badge {
 }
 
 impl Badge {
-    /// So wide is a badge on the narrowest line of time, in per cent.
+    /// Width of a badge on the narrowest timeline, in per cent.
     fn width(&self) -> f64 {
         if self.first == self.last { 2.7 } else { 5.0 }
     }

@@ -35,7 +35,7 @@ pub struct Area {
 /// A sheet and the row to write next.
 pub struct Sheet<'a> {
     pub worksheet: &'a mut Worksheet,
-    /// Its name, for the ranges of charts.
+    /// Name of the sheet, for the ranges of charts.
     pub name: &'a str,
     pub styles: &'a mut Styles,
     pub row: RowNum,
