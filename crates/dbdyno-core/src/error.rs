@@ -91,6 +91,29 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Mistake in a text that the user wrote, such as a file in TOML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextError {
+    /// Byte of the text at which the mistake is; 0 if it concerns the text as a whole.
+    pub offset: usize,
+    /// Description of the mistake, lower case, no full stop.
+    pub what: String,
+}
+
+impl TextError {
+    /// A mistake that concerns the text as a whole.
+    pub fn of_whole(what: impl Into<String>) -> TextError {
+        TextError { offset: 0, what: what.into() }
+    }
+}
+
+impl From<toml::de::Error> for TextError {
+    fn from(error: toml::de::Error) -> TextError {
+        let offset = error.span().map_or(0, |span| span.start);
+        TextError { offset, what: error.message().to_owned() }
+    }
+}
+
 /// Most characters of a text from outside that a message quotes.
 const QUOTED: usize = 80;
 /// Advice holds paths to be copied whole, up to this many characters.

@@ -88,10 +88,10 @@ fn suites(catalog: &Catalog) -> Vec<(&str, &str, BTreeMap<String, String>)> {
     for suite in catalog.suites() {
         for test in catalog.suite_tests(suite).unwrap_or_default() {
             let Some(text) = &test.workload else { continue };
-            let Ok((id, given)) = dbdyno_core::catalog::parse_selection(text) else { continue };
-            let Ok(asked) = catalog.find(&id) else { continue };
+            let Ok(selection) = dbdyno_core::catalog::parse_selection(text) else { continue };
+            let Ok(asked) = catalog.find(&selection.name) else { continue };
             let mut params = asked.params;
-            params.extend(test.params.into_iter().chain(given));
+            params.extend(test.params.into_iter().chain(selection.params));
             all.push((suite.id.as_str(), asked.entry.workload.id.as_str(), params));
         }
     }

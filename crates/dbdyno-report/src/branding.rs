@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::document::{Block, Document, Section};
 use super::shade::{Rgb, WHITE};
-use dbdyno_core::error::visible;
+use dbdyno_core::error::{TextError, visible};
 
 /// The largest logo in bytes: it stands in every page.
 pub const MAX_LOGO_BYTES: usize = 200_000;
@@ -52,11 +52,9 @@ impl BrandFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<BrandFile, (usize, String)> {
-        toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<BrandFile, TextError> {
+        Ok(toml::from_str(text)?)
     }
 
     /// The brand with the content of its logo.
@@ -155,12 +153,13 @@ impl Texts {
     /// Reads the file.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<Texts, (usize, String)> {
-        let texts: Texts = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
-        if texts.texts.is_empty() { Err((0, "there is no [[text]]".into())) } else { Ok(texts) }
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<Texts, TextError> {
+        let texts: Texts = toml::from_str(text)?;
+        if texts.texts.is_empty() {
+            return Err(TextError::of_whole("there is no [[text]]"));
+        }
+        Ok(texts)
     }
 
     /// Adds the paragraphs, each marked as added.
@@ -272,7 +271,7 @@ mod tests {
                 .unwrap_err()
                 .contains("at most 200")
         );
-        assert!(BrandFile::parse("nam = 1").unwrap_err().1.contains("unknown field"));
+        assert!(BrandFile::parse("nam = 1").unwrap_err().what.contains("unknown field"));
     }
 
     #[test]

@@ -205,7 +205,7 @@ pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
     let asked = test
         .workload
         .as_ref()
-        .map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry))
+        .map(|text| Ok(catalog.find(&parse_selection(text)?.name)?.entry))
         .transpose()?;
     Ok(SuiteTest {
         code: test.code.clone(),
@@ -225,10 +225,10 @@ pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
 
 /// `SRV-QUERY1:org=heap`: the workload's own id and the parameters that the test sets.
 fn corresponds(catalog: &Catalog, test: &SuiteEntry, text: &str) -> Result<String> {
-    let (name, given) = parse_selection(text)?;
-    let asked = catalog.find(&name)?;
+    let selection = parse_selection(text)?;
+    let asked = catalog.find(&selection.name)?;
     let mut params = asked.params;
-    params.extend(test.params.clone().into_iter().chain(given));
+    params.extend(test.params.clone().into_iter().chain(selection.params));
     let params: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let colon = if params.is_empty() { "" } else { ":" };
     Ok(format!("{}{colon}{}", asked.entry.workload.id, params.join(",")))

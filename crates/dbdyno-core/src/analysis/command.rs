@@ -45,8 +45,8 @@ impl RunOptions {
         let own = params::assignments(&own, ",");
         let colon = if own.is_empty() { "" } else { ":" };
         let mut load: Vec<String> = Vec::new();
-        if let Some((name, value)) = pace_of(shown) {
-            load.extend([format!("--{}", name.replace('_', "-")), value.to_string()]);
+        if let Some(pace) = pace_of(shown) {
+            load.extend([format!("--{}", pace.name.replace('_', "-")), pace.value.to_string()]);
         }
         if is_uniform(shown) {
             load.extend(["--arrivals", "uniform"].map(String::from));

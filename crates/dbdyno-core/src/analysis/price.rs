@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::error::quote;
+use crate::error::{TextError, quote};
 use crate::model::RunRecord;
 
 /// Price list of a platform, given by the user.
@@ -85,12 +85,10 @@ impl PriceList {
     /// Reads a price list.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<PriceList, (usize, String)> {
-        let list: PriceList = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
-        list.check().map_err(|what| (0, what))?;
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<PriceList, TextError> {
+        let list: PriceList = toml::from_str(text)?;
+        list.check().map_err(TextError::of_whole)?;
         Ok(list)
     }
 
@@ -226,7 +224,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_named() {
         let wrong =
-            |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().1;
+            |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().what;
         assert_eq!(
             wrong("cores = 12", "cores = 0"),
             "cores and core_factor must be more than 0 and at most 1000000"
@@ -238,7 +236,7 @@ mod tests {
         assert!(wrong("currency", "curency").contains("unknown field"));
         assert!(wrong("price = 47500", "price = 47500\nper = \"month\"").contains("month"));
         assert_eq!(
-            PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().1,
+            PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().what,
             "there is no [[product]]"
         );
     }

@@ -7,11 +7,15 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, KEYS, PLACE, READ_TX};
 use crate::model::vectors;
-use crate::model::{Bind, Expr, Facts, MIN_KNOWN_S, Param, Part, Quantity, Wire, Workload};
+use crate::model::{
+    Bind, Expr, Facts, MIN_KNOWN_S, Param, Part, Quantity, RefusedValue, Wire, Workload,
+};
 
 use crate::stats::skew::{KeyLaw, Place};
 
-use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
+use super::{
+    Catalog, Entry, SelectionText, Suite, SuiteEntry, check_blocks, check_claims, parse_selection,
+};
 
 /// Own counts that claims may use beside counters and facts.
 pub(super) const COUNTS: [&str; 7] = ["ops", "rows", "commits", "hits", "units", "s", "job_s"];
@@ -167,7 +171,7 @@ fn param(param: &Param, engines: &[&str]) -> Option<String> {
     }
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
     let bad = refused
-        .find(|refused| !allowed(param, Param::of_refused(refused).0.trim_start_matches('>')))?;
+        .find(|refused| !allowed(param, RefusedValue::new(refused).own.trim_start_matches('>')))?;
     Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
 }
 
@@ -184,11 +188,11 @@ fn law(param: &Param) -> Option<String> {
 fn refused_beside(workload: &Workload, param: &Param) -> Option<String> {
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
     refused.find_map(|refused| {
-        let (name, named) = Param::of_refused(refused).1?;
+        let other = RefusedValue::new(refused).other?;
         Some(format!(
             "'unavailable' of {}{}",
             param.name,
-            check_claims::values(workload, name, named)?
+            check_claims::values(workload, other.name, other.values)?
         ))
     })
 }
@@ -368,12 +372,12 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
 
 fn suite_params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
     let Some(text) = &entry.workload else { return Ok(()) };
-    let (name, mut given) = parse_selection(text)?;
+    let SelectionText { name, params: mut given } = parse_selection(text)?;
     given.extend(entry.params.clone());
     let asked = catalog.find(&name)?;
     if let Some(beside) = &entry.background {
-        let (name, given) = parse_selection(beside)?;
-        catalog.find(&name)?.with(&given, "")?;
+        let background = parse_selection(beside)?;
+        catalog.find(&background.name)?.with(&background.params, "")?;
     }
     fixed(&asked.entry.workload, &asked.with(&given, "")?)
         .map_or(Ok(()), |what| Err(Error::usage("", what)))

@@ -272,18 +272,18 @@ fn claim(
 /// A value `a|b` of a parameter that every workload of the client drive has, which nobody can
 /// choose.
 fn no_wire(name: &str, named: &str, usual: &str) -> Option<String> {
-    let (_, mut values) = Claim::named_values(named);
     let wrong = |value: &&str| {
         let mut params = BTreeMap::from([(name.to_string(), value.to_string())]);
         *value != usual && Wire::take(&mut params).is_err()
     };
-    values.find(wrong).map(|value| format!(": {name} has no value {}", quote(value)))
+    Claim::named_values(named)
+        .find(wrong)
+        .map(|value| format!(": {name} has no value {}", quote(value)))
 }
 
 /// A parameter or one of the values `a|b` that are named and the workload has not.
 pub(super) fn values(workload: &Workload, name: &str, named: &str) -> Option<String> {
-    let (_, mut values) = Claim::named_values(named);
     let one =
         |value: &str| fixed(workload, &BTreeMap::from([(name.to_string(), value.to_string())]));
-    values.find_map(one).map(|what| format!(": {what}"))
+    Claim::named_values(named).find_map(one).map(|what| format!(": {what}"))
 }

@@ -40,13 +40,22 @@ impl Asked<'_> {
     }
 }
 
+/// Workload or alias with parameters, as a user or a suite writes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelectionText {
+    /// Id or alias.
+    pub name: String,
+    /// Parameters that are given with it.
+    pub params: BTreeMap<String, String>,
+}
+
 /// Splits `ID[:param=value,...]` into the name and its parameters.
 ///
 /// # Errors
 /// A pair that is not of the form `param=value`, or given twice; the place is the text itself.
-pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
+pub fn parse_selection(text: &str) -> Result<SelectionText> {
     let Some((name, list)) = text.split_once(':') else {
-        return Ok((text.trim().to_string(), BTreeMap::new()));
+        return Ok(SelectionText { name: text.trim().to_string(), params: BTreeMap::new() });
     };
     let mut params = BTreeMap::new();
     for pair in list.split(',').map(str::trim) {
@@ -61,7 +70,7 @@ pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)>
             return Err(Error::usage(text, format!("parameter {} is given twice", quote(key))));
         }
     }
-    Ok((name.trim().to_string(), params))
+    Ok(SelectionText { name: name.trim().to_string(), params })
 }
 
 fn not_a_pair(pair: &str) -> String {
@@ -169,11 +178,13 @@ mod tests {
 
     #[test]
     fn a_selection_is_a_name_with_parameters() {
-        let (name, params) = parse_selection("TP-LIGHT:update_pct=40, org=heap").unwrap();
+        let SelectionText { name, params } =
+            parse_selection("TP-LIGHT:update_pct=40, org=heap").unwrap();
         assert_eq!(name, "TP-LIGHT");
         assert_eq!(params["update_pct"], "40");
         assert_eq!(params["org"], "heap");
-        assert_eq!(parse_selection("X").unwrap(), ("X".into(), BTreeMap::new()));
+        let bare = SelectionText { name: "X".into(), params: BTreeMap::new() };
+        assert_eq!(parse_selection("X").unwrap(), bare);
         assert!(
             parse_selection("X:a")
                 .unwrap_err()

@@ -32,7 +32,7 @@ mod wire;
 mod tests;
 
 pub use lists::{Form, Group, Tile};
-pub use lookup::{Asked, nearest, parse_selection};
+pub use lookup::{Asked, SelectionText, nearest, parse_selection};
 pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};

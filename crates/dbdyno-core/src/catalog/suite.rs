@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::error::{Error, Result, quote};
 use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Slo, Workload};
 
-use super::{Catalog, parse_selection};
+use super::{Catalog, SelectionText, parse_selection};
 
 /// Stands in a list of values for every value that the workload declares.
 const EVERY_VALUE: &str = "*";
@@ -135,7 +135,7 @@ impl SuiteEntry {
         let (Some(without), Some(text)) = (self.without.take(), &self.workload) else {
             return Ok(self);
         };
-        let asked = catalog.find(&parse_selection(text)?.0)?;
+        let asked = catalog.find(&parse_selection(text)?.name)?;
         let mut params = asked.entry.workload.params.iter();
         let tried = BTreeMap::from([(without.param.clone(), without.value)]);
         let lacks = params.any(|param| {
@@ -278,15 +278,16 @@ impl Catalog {
     }
 
     fn is_for(&self, entry: &SuiteEntry, workload: &Workload) -> bool {
-        let name = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
-        name.and_then(|(name, _)| self.find(&name).ok())
+        let selection = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
+        selection
+            .and_then(|selection| self.find(&selection.name).ok())
             .is_some_and(|asked| asked.entry.workload.id == workload.id)
     }
 
     /// One entry for each combination of its values.
     fn expand(&self, suite: &Suite, entry: &SuiteEntry) -> Result<Vec<SuiteEntry>> {
         let Some(text) = &entry.workload else { return Ok(vec![entry.clone()]) };
-        let (name, given) = parse_selection(text)?;
+        let SelectionText { name, params: given } = parse_selection(text)?;
         let asked = self.find(&name)?;
         let set = |name: &String| {
             given.contains_key(name)

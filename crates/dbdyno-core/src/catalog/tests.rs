@@ -330,7 +330,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     let heap = BTreeMap::from([("org".to_string(), "heap".to_string())]);
     assert_eq!(
         workload.params[0].unavailable_on("lite", &heap),
-        Some(("org=heap".into(), "no heaps"))
+        Some(crate::model::UnavailableValue { what: "org=heap".into(), reason: "no heaps" })
     );
     for (right, wrong, message) in [
         ("[T-ONE]", "[T-TWO]", "lite.toml:4: T has no workload 'T-TWO'; see group.toml beside it"),

@@ -146,9 +146,11 @@ enum AliasEntry {
 fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>, D::Error> {
     let alias = |entry| match entry {
         AliasEntry::Table(alias) => Ok(alias),
-        AliasEntry::Text(text) => {
-            parse_selection(&text).map(|(code, params)| Alias { code, params, differs: None })
-        }
+        AliasEntry::Text(text) => parse_selection(&text).map(|selection| Alias {
+            code: selection.name,
+            params: selection.params,
+            differs: None,
+        }),
     };
     let entries = Vec::<AliasEntry>::deserialize(from)?.into_iter();
     entries.map(alias).collect::<Result<_>>().map_err(D::Error::custom)

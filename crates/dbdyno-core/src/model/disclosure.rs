@@ -89,9 +89,14 @@ pub enum Needed {
 }
 
 impl StatableFact {
-    /// Topic and key of its name.
-    pub fn parts(&self) -> (&str, &str) {
-        self.name.split_once('.').unwrap_or(("", &self.name))
+    /// Topic, the first part of the name; empty if the name has no topic.
+    pub fn topic(&self) -> &str {
+        self.name.split_once('.').map_or("", |(topic, _)| topic)
+    }
+
+    /// Key within the topic, the second part of the name.
+    pub fn key(&self) -> &str {
+        self.name.split_once('.').map_or(self.name.as_str(), |(_, key)| key)
     }
 
     /// True if a disclosure has it: stated, or told by the machine.
@@ -224,7 +229,7 @@ mod tests {
         let mut disclosure = Disclosure::default();
         disclosure.set(STATED, "memory.type", "DDR5");
         assert!(fact.is_in(&disclosure));
-        assert_eq!(fact.parts(), ("memory", "type"));
+        assert_eq!((fact.topic(), fact.key()), ("memory", "type"));
     }
 
     #[test]

@@ -85,9 +85,18 @@ pub fn is_uniform(params: &BTreeMap<String, String>) -> bool {
     params.get(ARRIVALS).is_some_and(|arrivals| arrivals == UNIFORM)
 }
 
-/// Load over time, or think time, as `params` state it: the option of `run` and its value.
-pub fn pace_of(params: &BTreeMap<String, String>) -> Option<(&'static str, &str)> {
-    [PROFILE, THINK].into_iter().find_map(|name| Some((name, params.get(name)?.as_str())))
+/// Parameter for a load over time or a think time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaceParam<'a> {
+    /// Name of the parameter; with `-` for `_` it is an option of `run`.
+    pub name: &'static str,
+    /// Value of both.
+    pub value: &'a str,
+}
+
+/// Load over time, or think time, as `params` state it.
+pub fn pace_of(params: &BTreeMap<String, String>) -> Option<PaceParam<'_>> {
+    [PROFILE, THINK].into_iter().find_map(|name| Some(PaceParam { name, value: params.get(name)? }))
 }
 
 /// Rule by which the ops of a selection start.

@@ -307,7 +307,7 @@ impl Param {
         &self,
         engine: &str,
         params: &BTreeMap<String, String>,
-    ) -> Option<(String, &str)> {
+    ) -> Option<UnavailableValue<'_>> {
         let value = params.get(&self.name)?;
         let covers = |refused: &str| match refused.strip_prefix('>') {
             Some(limit) => limit
@@ -317,28 +317,61 @@ impl Param {
                 .is_some_and(|(limit, n)| n > limit),
             None => refused == value,
         };
-        let met = |(name, named): (&str, &str)| {
-            params.get(name).is_some_and(|value| Claim::names(named, value))
-        };
         let of_engines = [engine, Param::EVERY].into_iter();
         let mut refusals = of_engines.filter_map(|engine| self.unavailable.get(engine)).flatten();
         let (refused, reason) = refusals.find(|(refused, _)| {
-            let (own, other) = Param::of_refused(refused);
-            covers(own) && other.is_none_or(met)
+            let refused = RefusedValue::new(refused);
+            covers(refused.own) && refused.other.is_none_or(|other| other.is_met(params))
         })?;
-        let beside = Param::of_refused(refused)
-            .1
-            .and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
-        Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
+        let other = RefusedValue::new(refused).other;
+        let with = other
+            .and_then(|other| Some(format!(" with {}={}", other.name, params.get(other.name)?)));
+        let what = format!("{}={value}{}", self.name, with.unwrap_or_default());
+        Some(UnavailableValue { what, reason })
     }
+}
 
-    /// Meaning of a key of `unavailable`: the own value, and with `value,other=a|b` another
-    /// parameter and its values.
-    pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
-        let both = refused
-            .split_once(',')
-            .and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
-        both.unwrap_or((refused, None))
+/// Value of a parameter that an engine cannot give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnavailableValue<'a> {
+    /// Parameter and value, with those of the other parameter that matters: `org=iot with n=2`.
+    pub what: String,
+    /// Reason why the engine cannot give it.
+    pub reason: &'a str,
+}
+
+/// Key of [`Param::unavailable`]: `value`, or `value,other=a|b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedValue<'a> {
+    /// Value of the parameter itself; `>N` is every number above N.
+    pub own: &'a str,
+    /// Values of another parameter with which the value is refused; none: with all.
+    pub other: Option<OtherValues<'a>>,
+}
+
+/// Another parameter with values as a claim names them: `a`, `a|b` or `!a|b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherValues<'a> {
+    /// Name of the parameter.
+    pub name: &'a str,
+    /// Its values.
+    pub values: &'a str,
+}
+
+impl<'a> RefusedValue<'a> {
+    /// Reads a key. One that names no other parameter after its comma is a value as a whole.
+    pub fn new(refused: &'a str) -> RefusedValue<'a> {
+        let whole = RefusedValue { own: refused, other: None };
+        let Some((own, other)) = refused.split_once(',') else { return whole };
+        let Some((name, values)) = other.split_once('=') else { return whole };
+        RefusedValue { own, other: Some(OtherValues { name, values }) }
+    }
+}
+
+impl OtherValues<'_> {
+    /// True if `params` have the parameter with one of the values.
+    fn is_met(&self, params: &BTreeMap<String, String>) -> bool {
+        params.get(self.name).is_some_and(|value| Claim::names(self.values, value))
     }
 }
 
@@ -496,17 +529,19 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The values in `a|b`, and whether they are those with which the claim does not hold (`!a|b`).
-    pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
-        let (without, values) =
-            named.strip_prefix('!').map_or((false, named), |values| (true, values));
-        (without, values.split('|'))
+    /// The values that `a`, `a|b` or `!a|b` names.
+    pub fn named_values(named: &str) -> impl Iterator<Item = &str> {
+        named.strip_prefix('!').unwrap_or(named).split('|')
+    }
+
+    /// True if the claim holds without the values that are named (`!a|b`), and not with them.
+    pub fn is_without(named: &str) -> bool {
+        named.starts_with('!')
     }
 
     /// True if `value` is one of those named `a|b`; with `!a|b` if it is none of them.
     pub fn names(named: &str, value: &str) -> bool {
-        let (without, mut values) = Claim::named_values(named);
-        values.any(|name| name == value) != without
+        Claim::named_values(named).any(|name| name == value) != Claim::is_without(named)
     }
 }
 

@@ -177,13 +177,22 @@ impl From<Error> for Refusal {
     }
 }
 
+/// Window and loop of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowAndLoop {
+    /// Warm-up, and end of the measurement window.
+    pub window: Window,
+    /// Rule by which ops start.
+    pub looping: Loop,
+}
+
 /// Window and loop of a test without a suite.
 ///
 /// # Errors
 /// A rate that is to be found without an SLO, or the other way round.
-pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
+pub fn window_and_loop(request: &Request) -> Result<WindowAndLoop> {
     let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
-    Ok((window, pace::looping(request, &SuiteEntry::default())?))
+    Ok(WindowAndLoop { window, looping: pace::looping(request, &SuiteEntry::default())? })
 }
 
 /// Builds the plan.

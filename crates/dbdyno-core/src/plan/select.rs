@@ -1,6 +1,6 @@
 //! One selection: which workload, with which parameters, drive, ramp and window.
 
-use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, Entry, SelectionText, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
 use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
@@ -75,7 +75,7 @@ pub(super) fn wishes<'a>(
 /// through it.
 fn names_pooler(wish: &RequestedTest<'_>) -> bool {
     let is_pooler = |value: &String| value == Transport::Pooler.name();
-    let given = parse_selection(wish.text()).map(|(_, given)| given).unwrap_or_default();
+    let given = parse_selection(wish.text()).unwrap_or_default().params;
     wish.entry.params.get(TRANSPORT).or(given.get(TRANSPORT)).is_some_and(is_pooler)
 }
 
@@ -85,7 +85,7 @@ fn with_pooler<'a>(catalog: &Catalog, wish: RequestedTest<'a>) -> Result<Vec<Req
     if wish.entry.none.is_some() {
         return Ok(vec![wish]);
     }
-    let (name, given) = parse_selection(wish.text())?;
+    let SelectionText { name, params: given } = parse_selection(wish.text())?;
     let chooses = |param: &str| wish.entry.params.contains_key(param) || given.contains_key(param);
     if chooses(TRANSPORT) || wish.entry.drive == Some(Drive::Database) {
         return Ok(vec![wish]);
@@ -221,7 +221,7 @@ fn alone(
     wish: &RequestedTest<'_>,
 ) -> std::result::Result<Selection, Refusal> {
     runnable(request, &wish.entry)?;
-    let (name, given) = parse_selection(wish.text())?;
+    let SelectionText { name, params: given } = parse_selection(wish.text())?;
     let asked = catalog.find(&name)?;
     let mut given = wish.entry.params.clone().into_iter().chain(given).collect();
     let wire = Wire::take(&mut given).map_err(|what| Error::usage(place(wish), what))?;

@@ -383,9 +383,9 @@ impl<'a> Compared<'a> {
             return Some(text.with("engine", self.engine).with("org", org.as_str()));
         }
         let refused = |param: &crate::model::Param| {
-            let (what, reason) = param.unavailable_on(self.engine, params)?;
-            let text = Sentence::new("{what}: {reason}").with("what", what);
-            Some(text.with("reason", Sentence::new(reason)))
+            let unavailable = param.unavailable_on(self.engine, params)?;
+            let text = Sentence::new("{what}: {reason}").with("what", unavailable.what);
+            Some(text.with("reason", Sentence::new(unavailable.reason)))
         };
         workload.params.iter().find_map(refused)
     }

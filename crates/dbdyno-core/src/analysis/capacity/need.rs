@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::error::quote;
+use crate::error::{TextError, quote};
 use crate::model::{Drive, Slo, Test, params, without_offer};
 
 /// More of anything per second is a typing error.
@@ -136,15 +136,13 @@ impl Need {
     /// Reads a file of requirements.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse_file(text: &str) -> Result<Vec<Need>, (usize, String)> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
+    /// The mistake in the text.
+    pub fn parse_file(text: &str) -> Result<Vec<Need>, TextError> {
+        let file: File = toml::from_str(text)?;
         if file.need.is_empty() {
-            return Err((0, "there is no [[need]]".into()));
+            return Err(TextError::of_whole("there is no [[need]]"));
         }
-        file.need.into_iter().map(|entry| entry.read().map_err(|what| (0, what))).collect()
+        file.need.into_iter().map(|entry| entry.read().map_err(TextError::of_whole)).collect()
     }
 
     /// Workload and parameters, as labels of reports.
@@ -232,10 +230,10 @@ mod tests {
         );
         assert_eq!(needs[1], Need::parse("SRV-QUERY1 2500 qps").unwrap());
         let wrong = |from: &str, to: &str| Need::parse_file(&text.replace(from, to)).unwrap_err();
-        assert_eq!(Need::parse_file(""), Err((0, "there is no [[need]]".into())));
-        assert!(wrong("unit", "units").1.contains("unknown field"));
-        assert!(wrong("p99<5ms", "soon").1.contains("not a valid SLO"));
-        assert!(wrong("rate = 100", "rate = -1").1.contains("not a rate"));
+        assert_eq!(Need::parse_file(""), Err(TextError::of_whole("there is no [[need]]")));
+        assert!(wrong("unit", "units").what.contains("unknown field"));
+        assert!(wrong("p99<5ms", "soon").what.contains("not a valid SLO"));
+        assert!(wrong("rate = 100", "rate = -1").what.contains("not a rate"));
     }
 
     #[test]
