@@ -10,7 +10,7 @@ use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
 use dbdyno_core::analysis::ReasonCount;
 use dbdyno_core::analysis::ab_test::{
-    MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
+    MARGIN, Method, Outcome, Row, Rows, Rule, Unpaired, rows, unpaired,
 };
 use dbdyno_core::analysis::compare::{Difference, Side, differences};
 use dbdyno_core::model::{Sentence, Status};
@@ -77,7 +77,7 @@ impl Report for TrialsReport {
         let [base, other] = sides.as_slice() else { return Document::default() };
         let margin = base.run.plan.margin().unwrap_or(MARGIN);
         let method = Method::of_plan(&base.run.plan);
-        let (rule, rows) = rows(base.tests, other.tests, margin, method);
+        let Rows { rule, rows } = rows(base.tests, other.tests, margin, method);
         let found = Found {
             base: *base,
             other: *other,
@@ -96,7 +96,7 @@ pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     let plan = &base.run.plan;
     let margin = plan.margin().unwrap_or(MARGIN);
-    rows(&base.tests, &other.tests, margin, Method::of_plan(plan)).1
+    rows(&base.tests, &other.tests, margin, Method::of_plan(plan)).rows
 }
 
 /// The figures that only one of the two runs of an A/B test has.

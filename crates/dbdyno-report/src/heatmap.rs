@@ -46,15 +46,22 @@ impl Report for HeatmapReport {
     }
 }
 
-/// The title of a metric's heatmap, and what the metric is.
-fn about(metric: &Metric) -> (&'static str, &'static str) {
+/// Title of a metric's heatmap.
+fn title(metric: &Metric) -> &'static str {
     match metric.kind {
-        Kind::Speed => ("Speed", "Speed is the figure of one job."),
-        Kind::Throughput => (
-            "Throughput",
+        Kind::Speed => "Speed",
+        Kind::Throughput => "Throughput",
+    }
+}
+
+/// Definition of a metric in a sentence.
+fn about(metric: &Metric) -> &'static str {
+    match metric.kind {
+        Kind::Speed => "Speed is the figure of one job.",
+        Kind::Throughput => {
             "Throughput is the best valid figure at any number of jobs; without a valid one the \
-             best of the others.",
-        ),
+             best of the others."
+        }
     }
 }
 
@@ -76,14 +83,14 @@ const BEST: &str = "Best: the best valid figure, and those that do not differ fr
 pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
     let section = |metric: &Metric| {
-        let (title, about) = about(metric);
-        let how = format!("{} {}", language.phrase(about), language.phrase(HOW_TO_READ));
+        let about = language.phrase(about(metric));
+        let how = format!("{about} {}", language.phrase(HOW_TO_READ));
         let map = map(input, metric);
         let content = match map.rows.is_empty() {
             true => Block::Paragraph(language.phrase("No run has such a figure.")),
             false => Block::Heatmap(map),
         };
-        Section::new(language, title, vec![Block::Paragraph(how), content])
+        Section::new(language, title(metric), vec![Block::Paragraph(how), content])
     };
     METRICS.iter().map(section).collect()
 }

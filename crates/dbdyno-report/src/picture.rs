@@ -29,11 +29,11 @@ pub struct Head {
     pub answer: Vec<StyledText>,
     pub counts: Vec<Count>,
     /// The tests of each group, in order.
-    pub tests: Vec<(String, Vec<Tick>)>,
+    pub tests: Vec<TickGroup>,
     pub folds: Vec<Fold>,
     pub plate: Vec<(String, String)>,
     /// Parts of a whole: how many figures are better, equal, worse.
-    pub shares: Vec<(Tone, usize, String)>,
+    pub shares: Vec<Share>,
 }
 
 /// Text, set strong or not.
@@ -429,8 +429,28 @@ impl Page {
     }
 }
 
+/// Tests of a group in a strip: a tick for each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TickGroup {
+    /// Name of the group.
+    pub name: String,
+    /// Ticks of its tests, in order.
+    pub ticks: Vec<Tick>,
+}
+
+/// Part of a whole in a bar with a legend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// Tone of the part and of its sign in the legend.
+    pub tone: Tone,
+    /// Number of figures.
+    pub count: usize,
+    /// Word in the legend.
+    pub word: String,
+}
+
 impl Head {
-    /// The answer without what stands strong.
+    /// The answer as plain text, without emphasis.
     pub fn answer_in_words(&self) -> String {
         self.answer.iter().map(|said| said.text.as_str()).collect()
     }
@@ -445,9 +465,9 @@ impl Head {
     pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
         [&mut self.kind, &mut self.stamp, &mut self.title].into_iter().for_each(&mut *text);
         self.answer.iter_mut().for_each(|said| said.change(text));
-        for (group, ticks) in &mut self.tests {
-            text(group);
-            ticks.iter_mut().for_each(|tick| text(&mut tick.note));
+        for group in &mut self.tests {
+            text(&mut group.name);
+            group.ticks.iter_mut().for_each(|tick| text(&mut tick.note));
         }
         self.plate
             .iter_mut()

@@ -93,12 +93,23 @@ impl Rgb {
         0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
 
-    /// Number and true colour of the nearest of the 216 colours in the cube of a terminal with 256.
-    pub fn indexed(self) -> (u8, Rgb) {
+    /// The nearest of the 216 colors in the cube of a terminal with 256.
+    pub fn nearest_indexed(self) -> IndexedColor {
         let [red, green, blue] = [self.red, self.green, self.blue].map(nearest_level);
-        let color = Rgb::new(LEVELS[red], LEVELS[green], LEVELS[blue]);
-        (16 + (36 * red + 6 * green + blue) as u8, color)
+        IndexedColor {
+            index: 16 + (36 * red + 6 * green + blue) as u8,
+            color: Rgb::new(LEVELS[red], LEVELS[green], LEVELS[blue]),
+        }
     }
+}
+
+/// A color of a terminal with 256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexedColor {
+    /// Number of the color.
+    pub index: u8,
+    /// The color that the terminal shows for it.
+    pub color: Rgb,
 }
 
 fn mix_channel(from: u8, to: u8, share: f64) -> u8 {
@@ -155,7 +166,7 @@ mod tests {
     fn text_can_be_read_on_every_shade() {
         for step in 0..=1000 {
             let shade = ground(f64::from(step) / 1000.0);
-            for ground in [shade, shade.indexed().1] {
+            for ground in [shade, shade.nearest_indexed().color] {
                 assert!(text_on(ground).contrast(ground) >= 4.5, "{step}");
             }
         }
@@ -163,10 +174,13 @@ mod tests {
 
     #[test]
     fn the_nearest_colours_of_a_small_terminal() {
-        assert_eq!((BLACK.indexed().0, WHITE.indexed().0), (16, 231));
+        let index = |color: Rgb| color.nearest_indexed().index;
+        assert_eq!((index(BLACK), index(WHITE)), (16, 231));
         // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 +
         // 36 + 6 * 2 + 4.
-        assert_eq!(ground(0.0).indexed(), (231, Rgb::new(255, 255, 255)));
-        assert_eq!(ground(1.0).indexed(), (68, Rgb::new(95, 135, 215)));
+        let white = IndexedColor { index: 231, color: Rgb::new(255, 255, 255) };
+        assert_eq!(ground(0.0).nearest_indexed(), white);
+        let blue = IndexedColor { index: 68, color: Rgb::new(95, 135, 215) };
+        assert_eq!(ground(1.0).nearest_indexed(), blue);
     }
 }

@@ -10,7 +10,7 @@ use super::{figure, ramp};
 use crate::model::{Better, Reason, ReasonCode, Status, StoredPlan, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
 
-pub use row::{Row, Unpaired, rows, unpaired};
+pub use row::{Row, Rows, Unpaired, rows, unpaired};
 
 /// Chance that an A/B test of two equal sides calls any figure different, at any look.
 const FAMILY_ALPHA: f64 = 0.05;

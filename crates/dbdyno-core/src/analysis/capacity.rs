@@ -344,14 +344,14 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
     let used = shares.map(|shares| Span::sum(&shares));
     let uses: Vec<Use> =
         Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
-    let (outcome, why) = together(&answers, used, &uses);
+    let joint = joint_outcome(&answers, used, &uses);
     let first = used.and_then(|used| first(&answers, used, &uses));
     let cores = side.price.map(|price| price.cores).or_else(|| stated_cores(side.run));
     Platform {
         name: side.name,
         run: side.run,
-        outcome,
-        why,
+        outcome: joint.outcome,
+        why: joint.why,
         answers,
         used,
         uses,
@@ -377,21 +377,31 @@ fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use 
     Use { component, each, total }
 }
 
-/// The worst answer decides; where each need fits alone, what they take together.
-fn together(
-    answers: &[Answer<'_>],
-    used: Option<Span>,
-    uses: &[Use],
-) -> (Outcome, Option<Sentence>) {
+/// Outcome for all requirements together.
+struct JointOutcome {
+    outcome: Outcome,
+    /// Reason, if each requirement alone has a better outcome.
+    why: Option<Sentence>,
+}
+
+impl From<Outcome> for JointOutcome {
+    fn from(outcome: Outcome) -> JointOutcome {
+        JointOutcome { outcome, why: None }
+    }
+}
+
+/// The outcome for all requirements together: the worst answer decides; if each requirement fits
+/// alone, what they take together.
+fn joint_outcome(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> JointOutcome {
     let any = |outcome: Outcome| answers.iter().any(|answer| answer.outcome == outcome);
     if let Some(worst) =
         [Outcome::DoesNotFit, Outcome::NotCovered].into_iter().find(|outcome| any(*outcome))
     {
-        return (worst, None);
+        return worst.into();
     }
     let most = used.map_or(f64::INFINITY, |used| used.high.unwrap_or(used.value));
     if answers.len() == 1 || most <= 1.0 {
-        return (Outcome::Fits, None);
+        return Outcome::Fits.into();
     }
     let processors =
         uses.iter().find(|used| used.component == Component::Cpu).and_then(|used| used.total);
@@ -400,12 +410,13 @@ fn together(
             let why = Sentence::new(
                 "each requirement fits alone, but together they take {share%} of the CPUs",
             );
-            (Outcome::DoesNotFit, Some(why.with("share", share)))
+            JointOutcome { outcome: Outcome::DoesNotFit, why: Some(why.with("share", share)) }
         }
         None => {
             let why = "each requirement fits alone; alone they take up to {share%} of the \
                        platform's time, and how they share it was not measured";
-            (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
+            let why = Sentence::new(why).with("share", most);
+            JointOutcome { outcome: Outcome::NotCovered, why: Some(why) }
         }
     }
 }

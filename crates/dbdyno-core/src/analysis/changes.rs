@@ -148,10 +148,10 @@ fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
     let (sums, mut points) = (Distances::new(values), BTreeSet::new());
     loop {
         let pieces = pieces(points.iter().copied(), values.len());
-        let best = pieces.iter().filter_map(|piece| Some((piece, sums.division(piece)?)));
-        let best = best.reduce(|best, next| if next.1.1 > best.1.1 { next } else { best });
+        let divisions = pieces.iter().filter_map(|piece| sums.division(piece));
+        let best = divisions.reduce(|best, next| if next.q > best.q { next } else { best });
         match best {
-            Some((piece, (at, _)))
+            Some(Division { piece, at, .. })
                 if difference(&values[piece.start..at], &values[at..piece.end]).p <= most_p =>
             {
                 points.insert(at)
@@ -159,6 +159,15 @@ fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
             _ => return points,
         };
     }
+}
+
+/// A piece of the series, divided at one of its figures.
+struct Division {
+    piece: Range<usize>,
+    /// Position of the first figure of the second part.
+    at: usize,
+    /// Size of the difference between the parts, the statistic Q.
+    q: f64,
 }
 
 /// The changes at these places, each between its neighbours.
@@ -207,15 +216,15 @@ impl Distances {
         sums[a.end][b.end] - sums[a.start][b.end] - sums[a.end][b.start] + sums[a.start][b.start]
     }
 
-    /// Position at which the figures of a piece differ most from those that follow, and the size of
-    /// the difference (the statistic Q); none for a single figure.
-    fn division(&self, piece: &Range<usize>) -> Option<(usize, f64)> {
-        let mut best = None;
+    /// Division of a piece where its figures differ most from those that follow; none for a single
+    /// figure.
+    fn division(&self, piece: &Range<usize>) -> Option<Division> {
+        let mut best: Option<Division> = None;
         for at in piece.start + 1..piece.end {
             for end in at + 1..=piece.end {
                 let q = self.q(&(piece.start..at), &(at..end));
-                if best.is_none_or(|(_, most)| q > most) {
-                    best = Some((at, q));
+                if best.as_ref().is_none_or(|best| q > best.q) {
+                    best = Some(Division { piece: piece.clone(), at, q });
                 }
             }
         }

@@ -8,14 +8,33 @@ use serde_json::{Map, Value};
 
 use super::forms;
 use super::known::Known;
+use crate::RunTests;
 use dbdyno_core::model::{
     Disclosure, Reason, RunRecord, Sentence, StoredPlan, Test, TestResult, sentence,
 };
 
-/// The form of what a text may be.
+/// A run as it may be published.
+#[derive(Debug, Clone)]
+pub struct AnonymizedRun {
+    /// The run under its letter.
+    pub run: RunRecord,
+    /// Its tests.
+    pub tests: Vec<Test>,
+    /// Names of what was removed.
+    pub removed: BTreeSet<String>,
+}
+
+impl AnonymizedRun {
+    /// The run with its tests, for a report.
+    pub fn into_run_tests(self) -> RunTests {
+        RunTests::new(self.run, self.tests)
+    }
+}
+
+/// Form that a text must have.
 #[derive(Clone, Copy)]
 enum Form {
-    /// A word of a type of ours, which can hold no other.
+    /// A word of one of dbdyno's types, which can hold no other.
     Own,
     /// A word of the catalog; another one is numbered (`workload-1`).
     Word(&'static str),
@@ -139,13 +158,8 @@ impl Publisher {
         Publisher { known: Known::words(), numbered: BTreeMap::new(), removed: BTreeSet::new() }
     }
 
-    /// A run without what names its platform, which gets a letter; what was removed comes with it.
-    pub fn run(
-        &mut self,
-        run: &RunRecord,
-        tests: &[Test],
-        letter: &str,
-    ) -> (RunRecord, Vec<Test>, BTreeSet<String>) {
+    /// A run without what names its platform, which gets a letter.
+    pub fn run(&mut self, run: &RunRecord, tests: &[Test], letter: &str) -> AnonymizedRun {
         // Nodes and load generators are those of the run.
         self.numbered.retain(|kind, _| !["node", "worker"].contains(kind));
         let nodes = run.disclosure.get("database", "nodes").unwrap_or_default();
@@ -154,9 +168,9 @@ impl Publisher {
         for test in tests.iter().filter_map(Test::measured) {
             self.number_nodes(test);
         }
-        let kept = self.record(run, letter);
+        let run = self.record(run, letter);
         let tests = tests.iter().filter_map(|test| self.test(test)).collect();
-        (kept, tests, std::mem::take(&mut self.removed))
+        AnonymizedRun { run, tests, removed: std::mem::take(&mut self.removed) }
     }
 
     fn number_nodes(&mut self, test: &TestResult) {

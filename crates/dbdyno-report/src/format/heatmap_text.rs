@@ -68,9 +68,9 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
             format!("\x1b[48;2;{below};38;2;{letters}m{text}\x1b[0m")
         }
         (Color::Indexed, Some(share), _) => {
-            let (number, ground) = ground(share).indexed();
-            let (on, _) = text_on(ground).indexed();
-            format!("\x1b[48;5;{number};38;5;{on}m{text}\x1b[0m")
+            let ground = ground(share).nearest_indexed();
+            let letters = text_on(ground.color).nearest_indexed();
+            format!("\x1b[48;5;{};38;5;{}m{text}\x1b[0m", ground.index, letters.index)
         }
         (_, None, Cell::Number { verdict: Some(Status::Invalid), .. }) => {
             format!("\x1b[9m{text}\x1b[0m")

@@ -89,7 +89,12 @@ pub(super) fn standings(input: &Input) -> Vec<Part> {
     let title = input.language.phrase("Share of the best");
     let found = ratios::standings(input, SHEET_ROWS);
     found
-        .map(|(picture, about)| Part { title, about, pictures: vec![picture], ..Part::default() })
+        .map(|found| Part {
+            title,
+            about: found.about,
+            pictures: vec![found.picture],
+            ..Part::default()
+        })
         .into_iter()
         .collect()
 }
@@ -113,19 +118,18 @@ fn one_sheet(input: &Input) -> Vec<Part> {
         (tile.group, tile.title, tile.label) = (name, String::new(), String::new());
     }
     let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
-    parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {
+    parts.extend(ratios::gains(input, SHEET_ROWS).map(|gains| {
         let about = language.phrase(
             "Best throughput as a multiple of one job, logarithmic. A triangle is conditional.",
         );
-        let more = if left_out > 0 {
-            format!(" {}.", language.count("more", left_out, &[]))
-        } else {
-            String::new()
+        let more = match gains.left_out {
+            0 => String::new(),
+            left_out => format!(" {}.", language.count("more", left_out, &[])),
         };
         Part {
             title: language.phrase("What more jobs bring"),
             about: about + &more,
-            pictures: vec![picture],
+            pictures: vec![gains.picture],
             ..Part::default()
         }
     }));

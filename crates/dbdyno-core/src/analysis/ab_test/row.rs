@@ -6,12 +6,21 @@ use super::{Blocks, Figure, Method, Outcome, ReasonCount, Rule, Side, figures, i
 use crate::analysis::compare::Subject;
 use crate::model::{Better, Sentence, Status, Test, TestResult};
 
-/// Rows of an A/B test for every figure that both sides have.
-pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule, Vec<Row>) {
+/// Results of an A/B test for every figure that both sides have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// Rule by which the figures were decided.
+    pub rule: Rule,
+    /// Rows of the figures.
+    pub rows: Vec<Row>,
+}
+
+/// Results of an A/B test for every figure that both sides have.
+pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> Rows {
     let figures = figures(base, other);
     let rule = Rule { margin, figures: figures.len() };
     let rows = figures.iter().map(|figure| Row::new(figure, &rule, method)).collect();
-    (rule, rows)
+    Rows { rule, rows }
 }
 
 /// Result of an A/B test for one figure.

@@ -61,7 +61,8 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
     };
     for (section, fact, base, other) in disclosed.chain([engine, suite, size]).filter(differ) {
         let known = found.iter().any(|known| known.section == section && known.fact == fact);
-        let (touches, because) = touched(effects, &section, &fact, &groups);
+        let AffectedGroups { groups: touches, because } =
+            affected_groups(effects, &section, &fact, &groups);
         if !known && !touches.is_empty() {
             found.push(Difference { section, fact, base, other, touches, because });
         }
@@ -76,19 +77,28 @@ fn common_groups(base: &Side<'_>, other: &Side<'_>) -> BTreeSet<String> {
     groups(base).intersection(&groups(other)).cloned().collect()
 }
 
-/// The groups that a fact touches, and why: by the first rule that speaks of it, else all.
-fn touched(
+/// Groups of workloads whose figures a fact affects.
+struct AffectedGroups {
+    groups: Vec<String>,
+    /// Reason why it affects them.
+    because: String,
+}
+
+/// The groups among `groups` that a fact affects: by the first rule that names the fact, else all.
+fn affected_groups(
     effects: &[Effect],
     section: &str,
     fact: &str,
     groups: &BTreeSet<String>,
-) -> (Vec<String>, String) {
-    match effects.iter().find(|effect| effect.speaks_of(section, fact)) {
-        Some(effect) => {
-            let touched = groups.iter().filter(|group| effect.groups.contains(group)).cloned();
-            (touched.collect(), effect.because.clone())
-        }
-        None => (groups.iter().cloned().collect(), "may touch every workload".into()),
+) -> AffectedGroups {
+    let rule = effects.iter().find(|effect| effect.speaks_of(section, fact));
+    let is_affected = |group: &&String| rule.is_none_or(|effect| effect.groups.contains(group));
+    AffectedGroups {
+        groups: groups.iter().filter(is_affected).cloned().collect(),
+        because: match rule {
+            Some(effect) => effect.because.clone(),
+            None => "may touch every workload".into(),
+        },
     }
 }
 

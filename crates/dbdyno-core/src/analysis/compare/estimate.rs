@@ -235,16 +235,13 @@ impl<'a> Estimates<'a> {
         }
     }
 
-    /// The ratio of a sample, the values of both sides (those given, of tests that were not
-    /// repeated), and what the ratio is made of.
-    fn ratio(
-        &self,
-        sample: &Sample,
-        values: [f64; 2],
-    ) -> (Ratio, [f64; 2], Option<moderated::Ratio>) {
+    /// The ratio of a sample. `values` are those of both sides as measured, which stay for tests
+    /// that were not repeated.
+    fn ratio(&self, sample: &Sample, values: [f64; 2]) -> SampleRatio {
         let Some(found) = self.found.get(&sample.key()) else {
             let span = Err(sample.unknown());
-            return (Ratio { value: values[1] / values[0], span }, values, None);
+            let ratio = Ratio { value: values[1] / values[0], span };
+            return SampleRatio { ratio, values, estimate: None };
         };
         let sign = sign(sample.better);
         let is_mean = |side: usize| side == 0 && found.is_base && found.ratio.is_some();
@@ -258,19 +255,32 @@ impl<'a> Estimates<'a> {
             let factor = one.half_width().exp();
             Span { low: ratio / factor, high: ratio * factor, p: one.p() }
         });
-        (Ratio { value: ratio, span: span.ok_or(sample.unknown()) }, values, found.ratio)
+        let ratio = Ratio { value: ratio, span: span.ok_or(sample.unknown()) };
+        SampleRatio { ratio, values, estimate: found.ratio }
     }
 
     fn apply(&self, row: &mut super::Row) {
         let Some(sample) = &row.sample else { return };
         let before = row.ratio.value;
-        let (ratio, [base, other], estimate) = self.ratio(sample, [row.base, row.other]);
-        let share = ratio.value / before;
+        let found = self.ratio(sample, [row.base, row.other]);
+        let share = found.ratio.value / before;
         for per in [&mut row.per_job, &mut row.per_core, &mut row.per_licence, &mut row.per_price] {
             *per = per.map(|per| per * share);
         }
-        (row.ratio, row.base, row.other, row.estimate) = (ratio, base, other, estimate);
+        row.ratio = found.ratio;
+        [row.base, row.other] = found.values;
+        row.estimate = found.estimate;
     }
+}
+
+/// Ratio of a sample.
+struct SampleRatio {
+    /// Other / base, with its interval.
+    ratio: Ratio,
+    /// Values of the base and of the other side.
+    values: [f64; 2],
+    /// Estimate that the interval is computed from, if there is one.
+    estimate: Option<moderated::Ratio>,
 }
 
 /// The values of all points on one side.

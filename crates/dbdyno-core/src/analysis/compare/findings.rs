@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
-use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, Work};
+use super::{
+    Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, UndecidedCount, Work,
+};
 use crate::analysis::interval::Unknown;
 use crate::analysis::interval::supports;
 use crate::analysis::published_checks;
@@ -285,13 +287,13 @@ fn sentence(row: &Row, way: &str) -> Sentence {
 /// Number of undecided figures by reason; that publications print no interval goes without saying.
 fn undecided(comparison: &Comparison) -> Option<Finding> {
     let reasons = comparison.undecided();
-    let part = |(why, rows): &(Unknown, usize)| match reasons.len() {
-        1 => Sentence::new(why.to_string()),
+    let part = |reason: &UndecidedCount| match reasons.len() {
+        1 => Sentence::new(reason.why.to_string()),
         _ => Sentence::new("{rows} {why}")
-            .with("rows", *rows)
-            .with("why", Sentence::new(why.to_string())),
+            .with("rows", reason.figures)
+            .with("why", Sentence::new(reason.why.to_string())),
     };
-    let total = reasons.iter().map(|(_, rows)| rows).sum::<usize>();
+    let total = reasons.iter().map(|reason| reason.figures).sum::<usize>();
     let text = match total {
         0 => return None,
         1 => "{total} of {figures} is undecided ({parts})",

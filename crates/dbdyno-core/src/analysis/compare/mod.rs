@@ -348,25 +348,35 @@ pub struct NotCompared {
     pub lost: bool,
 }
 
+/// Number of figures that are undecided for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndecidedCount {
+    /// Reason why they have no interval.
+    pub why: Unknown,
+    /// Number of figures.
+    pub figures: usize,
+}
+
 impl Comparison {
     /// Sound figures of the base that the other does not have.
     pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
         self.not_compared.iter().filter(|figure| figure.lost)
     }
-    /// Reasons why valid measured figures are undecided, each with their number.
-    pub fn undecided(&self) -> Vec<(Unknown, usize)> {
-        let mut reasons: Vec<(Unknown, usize)> = Vec::new();
+    /// Reasons why valid measured figures are undecided, each with the number of figures.
+    pub fn undecided(&self) -> Vec<UndecidedCount> {
+        let mut reasons: Vec<UndecidedCount> = Vec::new();
         for why in
             self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err())
         {
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, rows)) => *rows += 1,
-                None => reasons.push((why, 1)),
+            match reasons.iter_mut().find(|known| known.why == why) {
+                Some(known) => known.figures += 1,
+                None => reasons.push(UndecidedCount { why, figures: 1 }),
             }
         }
-        reasons.retain(|(why, _)| *why != Unknown::Published);
+        reasons.retain(|reason| reason.why != Unknown::Published);
         reasons
     }
+
     /// Figures of which the gate says nothing, as one of the two is not valid; without those that
     /// became invalid, which fail.
     pub fn unjudged(&self) -> impl Iterator<Item = &Row> {

@@ -76,15 +76,15 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     }
     for kind in [Kind::Speed, Kind::Throughput] {
         let (own, foreign) = match (figure(&pair.base, kind), figure(&pair.other, kind)) {
-            (Some((own, _)), Some((foreign, _))) => (own, foreign),
-            (Some((metric, reading)), None) | (None, Some((metric, reading)))
-                if is_again(kind, &metric, reading.jobs) =>
+            (Some(own), Some(foreign)) => (own.metric, foreign.metric),
+            (Some(single), None) | (None, Some(single))
+                if is_again(kind, &single.metric, single.reading.jobs) =>
             {
                 continue;
             }
-            (Some((_, reading)), None) => {
+            (Some(own), None) => {
                 let missing = missing(&comparison.other, &pair.other, pair, kind);
-                let lost = metric::is_sound(reading.test);
+                let lost = metric::is_sound(own.reading.test);
                 comparison.not_compared.push(NotCompared { lost, ..missing });
                 continue;
             }
@@ -130,8 +130,14 @@ fn is_again(kind: Kind, metric: &Metric, jobs: Option<u32>) -> bool {
     kind == Kind::Throughput && metric.better == Better::Lower && jobs == Some(1)
 }
 
+/// A figure of a workload, in the metric in which it is stated.
+struct MetricReading<'a> {
+    metric: Metric,
+    reading: Reading<'a>,
+}
+
 /// The KPM of tests at one job, or where the ramp is best.
-fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
+fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<MetricReading<'a>> {
     let fits = |test: &&&Test| match kind {
         Kind::Speed => test.jobs() == Some(1) && !test.states(PublishedKind::Throughput),
         Kind::Throughput => !test.states(PublishedKind::Speed),
@@ -139,7 +145,7 @@ fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
     let test = tests.iter().filter(|test| test.kpm_value().is_some()).find(fits)?;
     let metric = if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) };
     let reading = reading(tests, kind, &metric)?;
-    Some((metric, reading))
+    Some(MetricReading { metric, reading })
 }
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
@@ -282,7 +288,7 @@ fn make(
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
-    let (status, reasons) = verdict(context, pair, [base, other], &counted);
+    let verdict = verdict(context, pair, [base, other], &counted);
     Row {
         subject: pair.subject.clone(),
         kind,
@@ -299,8 +305,8 @@ fn make(
         is_loss: false,
         sample: Some(Sample::new(pair, metric, &counted, context.past)),
         estimate: None,
-        status,
-        reasons,
+        status: verdict.status,
+        reasons: verdict.reasons,
         base_status: base.status(),
         other_status: other.status(),
         base_service_ms: base.service_ms(),
@@ -312,13 +318,20 @@ fn make(
     }
 }
 
-/// The worse of both verdicts and what makes the two hard to compare.
+/// Verdict on the comparison of two figures.
+struct ComparedVerdict {
+    status: Status,
+    /// Reasons that lower it, each once.
+    reasons: Vec<Sentence>,
+}
+
+/// The worse of the verdicts on both figures, lowered by what makes the two hard to compare.
 fn verdict(
     context: &Context<'_>,
     pair: &Pair<'_>,
     [base, other]: [&Reading<'_>; 2],
     counted: &[Repeats<'_>; 2],
-) -> (Status, Vec<Sentence>) {
+) -> ComparedVerdict {
     let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
     let bound = |jobs| {
         Sentence::new("a better figure that is not valid, at {jobs}")
@@ -337,7 +350,7 @@ fn verdict(
             reasons.push(reason);
         }
     }
-    (status, reasons)
+    ComparedVerdict { status, reasons }
 }
 
 fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
@@ -380,7 +393,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             other_cpu_busy_pct: cpu_busy_pct(other.test),
             base_service_ms: base.service_ms(),
             other_service_ms: other.service_ms(),
-            status: verdict(context, pair, [base, other], &counted).0,
+            status: verdict(context, pair, [base, other], &counted).status,
             base_status: base.status(),
             other_status: other.status(),
             sample: Some(Sample::new(pair, &own, &counted, context.past)),

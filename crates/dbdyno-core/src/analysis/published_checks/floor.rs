@@ -1,7 +1,7 @@
 //! A column that shows the timing floor: platforms of different speed with nearly the same few
 //! values, because every test took the shortest time that the suite's clock can tell.
 
-use super::{Cell, same_row};
+use super::{Cell, Slip, same_row};
 use crate::model::{Reason, ReasonCode, Sentence, Status};
 
 /// Fewer platforms in a row say nothing.
@@ -17,8 +17,8 @@ const FEW: usize = 3;
 /// Shortest and longest floor looked for, in units of the clock.
 const UNITS: std::ops::RangeInclusive<u32> = 5..=60;
 
-/// The figures at a floor, each with the reason.
-pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
+/// The figures at a floor.
+pub(super) fn judge<'a>(cells: &[Cell<'a>]) -> Vec<Slip<'a>> {
     let mut found = Vec::new();
     for (at, first) in cells.iter().enumerate() {
         if cells[..at].iter().any(|earlier| same_row(earlier, first)) {
@@ -31,7 +31,7 @@ pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
             let sentence = floor.sentence(row.len());
             let near = row.into_iter().filter(|cell| cell.value >= floor.lowest);
             let reason = Reason::new(Status::Conditional, ReasonCode::TimingFloor, sentence);
-            found.extend(near.map(|cell| (cell, reason.clone())));
+            found.extend(near.map(|cell| Slip { cell, reason: reason.clone() }));
         }
     }
     found

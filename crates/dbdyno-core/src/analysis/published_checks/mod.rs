@@ -21,10 +21,17 @@ pub fn of_tables(runs: &[&[PublishedTest]]) -> Found {
         runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
     let cells: Vec<Cell<'_>> =
         runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();
-    for (cell, reason) in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
-        found[cell.run][cell.test].push(reason);
+    for slip in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
+        found[slip.cell.run][slip.cell.test].push(slip.reason);
     }
     found
+}
+
+/// A figure that a publication printed wrongly.
+struct Slip<'a> {
+    cell: Cell<'a>,
+    /// Reason against the figure.
+    reason: Reason,
 }
 
 /// A figure that a table of a publication states as speed or throughput.

@@ -1,6 +1,6 @@
 //! A value in another unit than its neighbours.
 
-use super::Cell;
+use super::{Cell, Slip};
 use crate::analysis::published::is_rate;
 use crate::model::{PublishedKind, Reason, ReasonCode, Sentence, Status};
 
@@ -13,10 +13,11 @@ const USUAL_JOBS: u32 = 64;
 /// its first step.
 const LEAST: f64 = 0.2;
 
-/// The figures in another unit, each with the reason.
-pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
+/// The figures in another unit.
+pub(super) fn judge<'a>(cells: &[Cell<'a>]) -> Vec<Slip<'a>> {
     let found = cells.iter().filter_map(|cell| {
-        Some((*cell, other_metric(cell, cells).or_else(|| other_size(cell, cells))?))
+        let reason = other_metric(cell, cells).or_else(|| other_size(cell, cells))?;
+        Some(Slip { cell: *cell, reason })
     });
     found.collect()
 }
