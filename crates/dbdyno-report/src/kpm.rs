@@ -116,7 +116,7 @@ fn lines<'a>(language: Language, data: &'a RunTests, group: &str, unit: &str) ->
     let tests = data.tests.iter().filter(|test| test.group() == group && test.kpm().unit == unit);
     let line = |repeated: Repeated<'a>| Line {
         run: &data.run,
-        known: repeated.known(),
+        known: repeated.interval(),
         verdict: repeated.verdict(),
         test: repeated.test,
         times: repeated.times,

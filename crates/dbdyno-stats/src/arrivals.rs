@@ -69,7 +69,7 @@ impl RateCurve {
     }
 
     /// The moment by which so many ops are due; infinite if they never are.
-    pub fn when(&self, due: f64) -> f64 {
+    pub fn time_of(&self, due: f64) -> f64 {
         let after = self.pieces.partition_point(|piece| piece.before <= due);
         let Some(piece) = self.pieces[..after].last() else { return 0.0 };
         let (rest, from_per_s) = (due - piece.before, piece.stretch.from_per_s);
@@ -225,7 +225,7 @@ impl DueTimes {
         match &self.changing {
             None => self.next_ns as u64,
             Some(Changing { load, share }) => {
-                (1e9 * load.curve.when(self.next_ns / 1e9 / share)) as u64
+                (1e9 * load.curve.time_of(self.next_ns / 1e9 / share)) as u64
             }
         }
     }
@@ -334,7 +334,7 @@ mod tests {
             [(0.0, 0.0), (2.0, 500.0), (4.0, 2000.0), (6.0, 4000.0), (7.0, 7000.0), (9.0, 8000.0)];
         for (t_s, due) in due {
             assert!((curve.due_by(t_s) - due).abs() < 1e-6, "{t_s}");
-            assert!((curve.when(due) - t_s).abs() < 1e-9, "{due}");
+            assert!((curve.time_of(due) - t_s).abs() < 1e-9, "{due}");
         }
     }
 
@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn a_load_that_ends_at_nothing_is_never_due_again() {
         let curve = RateCurve::new(&[stretch(2.0, 100.0, 0.0), stretch(1.0, 0.0, 0.0)]);
-        assert!((curve.when(99.0) - 1.8).abs() < 1e-9, "{}", curve.when(99.0));
-        assert_eq!((curve.due_by(7.0), curve.when(101.0)), (100.0, f64::INFINITY));
+        assert!((curve.time_of(99.0) - 1.8).abs() < 1e-9, "{}", curve.time_of(99.0));
+        assert_eq!((curve.due_by(7.0), curve.time_of(101.0)), (100.0, f64::INFINITY));
         let load = LoadOverTime { curve, edges_s: vec![0.0, 2.0, 3.0] };
         let mut times = DueTimes::uniform(1.0, 1, 1).along(load, 1.0);
         (0..101).for_each(|_| times.advance());

@@ -43,8 +43,8 @@ impl Cliffs {
     /// Fit with as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
     /// Schwarz, 1978). `points` are in ascending order of x, all above 0; absent with fewer than
     /// four.
-    pub fn found(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
-        let fits = (0..=most).filter_map(|count| Cliffs::with(points, count));
+    pub fn fit(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
+        let fits = (0..=most).filter_map(|count| Cliffs::fit_count(points, count));
         let score = |fit: &Cliffs| {
             let (n, parameters) = (points.len() as f64, 1.0 + 2.0 * fit.cliffs.len() as f64);
             // The places are searched, which few points fit by chance: the penalty grows as the
@@ -59,7 +59,7 @@ impl Cliffs {
 
     /// Fit with this number of cliffs. Absent if `count` is 0, if fewer places climb, or with too
     /// few points.
-    pub fn with(points: &[(f64, f64)], count: usize) -> Option<Cliffs> {
+    pub fn fit_count(points: &[(f64, f64)], count: usize) -> Option<Cliffs> {
         if points.len() < 4 || points.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
             return None;
         }
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn sizes_and_times_of_caches_are_found() {
         for noise in [0.0, 0.05] {
-            let one = Cliffs::found(&points(3.0, &[(20.0, 12.0)], noise), 2).unwrap();
+            let one = Cliffs::fit(&points(3.0, &[(20.0, 12.0)], noise), 2).unwrap();
             assert_eq!(one.cliffs.len(), 1, "{one:?}");
             assert!(near(one.base, 3.0, 1.05) && near(one.cliffs[0].at, 20.0, 1.15), "{one:?}");
             assert!(near(one.cliffs[0].rise, 12.0, 1.15), "{one:?}");
-            let two = Cliffs::found(&points(3.0, &[(8.0, 6.0), (100.0, 150.0)], noise), 2).unwrap();
+            let two = Cliffs::fit(&points(3.0, &[(8.0, 6.0), (100.0, 150.0)], noise), 2).unwrap();
             let found: Vec<bool> = two
                 .cliffs
                 .iter()
@@ -172,7 +172,7 @@ mod tests {
                 let curve: Vec<(f64, f64)> = (0..sizes)
                     .map(|step| (x(step), y(x(step)) * (1.0 + noise * normal())))
                     .collect();
-                Cliffs::found(&curve, 2).unwrap().cliffs.len() == expected
+                Cliffs::fit(&curve, 2).unwrap().cliffs.len() == expected
             };
             (0..100).filter(is_so).count()
         };
@@ -189,12 +189,12 @@ mod tests {
 
     #[test]
     fn what_does_not_climb_has_no_cliff() {
-        let flat = Cliffs::found(&points(3.0, &[], 0.05), 2).unwrap();
+        let flat = Cliffs::fit(&points(3.0, &[], 0.05), 2).unwrap();
         assert!(flat.cliffs.is_empty() && near(flat.base, 3.0, 1.05), "{flat:?}");
         let falling: Vec<(f64, f64)> =
             points(3.0, &[], 0.0).iter().map(|(x, _)| (*x, 10.0 / x)).collect();
-        assert!(Cliffs::found(&falling, 2).unwrap().cliffs.is_empty());
-        assert_eq!(Cliffs::found(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], 2), None);
-        assert_eq!(Cliffs::with(&points(3.0, &[], 0.0), 1), None, "nothing climbs");
+        assert!(Cliffs::fit(&falling, 2).unwrap().cliffs.is_empty());
+        assert_eq!(Cliffs::fit(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], 2), None);
+        assert_eq!(Cliffs::fit_count(&points(3.0, &[], 0.0), 1), None, "nothing climbs");
     }
 }

@@ -139,7 +139,7 @@ fn bells(id: u64, x: u64, into: &mut [i64]) {
 }
 
 /// The squared distance.
-fn squared(a: &Vector, b: &Vector) -> i32 {
+fn squared_distance(a: &Vector, b: &Vector) -> i32 {
     let differences = a.iter().zip(b).map(|(a, b)| i32::from(*a) - i32::from(*b));
     differences.map(|difference| difference * difference).sum()
 }
@@ -183,7 +183,7 @@ impl VectorData {
             let looked = |id: u64| group(id) <= set.share_pct;
             let mut nearest = Nearest::new(set.near as usize);
             let among = (1..).zip(&rows).filter(|(id, _)| looked(*id));
-            among.for_each(|(_, row)| nearest.see(squared(row, &vector)));
+            among.for_each(|(_, row)| nearest.see(squared_distance(row, &vector)));
             Query { truth: nearest.last(), vector }
         };
         let queries = in_threads(set.queries, &query);
@@ -214,11 +214,11 @@ impl VectorData {
 
     /// The vectors to add, from id 1: each farther from every query than its last neighbour, so
     /// that no answer is another one when they are there.
-    pub fn added(&self) -> impl Iterator<Item = VectorRow> + '_ {
+    pub fn vectors_to_add(&self) -> impl Iterator<Item = VectorRow> + '_ {
         let candidates = (1..=MAX_TRIES * self.set.added)
             .map(|n| (ADDED_FROM + n, self.function.vector(ADDED_FROM + n)));
         let is_far = |vector: &Vector| {
-            self.queries.iter().all(|query| squared(vector, &query.vector) > query.truth)
+            self.queries.iter().all(|query| squared_distance(vector, &query.vector) > query.truth)
         };
         let far = candidates.filter(move |(_, vector)| is_far(vector));
         let row = |(id, (source, vector)): (u64, (u64, Vector))| VectorRow {
@@ -310,7 +310,7 @@ mod tests {
         let set = VectorSet { rows: 1000, queries: 50, near: 10, share_pct: 100, added: 250 };
         let data = VectorData::new(set, 42);
         assert_eq!(
-            (data.rows().count(), data.queries().count(), data.added().count()),
+            (data.rows().count(), data.queries().count(), data.vectors_to_add().count()),
             (1000, 50, 250)
         );
         for query in data.queries() {
@@ -320,7 +320,7 @@ mod tests {
                 pairs.map(|(a, b)| (i64::from(*a) - i64::from(*b)).pow(2)).sum()
             };
             let mut all: Vec<i64> =
-                data.rows().chain(data.added()).map(|row| distance(&row)).collect();
+                data.rows().chain(data.vectors_to_add()).map(|row| distance(&row)).collect();
             all.sort_unstable();
             assert_eq!(all[9], truth);
         }
@@ -332,7 +332,8 @@ mod tests {
         let data = VectorData::new(set, 1);
         for query in data.queries() {
             let inside = data.rows().filter(|row| row.group <= 10);
-            let near = inside.filter(|row| squared(&row.vector, &query.vector) <= query.truth);
+            let near =
+                inside.filter(|row| squared_distance(&row.vector, &query.vector) <= query.truth);
             assert_eq!(near.count(), 5);
         }
     }

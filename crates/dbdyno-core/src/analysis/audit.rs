@@ -163,7 +163,7 @@ fn setup(run: &RunRecord) -> Point {
         .collect();
     let known = NECESSARY.len() - lacking.len();
     let found = match lacking.is_empty() {
-        true => Sentence::new("{count} facts are disclosed").with("count", disclosed(run)),
+        true => Sentence::new("{count} facts are disclosed").with("count", count_facts(run)),
         false => Sentence::new("not disclosed: {facts}").with("facts", lacking.join(", ")),
     };
     let advice = "name the exporter of a remote server's host by --host-metrics, or measure on \
@@ -177,7 +177,7 @@ fn setup(run: &RunRecord) -> Point {
     )
 }
 
-fn disclosed(run: &RunRecord) -> usize {
+fn count_facts(run: &RunRecord) -> usize {
     let facts = run.disclosure.0.values().flat_map(|section| section.values());
     facts.filter(|value| value.as_str() != Disclosure::UNKNOWN).count()
 }
@@ -223,7 +223,7 @@ fn distribution(tests: &[&Test]) -> Point {
 }
 
 fn intervals(figures: &[ramp::Repeated<'_>]) -> Point {
-    let having = figures.iter().filter(|figure| figure.known().is_ok()).count();
+    let having = figures.iter().filter(|figure| figure.interval().is_ok()).count();
     let found = Sentence::new("{having} of {all} figures have a 95 % interval")
         .with("having", having)
         .with("all", figures.len());

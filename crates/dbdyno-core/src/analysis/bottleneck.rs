@@ -176,17 +176,17 @@ pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
     };
     let found =
         || bottlenecks(result).into_iter().find(|bottleneck| bottleneck.cause == cause)?.share;
-    activity.and_then(|activity| seen(result, activity)).or_else(found)
+    activity.and_then(|activity| activity_share(result, activity)).or_else(found)
 }
 
 /// The samples, if there are enough to say something.
-fn sampled(result: &TestResult) -> Option<&Waits> {
+fn session_samples(result: &TestResult) -> Option<&Waits> {
     result.waits.as_ref().filter(|waits| waits.samples > 0 && waits.sessions > 0)
 }
 
 /// Share of the jobs' time that an activity takes.
-fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
-    sampled(result).map(|waits| waits.at(activity) / waits.sessions as f64)
+fn activity_share(result: &TestResult, activity: Activity) -> Option<f64> {
+    session_samples(result).map(|waits| waits.at(activity) / waits.sessions as f64)
 }
 
 /// Time around the waits of sessions, in shares of session time.
@@ -199,7 +199,7 @@ struct Around {
 
 /// Time around the waits where the kernel counted the CPU time of the sessions.
 fn around_waits(result: &TestResult) -> Option<Around> {
-    let waits = sampled(result)?;
+    let waits = session_samples(result)?;
     let processors = waits.processors?;
     let [kernel, queued] =
         [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
@@ -210,11 +210,11 @@ fn around_waits(result: &TestResult) -> Option<Around> {
 /// is nearly all where a device is fast. Those who wait for a processor can wait for nothing else:
 /// the time left to them is what a tenth is of.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Bottleneck> {
-    let waits = sampled(result)?;
+    let waits = session_samples(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
     let takes = |share: f64| TimeShares::with(result, cause, Action::Settings, share).goes;
-    let share =
-        seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
+    let share = activity_share(result, activity)
+        .filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
     let template = match around {
@@ -245,10 +245,10 @@ fn latch(result: &TestResult) -> Option<Bottleneck> {
 /// The time in which the log was synced, of the elapsed time (syncs of one log follow one another),
 /// where nothing was sampled.
 fn log_sync(result: &TestResult) -> Option<Bottleneck> {
-    if sampled(result).is_some() {
+    if session_samples(result).is_some() {
         return wait(result, Cause::LogSync, Activity::LogSync);
     }
-    timed(
+    counted_wait(
         result,
         Cause::LogSync,
         &Timed { time_ms: "wal_sync_time_ms", events: "wal_syncs" },
@@ -264,7 +264,7 @@ fn waiting_for_room(result: &TestResult) -> Option<f64> {
     let counter = |name| result.window_counters.get(name);
     let (full, writes) =
         counter("log_buffer_full").zip(counter("log_writes").filter(|writes| *writes > 0.0))?;
-    Some(seen(result, Activity::LogSync)? * (full / writes).min(1.0))
+    Some(activity_share(result, Activity::LogSync)? * (full / writes).min(1.0))
 }
 
 fn log_buffer(result: &TestResult) -> Option<Bottleneck> {
@@ -304,7 +304,7 @@ fn read(result: &TestResult) -> Option<Bottleneck> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
     let counted = || {
         let template = "{share%} of session time in {events=} reads";
-        timed(
+        counted_wait(
             result,
             Cause::Read,
             &Timed { time_ms: "physical_read_time_ms", events: "physical_reads" },
@@ -315,7 +315,7 @@ fn read(result: &TestResult) -> Option<Bottleneck> {
     sampled.or_else(counted)
 }
 
-fn timed(
+fn counted_wait(
     result: &TestResult,
     cause: Cause,
     counters: &Timed,
@@ -340,7 +340,7 @@ fn timed(
 fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     let counted = result.counters.get("checkpoints");
     let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);
-    let waits = sampled(result);
+    let waits = session_samples(result);
     let is_it = |count: &&EventCount| count.event.class.starts_with(CHECKPOINTER);
     let waited = waits.map(|waits| {
         waits.of_jobs().filter(is_it).fold(0.0, |sum, count| sum + waits.weight(count))
@@ -393,7 +393,9 @@ fn neighbours(result: &TestResult) -> Option<Bottleneck> {
 /// Cause of idle sessions in a closed loop: our process, as long as its threads work or wait for
 /// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Bottleneck> {
-    let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };
+    let Some(waits) = session_samples(result).filter(|_| !result.is_paced()) else {
+        return Vec::new();
+    };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);

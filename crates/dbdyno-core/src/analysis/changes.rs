@@ -51,7 +51,7 @@ pub struct Change {
 /// The changes in a series of finite figures, in order.
 pub fn changes(values: &[f64]) -> Vec<Change> {
     let mut points: BTreeSet<usize> =
-        found(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
+        find_changes(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
     loop {
         let changes = of_series(values, &points);
         // The weakest goes first: without it its neighbours look different.
@@ -114,17 +114,17 @@ pub fn pieces(changes: impl IntoIterator<Item = usize>, len: usize) -> Vec<Range
     starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
 }
 
-fn found(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
+fn find_changes(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
     let mut points = candidates(values, window, CANDIDATE * most_p);
     loop {
-        let changes = tested(values, &points);
+        let changes = test_changes(values, &points);
         // The weakest goes first: without it its neighbours look different.
         match changes
             .into_iter()
             .reduce(|weakest, next| if next.p > weakest.p { next } else { weakest })
         {
             Some(weakest) if weakest.p >= most_p => points.remove(&weakest.at),
-            _ => return tested(values, &points),
+            _ => return test_changes(values, &points),
         };
     }
 }
@@ -135,7 +135,7 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
     while start < values.len() {
         let end = values.len().min(start + window);
         let found: Vec<usize> =
-            divided(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
+            divide(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
         start = (start + window / 2).max(found.last().copied().unwrap_or(0));
         points.extend(found);
     }
@@ -144,7 +144,7 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
 
 /// Divides at the place of the largest distance, again and again, until the difference there is one
 /// of chance.
-fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
+fn divide(values: &[f64], most_p: f64) -> BTreeSet<usize> {
     let (sums, mut points) = (Distances::new(values), BTreeSet::new());
     loop {
         let pieces = pieces(points.iter().copied(), values.len());
@@ -171,7 +171,7 @@ struct Division {
 }
 
 /// The changes at these places, each between its neighbours.
-fn tested(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
+fn test_changes(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
     let pieces = pieces(points.iter().copied(), values.len());
     let change = |pair: &[Range<usize>]| Change {
         at: pair[1].start,
@@ -257,12 +257,12 @@ mod tests {
         // apache/otava.
         let steps =
             [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0];
-        assert_eq!(divided(&steps, 0.01).into_iter().collect::<Vec<_>>(), [5, 8]);
+        assert_eq!(divide(&steps, 0.01).into_iter().collect::<Vec<_>>(), [5, 8]);
         let halved = [
             1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48,
             0.55, 0.50, 0.49, 0.51, 0.50, 0.49,
         ];
-        assert_eq!(places(&found(&halved, 10, 0.0001)), [10]);
+        assert_eq!(places(&find_changes(&halved, 10, 0.0001)), [10]);
         let [change] = changes(&halved)[..] else { panic!("one change") };
         assert!(
             (change.before - 1.004).abs() < 1e-9
@@ -296,7 +296,7 @@ mod tests {
             27_586.0, 28_005.0, 27_768.0, 28_543.0, 28_237.0, 27_915.0, 28_437.0, 28_342.0,
             27_733.0, 28_296.0, 28_524.0, 28_687.0,
         ];
-        assert_eq!(places(&found(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
+        assert_eq!(places(&find_changes(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
     }
 
     #[test]

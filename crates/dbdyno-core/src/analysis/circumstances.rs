@@ -4,14 +4,14 @@
 use crate::model::{Reason, ReasonCode, Sentence, Status};
 
 /// The reason of a test whose window the user cut short after so many seconds.
-pub fn interrupted(after_s: f64) -> Reason {
+pub fn interruption_reason(after_s: f64) -> Reason {
     let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
     Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence.with("after", after_s))
 }
 
 /// The reason of a test that ended in an error: `code` says what was lost, and `error` is the
 /// message.
-pub fn failed(code: ReasonCode, error: &str) -> Reason {
+pub fn failure_reason(code: ReasonCode, error: &str) -> Reason {
     Reason::new(Status::Invalid, code, Sentence::quoted(error))
 }
 
@@ -23,7 +23,7 @@ pub(super) fn of_duet() -> Reason {
 }
 
 /// The reason of every test on a version of an engine that nobody has confirmed.
-pub fn unconfirmed(product: &str, version: &str) -> Reason {
+pub fn version_reason(product: &str, version: &str) -> Reason {
     let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
         .with("product", product)
         .with("version", version);
@@ -46,7 +46,7 @@ pub(super) fn of_other_sql(theirs: &str, ours: &str) -> Reason {
 
 /// The reason of a recording: nobody knows what others would have done at most, so that it supports
 /// no statement about the platform.
-pub fn recorded() -> Reason {
+pub fn recording_reason() -> Reason {
     let text = "what others did, recorded: not what the platform can do";
     Reason::new(Status::Conditional, ReasonCode::Recorded, text)
 }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_unconfirmed_version_is_named() {
-        let reason = unconfirmed("Product", "10.1.48");
+        let reason = version_reason("Product", "10.1.48");
         assert_eq!(reason.code, ReasonCode::UnconfirmedEngine);
         assert_eq!(reason.text, "dbdyno has not been tested with Product 10.1.48");
         assert_eq!(reason.status, Status::Conditional);
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn the_message_of_an_error_is_quoted_as_it_is() {
-        let reason = failed(ReasonCode::Failed, "T: {no} placeholder");
+        let reason = failure_reason(ReasonCode::Failed, "T: {no} placeholder");
         assert_eq!((reason.status, reason.text.as_str()), (Status::Invalid, "T: {no} placeholder"));
     }
 
     #[test]
     fn a_cut_window_is_conditional_and_says_how_long_it_was() {
-        let reason = interrupted(2.345);
+        let reason = interruption_reason(2.345);
         assert_eq!(reason.text, "interrupted: the window was cut short after 2.3 s");
         assert_eq!(reason.status, Status::Conditional);
     }

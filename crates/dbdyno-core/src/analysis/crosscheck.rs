@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::scope::{self, Scope, unchecked};
+use super::scope::{self, Scope, unchecked_note};
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult};
 
 /// Before the name of a counter that the sessions of jobs read themselves (block `session-counts`
@@ -51,7 +51,7 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     let missing: Vec<&str> = checks.iter().filter_map(Check::missing).collect();
     let sentence = Sentence::new("nothing could be cross-checked, not known here: {names}");
     let note = (!made && !missing.is_empty())
-        .then(|| unchecked(sentence.with("names", missing.join(", "))));
+        .then(|| unchecked_note(sentence.with("names", missing.join(", "))));
     checks.into_iter().filter_map(Check::reason).chain(note).collect()
 }
 
@@ -76,7 +76,7 @@ impl<'a> Check<'a> {
         match self {
             Check::Made(reason) => reason,
             Check::Missing(_) => None,
-            Check::Unusable(sentence) => Some(unchecked(sentence)),
+            Check::Unusable(sentence) => Some(unchecked_note(sentence)),
         }
     }
 }
@@ -93,18 +93,23 @@ pub struct Compared {
 }
 
 /// The counters that can be compared, each with what it must be.
-pub(super) fn compared(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Compared> {
+pub(super) fn compared_counters(
+    result: &TestResult,
+    claims: &[Claim],
+    engine: &str,
+) -> Vec<Compared> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
     let one = |claim: &Claim| {
-        let (counted, expected) = (scope.counter(&claim.what)?, expected(&scope, claim).ok()?);
+        let (counted, expected) =
+            (scope.counter(&claim.what)?, expected_value(&scope, claim).ok()?);
         Some(Compared { counter: claim.what.clone(), counted, expected })
     };
     applying.filter_map(one).collect()
 }
 
 /// Reason that a claim with a known counter gives; none if it holds.
-pub(super) fn judged(
+pub(super) fn judge_claim(
     result: &TestResult,
     scope: &Scope<'_>,
     claim: &Claim,
@@ -117,7 +122,7 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim, engine: &
     let Some(counted) = scope.counter(&claim.what) else {
         return Check::Missing(&claim.what);
     };
-    match expected(scope, claim) {
+    match expected_value(scope, claim) {
         Err(why) => {
             let sentence = Sentence::new("cross-check of {what} not made: {why}");
             Check::Unusable(sentence.with("what", claim.what.as_str()).with("why", why))
@@ -141,7 +146,7 @@ pub(super) fn tolerance_below(result: &TestResult, claim: &Claim, engine: &str) 
 }
 
 /// Expected value of the counter: `equals` times the divisor.
-pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
+pub(super) fn expected_value(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();
     let divisor = scope
@@ -212,7 +217,7 @@ fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
         .with("expected", expected)
         .with("difference", counted / expected - 1.0)
         .with("because", scope::because(claim));
-    scope::broken(claim, ReasonCode::Crosscheck, sentence)
+    scope::claim_reason(claim, ReasonCode::Crosscheck, sentence)
 }
 
 #[cfg(test)]
@@ -286,8 +291,8 @@ mod tests {
             let reason = judge(&result, std::slice::from_ref(&lookups), "one").pop()?;
             Some((reason.status, reason.code, reason.text.to_string()))
         };
-        assert_eq!(judged(120_100.0, 120_000.0), None);
-        let (status, code, text) = judged(180_000.0, 120_010.0).unwrap();
+        assert_eq!(judge_claim(120_100.0, 120_000.0), None);
+        let (status, code, text) = judge_claim(180_000.0, 120_010.0).unwrap();
         assert_eq!((status, code), (Status::Conditional, ReasonCode::ForeignLoad));
         assert_eq!(
             text,
@@ -295,7 +300,11 @@ mod tests {
              120010"
         );
         for (all, of_jobs) in [(180_000.0, 180_000.0), (60_000.0, 120_000.0)] {
-            assert_eq!(judged(all, of_jobs).unwrap().1, ReasonCode::Crosscheck, "{all} {of_jobs}");
+            assert_eq!(
+                judge_claim(all, of_jobs).unwrap().1,
+                ReasonCode::Crosscheck,
+                "{all} {of_jobs}"
+            );
         }
     }
 

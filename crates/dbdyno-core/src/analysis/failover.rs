@@ -111,8 +111,13 @@ impl Noted {
             detected_s: seen.reduce(f64::min).map(since),
             first_commit_s: new.map(|sent| sent.ended_s).reduce(f64::min).map(since),
             first_moved_s: self.first_moved_s(failed, at_s).map(since),
-            regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s)
-                .map(since),
+            regained_s: first_second_with(
+                &times,
+                REGAINED * self.before_per_s(at_s),
+                from_s,
+                end_s,
+            )
+            .map(since),
             longest_gap_s: gap.map(|gap| gap.length_s()),
         }
     }
@@ -202,7 +207,7 @@ fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
 }
 
 /// The begin of the first second from `from` on with so many of the ascending times.
-fn regained(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
+fn first_second_with(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
     let starts =
         (0..).map(|step| from + f64::from(step) * STEP_S).take_while(|start| start + 1.0 <= end);
     // The one that ends an interruption counts.

@@ -248,7 +248,7 @@ fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = repeats::logs(counted).zip(kpm) else { continue };
                 let (within, resource) =
-                    (repeats::within(counted, &kpm.value), repeats::resource_of(first));
+                    (repeats::window_variance(counted, &kpm.value), repeats::resource_of(first));
                 points.push(Repetitions { logs, within, resource });
                 let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
                 members.push((metric, of_point.map(|test| test.seq()).collect()));

@@ -36,7 +36,7 @@ pub fn judge_test(result: &mut TestResult, selection: &Selection, facts: &TestFa
     let is_alone = result.beside.is_none();
     result.durability = durability::stamp(result, facts.device_per_s).filter(|_| is_alone);
     let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-    result.lasting = commits.then(|| sustained::lasting(result)).flatten();
+    result.lasting = commits.then(|| sustained::sustained_rate(result)).flatten();
 }
 
 /// Facts of a test that plain scripts ran, without this program.
@@ -118,7 +118,7 @@ mod tests {
         let facts = TestFacts {
             context: JudgeContext::unwatched("one"),
             is_duet: true,
-            unconfirmed: Some(circumstances::unconfirmed("Product", "1")),
+            unconfirmed: Some(circumstances::version_reason("Product", "1")),
             is_one_host: false,
             device_per_s: Some(100.0),
         };

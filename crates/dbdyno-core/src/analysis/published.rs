@@ -181,7 +181,7 @@ pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
 ///
 /// # Errors
 /// The source does not print it.
-pub fn derived(published: &Published, id: &str) -> Result<f64, Sentence> {
+pub fn derive(published: &Published, id: &str) -> Result<f64, Sentence> {
     let place = |known: &&Metric| known.figure.is_some_and(|figure| figure.id == id);
     let printed = METRICS.iter().filter(place).find_map(|known| {
         let factor = known.figure?.factor;
@@ -220,7 +220,7 @@ fn known(metric: &str) -> Option<&'static Metric> {
 /// elapsed seconds.
 pub fn fill(test: &mut PublishedTest) {
     let published = &test.published;
-    let get = |id| derived(published, id).ok().filter(|value| *value > 0.0);
+    let get = |id| derive(published, id).ok().filter(|value| *value > 0.0);
     let kpm = published.kpm.as_deref().and_then(|name| published.figure(name));
     if let Some((figure, kpm)) = kpm.and_then(|figure| Some((figure, as_kpm(figure)?))) {
         (test.kpm, test.kpm_value) = (kpm, Some(figure.value));
@@ -229,7 +229,7 @@ pub fn fill(test: &mut PublishedTest) {
     (test.second_value, test.second) = second.unzip();
     (test.ops_per_s, test.rows_per_s, test.elapsed_s) =
         (get("ops_per_s"), get("rows_per_s"), get("elapsed_s"));
-    test.latency.mean_us = derived(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
+    test.latency.mean_us = derive(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
 }
 
 /// The best figure after the KPM: its service time if it is printed, else another rate.
@@ -330,9 +330,9 @@ mod tests {
             &[("service_time_s", 0.000_12, "s", ""), ("rows_per_s", 0.0, "rows/s", "")],
             "service_time_s",
         );
-        assert!((derived(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
-        assert_eq!(derived(&printed, "rows_per_s"), Err("the source does not print it".into()));
-        assert!(derived(&printed, "cpu_busy_pct").is_err());
+        assert!((derive(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
+        assert_eq!(derive(&printed, "rows_per_s"), Err("the source does not print it".into()));
+        assert!(derive(&printed, "cpu_busy_pct").is_err());
     }
 
     #[test]

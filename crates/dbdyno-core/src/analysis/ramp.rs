@@ -67,7 +67,7 @@ pub struct Repeated<'a> {
 
 impl Repeated<'_> {
     /// Interval of the KPM, or the reason why it has none.
-    pub fn known(&self) -> IntervalOrReason {
+    pub fn interval(&self) -> IntervalOrReason {
         let of_test = || interval::of_test(self.test, &self.test.kpm().value);
         self.figure.map_or_else(of_test, |figure| figure.interval)
     }
@@ -160,7 +160,7 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let one = at_jobs.iter().find(|repeats| repeats[0].test.jobs() == Some(1))?;
     let kpm = one[0].test.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
-    let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
+    let test = representative_test(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
     let test_value = repeats::value_of_test(one, test);
     let at_kpm = representatives(tests, primary).into_iter().find(|kpm| kpm.jobs == Some(1));
     let mean_us = at_kpm.filter(|kpm| kpm.test.measured().is_some()).and_then(|kpm| kpm.mean_us());
@@ -275,7 +275,7 @@ fn representatives<'a>(
     let representative = |repeats: &Repeats<'a>| {
         let Metric { kpm, computed, .. } = metric(repeats[0].test)?;
         let figure = Figure::computed(repeats, kpm, computed);
-        let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
+        let test = representative_test(&of_kpm, repeats).unwrap_or(figure.test);
         Some(Figure { test, test_value: repeats::value_of_test(repeats, test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
@@ -284,7 +284,7 @@ fn representatives<'a>(
 /// The test that stands for repetitions in every metric: the one with the median KPM, so that
 /// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
 /// is not among the repetitions that count.
-fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
+fn representative_test<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
     let jobs = repeats[0].test.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
     let test = median(repeats::without_zeros(same_jobs), same_jobs[0].test.kpm().better).test;

@@ -91,7 +91,7 @@ pub fn estimate_of(repeats: &[Repeat<'_>], test: &Test, computed: &KpmValue) -> 
     }
     let point = Repetitions {
         logs: logs(repeats)?,
-        within: within(repeats, computed),
+        within: window_variance(repeats, computed),
         resource: resource_of(test),
     };
     moderated::estimates(&[point]).into_iter().next()
@@ -119,7 +119,7 @@ pub(super) fn logs(repeats: &[Repeat<'_>]) -> Option<Vec<f64>> {
 }
 
 /// Squared standard error of a single test as the seconds of its window tell it.
-pub(super) fn within(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
+pub(super) fn window_variance(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
     let [single] = repeats else { return None };
     of_test(single.test, computed).ok().map(|interval| interval.error.powi(2))
 }

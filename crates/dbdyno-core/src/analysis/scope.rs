@@ -111,7 +111,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// As `Expr::eval`.
-    pub fn bound(&self, expr: &Expr) -> Result<f64, String> {
+    pub fn evaluate_bound(&self, expr: &Expr) -> Result<f64, String> {
         let mut facts = self.counted.clone();
         facts.extend(self.given.clone());
         expr.eval(&facts)
@@ -174,7 +174,7 @@ pub fn name(claim: &Claim) -> String {
 }
 
 /// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
-pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
+pub fn claim_reason(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
     Reason::new(
         claim.status.unwrap_or(Status::Invalid),
         claim.code.clone().unwrap_or(code),
@@ -188,7 +188,7 @@ pub fn because(claim: &Claim) -> Sentence {
 }
 
 /// The note of a claim that cannot be checked.
-pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
+pub fn unchecked_note(sentence: impl Into<Sentence>) -> Reason {
     Reason::new(Status::Valid, ReasonCode::Unchecked, sentence)
 }
 
@@ -220,8 +220,8 @@ mod tests {
         let mut result = fixture::result();
         result.params.insert("rows".into(), "320".into());
         let scope = Scope::new(&result);
-        assert_eq!(scope.bound(&Expr("rows".into())), Ok(320.0));
-        assert_eq!(scope.bound(&Expr("ops".into())), Ok(120_000.0));
+        assert_eq!(scope.evaluate_bound(&Expr("rows".into())), Ok(320.0));
+        assert_eq!(scope.evaluate_bound(&Expr("ops".into())), Ok(120_000.0));
         assert_eq!(scope.equals(&Expr("rows".into())), Ok(120_000.0));
     }
 

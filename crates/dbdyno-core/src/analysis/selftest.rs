@@ -118,7 +118,7 @@ impl PlannedTest<'_> {
 
     /// The counters that could be compared.
     pub fn compared(&self, engine: &str) -> Vec<Compared> {
-        crosscheck::compared(self.test, &self.selection.workload.crosscheck, engine)
+        crosscheck::compared_counters(self.test, &self.selection.workload.crosscheck, engine)
     }
 }
 

@@ -65,7 +65,7 @@ fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = D
 
 /// Sustained rate of the KPM; none where the database reports no deferred work and could not be
 /// made to finish it.
-pub(super) fn lasting(result: &TestResult) -> Option<SustainedRate> {
+pub(super) fn sustained_rate(result: &TestResult) -> Option<SustainedRate> {
     let debts = debts(result);
     let burst = SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
     let Some(pay_back_s) =
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn found(readings: &[&[(&str, f64)]]) -> Option<(SustainedState, Option<f64>, Option<f64>)> {
-        lasting(&test(readings))
+        sustained_rate(&test(readings))
             .map(|lasting| (lasting.state, lasting.pay_back_s, lasting.kpm_value))
     }
 
@@ -201,9 +201,9 @@ mod tests {
         result.kpm =
             fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
         result.counters = fixture::counters(&[("blocks_written", 900.0)]);
-        assert_eq!(lasting(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
+        assert_eq!(sustained_rate(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
         result.kpm = fixture::kpm(KpmValue::ServiceTime, "s", Better::Lower);
-        let found = lasting(&result).unwrap();
+        let found = sustained_rate(&result).unwrap();
         assert_eq!((found.state, found.kpm_value), (SustainedState::Accounted, None));
     }
 
@@ -220,7 +220,7 @@ mod tests {
             result.kpm =
                 fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
             result.counters = fixture::counters(&[("blocks_written", 773.0)]);
-            lasting(&result).unwrap()
+            sustained_rate(&result).unwrap()
         };
         let [long, short] = [0.305, 0.102].map(of);
         assert_eq!([long.state, short.state], [SustainedState::Accounted; 2]);

@@ -271,13 +271,13 @@ impl Fitted {
             let of_size = curves.iter().flatten().filter(|(x, _)| x == size).map(|(_, y)| *y);
             Some((*size, median(&of_size.collect::<Vec<_>>())?))
         });
-        let count = Cliffs::found(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
+        let count = Cliffs::fit(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
         let mut fitted = Fitted {
             base: Vec::new(),
             sizes: vec![Vec::new(); count],
             rises: vec![Vec::new(); count],
         };
-        for found in curves.iter().filter_map(|curve| Cliffs::with(curve, count)) {
+        for found in curves.iter().filter_map(|curve| Cliffs::fit_count(curve, count)) {
             fitted.base.push(found.base);
             for (at, cliff) in found.cliffs.iter().enumerate() {
                 fitted.sizes[at].push(cliff.at);

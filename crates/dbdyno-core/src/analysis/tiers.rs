@@ -80,7 +80,7 @@ impl Tiers {
         self.buffer + self.os_cache + self.device
     }
     /// Blocks that the database had to ask for.
-    pub fn asked(&self) -> f64 {
+    pub fn requested_blocks(&self) -> f64 {
         self.os_cache + self.device
     }
 }
@@ -118,7 +118,7 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
 /// The counter that is missing, or that too few blocks came from there.
 pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
-    if tiers.os_cache < MIN_SHARE * tiers.asked() {
+    if tiers.os_cache < MIN_SHARE * tiers.requested_blocks() {
         return Err("too few reads came from the operating system's cache".into());
     }
     let rest_ms = get("physical_read_time_ms")? - get("os_disk_read_s")? * 1000.0;
@@ -134,7 +134,7 @@ pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sente
 /// # Errors
 /// The counter that is missing, or that too few blocks were found there.
 pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
-    let waited_ms = match tiers.asked() {
+    let waited_ms = match tiers.requested_blocks() {
         0.0 => 0.0,
         _ => result
             .counters

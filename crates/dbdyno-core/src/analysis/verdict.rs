@@ -1,6 +1,6 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
-use super::scope::unchecked;
+use super::scope::unchecked_note;
 use super::{contract, cpu, cpu_quota, cpu_speed, crosscheck, littles_law, samples, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
@@ -128,7 +128,7 @@ fn steal(result: &TestResult) -> Option<Reason> {
         result.window_counters.get("os_cpu_total_s"),
     );
     let (Some(stolen), Some(total)) = (stolen, total.filter(|&total| total > 0.0)) else {
-        return Some(unchecked("stolen CPU time of the database's host is not known"));
+        return Some(unchecked_note("stolen CPU time of the database's host is not known"));
     };
     let sentence =
         Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");

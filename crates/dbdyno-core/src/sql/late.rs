@@ -55,7 +55,7 @@ impl Repeated {
         let mut rows: Box<dyn Iterator<Item = VectorRow> + 'a> = match self.of {
             EACH_ROW => Box::new(data.rows()),
             EACH_QUERY => Box::new(data.queries()),
-            _ => Box::new(data.added()),
+            _ => Box::new(data.vectors_to_add()),
         };
         Box::new(std::iter::from_fn(move || {
             let some = rows.by_ref().take(ROWS_PER_STATEMENT).map(|row| self.with(&row));

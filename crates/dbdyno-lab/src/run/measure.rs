@@ -474,7 +474,7 @@ impl MeasureContext<'_> {
     ) -> Result<()> {
         let mut result = self.judged(result, selection, step_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(circumstances::interrupted(result.window_s));
+        reasons.push(circumstances::interruption_reason(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -580,7 +580,7 @@ fn failed_test(spec: &TestSpec<'_>, failure: Failure<'_>) -> TestResult {
     let Failure { started_at, error, code } = failure;
     let error = error.to_string();
     TestResult {
-        verdict: Verdict::from_reasons(vec![circumstances::failed(code, &error)]),
+        verdict: Verdict::from_reasons(vec![circumstances::failure_reason(code, &error)]),
         first_error: Some(error),
         ..TestResult::unmeasured(spec, started_at)
     }

@@ -65,7 +65,7 @@ impl Words<'_> {
     }
 
     /// The parameters as they are on the engine: its own organisation by name.
-    fn resolved(
+    fn resolve_org(
         &self,
         engine: &str,
         params: &BTreeMap<String, String>,
@@ -276,7 +276,7 @@ impl<'a> Compared<'a> {
         let nothing = Fixed::new();
         let words = self.words.code(first);
         let fixed = words.map_or(&nothing, |words| words.fixed);
-        let why = |reason, text| Some(Err(self.unpaired(kind, reason, text)));
+        let why = |reason, text| Some(Err(self.make_unpaired(kind, reason, text)));
         if theirs.iter().all(|test| test.verdict.status == Status::Invalid) {
             return why(Why::SourceContradicts, "the source contradicts itself".into());
         }
@@ -289,7 +289,7 @@ impl<'a> Compared<'a> {
             return why(Why::NoWorkload, "no workload here corresponds to it".into());
         };
         let only_stated = theirs.iter().all(|test| test.published.kind != PublishedKind::Point);
-        let mut params = self.words.resolved(self.engine, &first.params);
+        let mut params = self.words.resolve_org(self.engine, &first.params);
         params.remove(THREADS);
         if let Some(words) = words.filter(|_| kind == Kind::Throughput && only_stated) {
             params.extend(words.best.clone());
@@ -310,7 +310,7 @@ impl<'a> Compared<'a> {
             if kind == Kind::Throughput && is_again {
                 return None; // it is the speed
             }
-            return Some(Ok(self.made(kind, quantity, foreign, own)));
+            return Some(Ok(self.make_pair(kind, quantity, foreign, own)));
         }
         let is_measured = |test: &&Test| {
             test.kpm_value().is_some() && (kind == Kind::Throughput || width(test) == 1)
@@ -321,7 +321,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn unpaired(&self, kind: Kind, reason: Why, text: Sentence) -> Unpaired {
+    fn make_unpaired(&self, kind: Kind, reason: Why, text: Sentence) -> Unpaired {
         let published = &self.tests[0].published;
         let code = if published.code.is_empty() { &published.description } else { &published.code };
         Unpaired { code: code.clone(), kind: Some(kind), reason, text }
@@ -336,7 +336,7 @@ impl<'a> Compared<'a> {
     ) -> Result<Vec<&'a Test>, (Why, Sentence)> {
         let of_workload: Vec<&Test> =
             self.ours.iter().copied().filter(|test| test.workload() == workload.id).collect();
-        let own = |test: &Test| self.words.resolved(self.engine, test.params());
+        let own = |test: &Test| self.words.resolve_org(self.engine, test.params());
         let differs = |test: &Test| -> Option<(String, String)> {
             let own = own(test);
             let other = params.iter().find(|(name, value)| {
@@ -393,7 +393,7 @@ impl<'a> Compared<'a> {
     /// The suites that have it.
     fn suites(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Vec<&str> {
         let fits = |given: &BTreeMap<String, String>| {
-            let given = self.words.resolved(self.engine, given);
+            let given = self.words.resolve_org(self.engine, given);
             params.iter().all(|(name, value)| {
                 let known = given.get(name);
                 let known = known.or_else(|| {
@@ -461,7 +461,7 @@ impl<'a> Compared<'a> {
         )
     }
 
-    fn made(
+    fn make_pair(
         &self,
         kind: Kind,
         quantity: Quantity,

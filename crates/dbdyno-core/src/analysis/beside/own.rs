@@ -29,12 +29,12 @@ impl<'a> Counted<'a> {
     fn of_ramp(self, ramp: &[&'a Test]) -> Vec<Measured<'a>> {
         let seconds = ramp::seconds(ramp);
         let kpms = ramp::kpms(ramp).into_iter();
-        kpms.filter_map(|kpm| self.converted(kpm, &seconds)).collect()
+        kpms.filter_map(|kpm| self.convert_own(kpm, &seconds)).collect()
     }
 
     /// The KPM, or the metric beside it where the amount is printed in that, with the amount of the
     /// test that stands for it in proportion to it.
-    fn converted(self, kpm: Figure<'a>, seconds: &[Figure<'a>]) -> Option<Measured<'a>> {
+    fn convert_own(self, kpm: Figure<'a>, seconds: &[Figure<'a>]) -> Option<Measured<'a>> {
         let figure = match self.of_test(kpm.test)?.metric {
             Metric::Kpm => kpm,
             Metric::Second => *seconds.iter().find(|second| second.jobs == kpm.jobs)?,

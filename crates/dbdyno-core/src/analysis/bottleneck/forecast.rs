@@ -1,7 +1,7 @@
 //! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
 use super::remedy::{Action, ways};
-use super::{Bottleneck, Cause, around_waits, remedies, seen, share_of};
+use super::{Bottleneck, Cause, activity_share, around_waits, remedies, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
@@ -40,7 +40,7 @@ impl GainSpan {
     }
 
     /// Interval of the gains that agree with a prediction of this kind.
-    fn allowed(self, bound: Bound) -> GainSpan {
+    fn for_bound(self, bound: Bound) -> GainSpan {
         match bound {
             Bound::About => self,
             Bound::AtLeast => GainSpan { high: f64::INFINITY, ..self },
@@ -80,7 +80,7 @@ impl TimeShares {
     ) -> TimeShares {
         let is_spared = cause.is_io() && action != Action::LogInMemory;
         let kernel = around_waits(result).filter(|_| is_spared).map_or(0.0, |around| {
-            let waits = 1.0 - seen(result, Activity::Cpu).unwrap_or(0.0);
+            let waits = 1.0 - activity_share(result, Activity::Cpu).unwrap_or(0.0);
             if waits > 0.0 { around.kernel * (share / waits).min(1.0) } else { 0.0 }
         });
         TimeShares { cause: share, goes: (share + kernel).min(1.0) }
@@ -103,7 +103,7 @@ pub fn forecast(
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
     let bound = way.remedy(result, bottleneck.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
-    let span = ends.map(|(one, other)| GainSpan::between(one, other).allowed(bound));
+    let span = ends.map(|(one, other)| GainSpan::between(one, other).for_bound(bound));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
 }
 
@@ -113,7 +113,7 @@ pub fn forecast(
 pub fn judge_forecast(forecast: Forecast, measured: Option<GainSpan>) -> ForecastOutcome {
     let Some(GainSpan { low, high }) = measured else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
-    let around = || GainSpan::between(times(AGREES), times(1.0 / AGREES)).allowed(forecast.bound);
+    let around = || GainSpan::between(times(AGREES), times(1.0 / AGREES)).for_bound(forecast.bound);
     let predicted = forecast.span.unwrap_or_else(around);
     let (least, most) = (predicted.low - NOTHING, predicted.high + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {

@@ -1,6 +1,6 @@
 //! Processors as a limit: all that the jobs can use are in use, or a quota gives no more of them.
 
-use super::{Bottleneck, CAUSE, Cause, seen};
+use super::{Bottleneck, CAUSE, Cause, activity_share};
 use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
 use crate::analysis::cpu_quota;
 use crate::analysis::kpm::THREADS_USED;
@@ -60,7 +60,7 @@ fn in_use(result: &TestResult) -> Option<Bottleneck> {
     }
     let (used, usable) = (used_processors(result)?, usable_processors(result)?);
     let can_use = f64::from(result.jobs) * threads(result);
-    let at_work = seen(result, Activity::Cpu);
+    let at_work = activity_share(result, Activity::Cpu);
     let is_one_thread = can_use < USED_UP * usable;
     let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP)
         || is_one_thread;
@@ -90,7 +90,7 @@ fn in_use(result: &TestResult) -> Option<Bottleneck> {
 /// the limit if all are in use while the jobs run.
 fn elsewhere(result: &TestResult) -> Option<Bottleneck> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
-    let at_work = seen(result, Activity::Cpu)?;
+    let at_work = activity_share(result, Activity::Cpu)?;
     let used = busy_pct / 100.0 * processors(result)?;
     let evidence =
         Sentence::new("{used} of {usable} CPUs of the database's host in use, by all processes")

@@ -177,7 +177,7 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let most = highest(known);
     let best = most.map_or(f64::INFINITY, |most| most.figure.value);
     let without_interval = highest(keeping.filter(|point| point.figure.value > best));
-    let doubt = doubted(need, &others, most);
+    let doubt = doubtful_point(need, &others, most);
     let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
         Some(_) => None,
@@ -194,14 +194,14 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let is_open = outcome == Outcome::NotCovered;
     let doubt = doubt.filter(|_| is_open);
     let again = if is_open { case.again() } else { None };
-    let most = most.map(|most| bounded(most, &others));
+    let most = most.map(|most| best_or_lower_bound(most, &others));
     let left_out = others.len();
     Answer { need, outcome, why, at, most, without_interval, used, doubt, again, left_out }
 }
 
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
 /// SLO.
-fn bounded<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
+fn best_or_lower_bound<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
     let passed_over = better_conditional(others, &most).and_then(|point| point.figure.jobs);
     Point { figure: Figure { passed_over, ..most.figure }, ..most }
 }
@@ -219,7 +219,11 @@ fn better_conditional<'a>(others: &[Point<'a>], most: &Point<'_>) -> Option<Poin
 /// The figure that answers with a doubt: a valid one without an interval that would do, before a
 /// conditional one that would; with neither, what was measured. Beside a valid one with an interval
 /// only a figure that would do, or one of worthwhile more, says more.
-fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Option<Point<'a>> {
+fn doubtful_point<'a>(
+    need: &Need,
+    others: &[Point<'a>],
+    most: Option<Point<'a>>,
+) -> Option<Point<'a>> {
     let would_do = |point: &Point<'_>| point.figure.value >= need.rate;
     let is_conditional = |point: &&Point<'_>| {
         point.figure.status() == Status::Conditional && point.keeps() == Some(true)

@@ -100,7 +100,7 @@ impl Need {
         for word in given.split(',').filter(|word| !word.is_empty()).chain(words) {
             need.add(word)?;
         }
-        need.checked()
+        need.check()
     }
 
     /// A parameter or an SLO.
@@ -123,7 +123,7 @@ impl Need {
         if twice { Err(format!("parameter {} is given twice", quote(name))) } else { Ok(()) }
     }
 
-    fn checked(self) -> Result<Need, String> {
+    fn check(self) -> Result<Need, String> {
         match self.rate > 0.0 && self.rate <= MAX_PER_S {
             true => Ok(self),
             false => Err(format!(
@@ -174,7 +174,7 @@ impl Entry {
         for (name, value) in &params {
             need.set(name, &value.as_written())?;
         }
-        need.checked()
+        need.check()
     }
 }
 

@@ -80,7 +80,7 @@ pub fn is_sound(test: &Test) -> bool {
 pub fn service_ms(test: &Test) -> Option<f64> {
     match test {
         Test::Measured(test) => test.latency.mean_us.map(|us| us / 1000.0),
-        Test::Published(test) => published::derived(&test.published, SERVICE_TIME).ok(),
+        Test::Published(test) => published::derive(&test.published, SERVICE_TIME).ok(),
     }
 }
 

@@ -64,7 +64,7 @@ impl Definition {
     fn detail(&self, test: &Test) -> Detail {
         let value = match test {
             Test::Measured(result) => (self.formula)(result),
-            Test::Published(test) => published::derived(&test.published, self.id),
+            Test::Published(test) => published::derive(&test.published, self.id),
         };
         Detail { id: self.id, title: self.title, unit: self.unit, value: value.and_then(finite) }
     }
