@@ -106,14 +106,14 @@ pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
 }
 
 /// Subject of a side: its target and the settings that it set.
-fn measured(side: &Side<'_>) -> String {
+fn side_subject(side: &Side<'_>) -> String {
     let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
     format!("{}{set}", side.run.target)
 }
 
 /// The name of a side and, in brackets, what it measured.
-fn described(side: &Side<'_>) -> String {
-    format!("{} ({})", side.name, measured(side))
+fn side_description(side: &Side<'_>) -> String {
+    format!("{} ({})", side.name, side_subject(side))
 }
 
 /// All that is said.
@@ -130,7 +130,7 @@ struct Found<'a> {
 impl Found<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
-        let [base, other] = [described(&self.base), described(&self.other)];
+        let [base, other] = [side_description(&self.base), side_description(&self.other)];
         let sides = [("base", base.as_str()), ("other", other.as_str())];
         let duet = match self.method {
             Method::Duet => format!("{} ", language.phrase(DUET)),
@@ -208,7 +208,7 @@ impl Found<'_> {
     }
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
-        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, measured(side));
+        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, side_subject(side));
         let level =
             Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
         let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());
@@ -227,7 +227,7 @@ impl Found<'_> {
     /// A case per figure; `below` is the loss from which a figure fails.
     fn checks(&self, below: f64) -> Checks {
         let case = |row: &Row| (row.label(), check(row, below));
-        let missing = |unpaired: &Unpaired| (unpaired.label.clone(), lost(unpaired));
+        let missing = |unpaired: &Unpaired| (unpaired.label.clone(), lost_outcome(unpaired));
         Checks {
             name: format!("{} against {}", self.other.name, self.base.name),
             cases: self.rows.iter().map(case).chain(self.unpaired.iter().map(missing)).collect(),
@@ -295,7 +295,7 @@ fn figure_columns<'a>() -> [Declared<FigureRow<'a>>; 12] {
 }
 
 /// Outcome of a figure that one side lacks.
-fn lost(unpaired: &Unpaired) -> Check {
+fn lost_outcome(unpaired: &Unpaired) -> Check {
     let what = format!("not measured on side {}", unpaired.missing.name());
     if unpaired.is_lost() { Check::Failed("lost", what) } else { Check::Skipped(what) }
 }

@@ -40,7 +40,7 @@ const MAX_BESIDE: usize = 12;
 /// The pairs that a report of these runs shows beside publications: each run of ours beside each
 /// published one, also the one that a single run is shown against. Nothing where all are measured,
 /// or none.
-pub(super) fn shown(input: &Input) -> Vec<Beside> {
+pub(super) fn pairs_to_show(input: &Input) -> Vec<Beside> {
     let reference = input.reference.iter().filter(|_| input.runs.len() == 1);
     let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
     let count = input.runs.iter().chain(reference).filter(is_published).count();
@@ -336,7 +336,7 @@ fn part(one: &Beside, language: Language) -> Part {
         let mut letters = Letters::default();
         let rows = one.pairs.iter().map(|pair| {
             let notes = letters.of_pair(pair, language);
-            drawn(pair, notes, language)
+            ratio_row(pair, notes, language)
         });
         let heads = ["Yours / theirs", "Theirs", "Yours", "Unit", "Notes"];
         let picture = Ratios {
@@ -360,7 +360,7 @@ fn part(one: &Beside, language: Language) -> Part {
 }
 
 /// A row of the drawing: hollow, as a publication has no interval. Better and worse have no colour.
-fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
+fn ratio_row(pair: &Pair, notes: String, language: Language) -> RatioRow {
     let side = |value: f64, of: Option<u32>| match (pair.kind, of) {
         (Kind::Throughput, Some(_)) => {
             format!("{} ({})", compact(language, value), language.jobs(of))

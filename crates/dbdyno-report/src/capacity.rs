@@ -54,7 +54,7 @@ impl Report for CapacityReport {
         let several = platforms.len() > 1;
         let answers: Vec<String> =
             platforms.iter().map(|platform| describe(language, platform)).collect();
-        let chosen: Vec<String> = chosen(language, &platforms).filter(|_| several).collect();
+        let chosen: Vec<String> = choices(language, &platforms).filter(|_| several).collect();
         let answer = if several { chosen.join(" ") } else { answers.join(" ") };
         let mut answers: Vec<Block> =
             answers.into_iter().filter(|_| several).map(Block::Paragraph).collect();
@@ -168,7 +168,7 @@ fn first(language: Language, platform: &Platform<'_>) -> Option<String> {
 }
 
 /// The smallest and the cheapest that fits.
-fn chosen<'a>(
+fn choices<'a>(
     language: Language,
     platforms: &'a [Platform<'_>],
 ) -> impl Iterator<Item = String> + 'a {
@@ -307,7 +307,7 @@ fn number(value: f64, digits: Digits) -> Cell {
 }
 
 /// A figure of a test, marked by the verdict on it.
-fn judged(value: f64, verdict: Status) -> Cell {
+fn judged_cell(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
@@ -358,11 +358,11 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
         }),
         Declared::new("Jobs", "", 0, |row, _| jobs_cell(row.answer.at)),
         Declared::new("Time", "ms", 1, |row, _| {
-            time_ms(row.answer).map_or(Cell::Empty, |time| judged(time, Status::Valid))
+            time_ms(row.answer).map_or(Cell::Empty, |time| judged_cell(time, Status::Valid))
         }),
         Declared::new("Most", "", 0, |row, _| {
             let most = row.answer.most.zip(row.answer.most_status());
-            most.map_or(Cell::Empty, |(most, status)| judged(most.figure.value, status))
+            most.map_or(Cell::Empty, |(most, status)| judged_cell(most.figure.value, status))
         }),
         Declared::new("low", "", 3, |row, _| end_cell(row.most().and_then(|span| span.low), RATE)),
         Declared::new("high", "", 3, |row, _| {

@@ -67,7 +67,7 @@ impl Report for FailoverReport {
                 vec![Block::Paragraph(language.phrase(NO_TESTS))],
             ));
         }
-        let runs: Vec<_> = found.iter().map(|(data, _, all)| described(data, all)).collect();
+        let runs: Vec<_> = found.iter().map(|(data, _, all)| repetitions_json(data, all)).collect();
         let data = json!({ "schema_version": SCHEMA_VERSION, "studies": runs });
         let answers = found.iter().map(|(data, _, all)| answer(language, data, all));
         let answer = answers.collect::<Vec<_>>().join(" ");
@@ -141,7 +141,7 @@ const TIMES: [Time; 5] = [
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
 /// others would be too good.
-fn summed(
+fn time_over_repetitions(
     all: &[Repetition<'_>],
     time: fn(&FailoverTimes) -> Option<f64>,
 ) -> Result<Over, &'static str> {
@@ -288,7 +288,7 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
 
 /// Fate of the commits, and time of the first one after the failure.
 fn answer(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
-    let first = summed(all, |times| times.first_commit_s).ok().map(|over| {
+    let first = time_over_repetitions(all, |times| times.first_commit_s).ok().map(|over| {
         let seconds = language.number(over.mean, Digits::Significant(3));
         let said = "The first commit after the failure was acknowledged after {seconds} s";
         let said = language.say(said, &[("seconds", &seconds)]);
@@ -311,7 +311,7 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
         .map(|(name, value)| format!("{name} = {}", if value.is_empty() { "''" } else { value }));
     let fact = |name: &str, value: String| (language.phrase(name), value);
     vec![
-        fact("How it failed", language.phrase(how(failover))),
+        fact("How it failed", language.phrase(failure_name(failover))),
         fact("Nodes", failover.nodes.join(", ")),
         fact("Clients", test.jobs.to_string()),
         fact("Clients wait for an answer", seconds(failover.timeout_s)),
@@ -329,7 +329,7 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
     ]
 }
 
-fn how(failover: &Failover) -> &'static str {
+fn failure_name(failover: &Failover) -> &'static str {
     match failover.how {
         How::Kill => "its processes were killed (SIGKILL)",
         How::Freeze => "its processes were stopped (SIGSTOP)",
@@ -370,7 +370,8 @@ fn times(language: Language, all: &[Repetition<'_>]) -> Table {
     let mut table = Table::declared(language, "times", &columns);
     let status = status(all);
     for Time { name, value, .. } in TIMES {
-        table.add_row(&columns, &TimeRow { name, found: summed(all, value), status });
+        table
+            .add_row(&columns, &TimeRow { name, found: time_over_repetitions(all, value), status });
     }
     table
 }
@@ -532,9 +533,10 @@ impl<'a> One<'a> {
     }
 }
 
-fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
-    let times =
-        TIMES.iter().map(|time| (time.id.to_string(), json::value(&summed(all, time.value).ok())));
+fn repetitions_json(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
+    let times = TIMES.iter().map(|time| {
+        (time.id.to_string(), json::value(&time_over_repetitions(all, time.value).ok()))
+    });
     let lost: u64 = all.iter().map(|one| one.failover.ledger.lost).sum();
     json!({
         "run": data.run.id,

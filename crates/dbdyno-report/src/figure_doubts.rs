@@ -47,7 +47,7 @@ impl<'a> FigureDoubts<'a> {
     }
 
     /// The reasons, each with the name of its figure.
-    pub fn lowered(&self, language: Language) -> Vec<Lowered> {
+    pub fn lowering_reasons(&self, language: Language) -> Vec<Lowered> {
         let lowered = |Doubt { figure, reason }: &Doubt<'_>| Lowered {
             subject: format!("{} ({})", figure.workload, language.jobs(figure.jobs)),
             reason: reason.clone(),

@@ -38,7 +38,7 @@ impl Report for HeatmapReport {
 
     fn build(&self, input: &Input) -> Document {
         let mut sections = sections(input);
-        sections.extend(beside::sections(&beside::shown(input), input.language));
+        sections.extend(beside::sections(&beside::pairs_to_show(input), input.language));
         Document {
             head: Some(masthead::head(input, "heatmaps", &masthead::answer(input))),
             ..Document::new(input.language, "Heatmaps", sections)

@@ -22,7 +22,7 @@ struct Limited {
 /// figure of the run can be used.
 pub(super) fn blocks(input: &Input, data: &RunTests) -> Option<Vec<Block>> {
     let language = input.language;
-    let all = limited(input, data);
+    let all = limited_workloads(input, data);
     let example = all.iter().find(|one| one.cause.is_some())?;
     let reference = format!("{}:{}", data.run.id, example.seq);
     let command = language.say(
@@ -53,7 +53,7 @@ fn lines(language: Language, all: &[Limited]) -> Vec<(String, String)> {
 }
 
 /// Every workload with a best throughput that is not invalid.
-fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
+fn limited_workloads(input: &Input, data: &RunTests) -> Vec<Limited> {
     let mut all = Vec::new();
     for (group, _) in input.used_groups() {
         let ramps =

@@ -82,20 +82,20 @@ struct SearchedRate {
 }
 
 /// A rate at which all trials had the same outcome.
-fn settled(known: Option<SettledRate>) -> Option<SearchedRate> {
+fn settled_rate(known: Option<SettledRate>) -> Option<SearchedRate> {
     known.map(|SettledRate { per_s, trials }| SearchedRate { per_s, times: trials, trials })
 }
 
 /// The highest rate that meets the SLO.
 fn met(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled(answer.kept) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.kept) };
     let tried = bracket.met.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.met, trials: tried.trials })
 }
 
 /// The lowest rate that misses it.
 fn missed(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled(answer.broken) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.broken) };
     let tried = bracket.missed.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.missed(), trials: tried.trials })
 }
@@ -336,7 +336,7 @@ fn doubtful(
     let met_times = times(bracket.met, |tried| tried.met);
     let missed_times = times(bracket.missed, Tried::missed);
     let verdict = language.verdict(Status::Conditional);
-    let disturbed = disturbed(bracket).into_iter().map(|(reason, trials)| {
+    let disturbed = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
         let (reason, trials) = (language.reason(&reason), trials.to_string());
         let all = answer.trials.to_string();
         let values = [("reason", reason.as_str()), ("trials", &trials), ("all", &all)];
@@ -381,10 +381,19 @@ fn doubtful_form(bracket: &Bracket<'_>) -> &'static str {
     }
 }
 
-/// The disturbances that differ only in their numbers as one, each with the number of its trials.
-fn disturbed(bracket: &Bracket<'_>) -> Vec<(Reason, usize)> {
-    let told = bracket.disturbances.iter().map(|reason| (*reason, vec![()]));
-    lowered::together(told).into_iter().map(|(reason, trials)| (reason, trials.len())).collect()
+/// Disturbance with the number of trials that it disturbed.
+struct Disturbance {
+    reason: Reason,
+    trials: usize,
+}
+
+/// The disturbances of a bracket; those that differ only in their numbers are one.
+fn disturbances(bracket: &Bracket<'_>) -> Vec<Disturbance> {
+    let reasons = bracket.disturbances.iter().map(|reason| (*reason, vec![()]));
+    lowered::together(reasons)
+        .into_iter()
+        .map(|(reason, trials)| Disturbance { reason, trials: trials.len() })
+        .collect()
 }
 
 /// Statements of single trials about an answer that is not settled.
@@ -418,14 +427,14 @@ fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) 
 
 /// Trials that are no evidence, with the reasons.
 fn left_out(language: Language, unknown: usize, because: &[ReasonCount]) -> Option<String> {
-    let reasons = counted(language, because);
+    let reasons = reason_counts(language, because);
     let trials = language.count("trials_without_evidence", unknown, &[]);
     (unknown > 0).then(|| format!("{trials}: {reasons}."))
 }
 
 /// Mark of an answer that rests on conditional trials, with the reasons.
 fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let reasons = counted(language, &answer.conditions);
+    let reasons = reason_counts(language, &answer.conditions);
     let verdict = language.verdict(answer.status);
     (answer.status != Status::Valid).then(|| {
         language
@@ -434,7 +443,7 @@ fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
 }
 
 /// `3 errors, 1 steal`.
-fn counted(language: Language, counted: &[ReasonCount]) -> String {
+fn reason_counts(language: Language, counted: &[ReasonCount]) -> String {
     let one = |one: &ReasonCount| format!("{} {}", one.trials, language.code(&one.code));
     counted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -516,10 +525,8 @@ pub(super) fn slo_answers<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<SloAnsw
 
 impl Measured {
     fn new(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
-        let because = disturbed(bracket).into_iter().map(|(reason, trials)| Disturbed {
-            code: reason.code,
-            trials,
-            text: reason.text,
+        let because = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
+            Disturbed { code: reason.code, trials, text: reason.text }
         });
         Measured {
             met: bracket.met,

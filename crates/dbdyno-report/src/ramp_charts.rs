@@ -160,7 +160,7 @@ fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) ->
         ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
     let measured = ramps.iter().map(|ramp| measured_throughput(input, ramp));
-    let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
+    let fitted = laws.iter().filter_map(|(ramp, fit)| law_series(ramp, &fit.law));
     let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
     let words = laws
         .iter()
@@ -187,7 +187,7 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 }
 
 /// The fitted law over the measured numbers of jobs, in the unit of the figures.
-fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
+fn law_series(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     let (first, last) = (ramp.places.first()?, ramp.places.last()?);
     let figures: Vec<Figure<'_>> = ramp.places.iter().map(|place| place.figure).collect();
     // The law is fitted to ops, or to whatever a publication prints; the figures decide about the

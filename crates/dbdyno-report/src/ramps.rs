@@ -96,7 +96,7 @@ pub struct Identity {
 /// disclosed, and the label `host`, if it was given) are variants of one
 /// platform.
 pub fn identities(input: &Input) -> Vec<Identity> {
-    let found = numbered(input.runs.iter().map(|data| system(&data.run)));
+    let found = identify_systems(input.runs.iter().map(|data| system(&data.run)));
     if found.iter().all(|identity| identity.variant < MAX_VARIANTS) {
         return found;
     }
@@ -115,7 +115,7 @@ pub(super) fn system(run: &RunRecord) -> String {
     }
 }
 
-fn numbered(systems: impl Iterator<Item = String>) -> Vec<Identity> {
+fn identify_systems(systems: impl Iterator<Item = String>) -> Vec<Identity> {
     let mut seen: BTreeMap<String, Identity> = BTreeMap::new();
     let number = |system| {
         let next = Identity { platform: seen.len(), variant: 0 };
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn equal_systems_share_a_platform() {
-        let found = numbered(["a", "b", "a", "c", "a"].into_iter().map(String::from));
+        let found = identify_systems(["a", "b", "a", "c", "a"].into_iter().map(String::from));
         let pairs: Vec<_> =
             found.iter().map(|identity| (identity.platform, identity.variant)).collect();
         assert_eq!(pairs, [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2)]);

@@ -68,7 +68,7 @@ impl<'a> Stored<'a> {
 pub(super) fn section(input: &Input) -> Option<Section> {
     let language = input.language;
     let platforms = input.platforms();
-    let tests = stored(input, &platforms);
+    let tests = stored_tests(input, &platforms);
     let (accepted, refused): (Vec<_>, Vec<_>) = tests.into_iter().partition(Stored::is_accepted);
     let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
     let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
@@ -80,7 +80,7 @@ pub(super) fn section(input: &Input) -> Option<Section> {
         if has_data_set(by_rows) && by_rows.work() == by_columns.work() {
             let Some(pair) = StorePair::new(by_rows, by_columns) else { continue };
             table.add_row(&columns, &pair);
-            lowered.extend(pair.lowered(language));
+            lowered.extend(pair.lowering_reasons(language));
         }
     }
     if table.rows.is_empty() {
@@ -98,7 +98,7 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     Some(Section::new(language, TITLE, vec![Block::Paragraph(about), Block::Table(table)]))
 }
 
-fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
+fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
     let mut stored = Vec::new();
     for (data, platform) in input.runs.iter().zip(platforms) {
         let tests: Vec<&Test> =
@@ -157,7 +157,7 @@ impl<'a> StorePair<'a> {
     }
 
     /// Reasons that lower the verdict on the ratio alone.
-    fn lowered(&self, language: Language) -> Vec<Lowered> {
+    fn lowering_reasons(&self, language: Language) -> Vec<Lowered> {
         let test = self.by_columns.test;
         let label = format!("{}, {}", self.by_columns.platform, work_name(test));
         let jobs = language.jobs(test.jobs());

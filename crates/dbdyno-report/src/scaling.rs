@@ -362,7 +362,7 @@ fn chart(
             low: step.figure.ends().map(|ends| ends[0]),
             high: step.figure.ends().map(|ends| ends[1]),
             label: supports(status.max(scaling.best.status()))
-                .then(|| used(language, step.utilisation)),
+                .then(|| utilisation_text(language, step.utilisation)),
             written: None,
             verdict: Some(status),
         }
@@ -393,7 +393,7 @@ fn chart(
     }
 }
 
-fn used(language: Language, utilisation: f64) -> String {
+fn utilisation_text(language: Language, utilisation: f64) -> String {
     let percent = language.number(100.0 * utilisation, Digits::Decimals(1));
     language.say("{percent} % used", &[("percent", &percent)])
 }

@@ -319,13 +319,12 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
     let mut time =
         pair_table(language, "time models", "Share of the jobs' time, %", tests, "Difference");
     let [a, b] = tests.map(|(_, _, result)| {
-        result.waits.as_ref().map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default()
+        let waits = result.waits.as_ref();
+        let parts = waits.map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default();
+        let named = parts.iter().map(|part| (language.phrase(part.title), part.share));
+        named.collect::<Vec<_>>()
     });
-    push_shares(
-        &mut time,
-        &named(&a, |part| (language.phrase(part.title), part.share)),
-        &named(&b, |part| (language.phrase(part.title), part.share)),
-    );
+    push_shares(&mut time, &a, &b);
     let mut events = pair_table(
         language,
         "events beside",
@@ -345,10 +344,6 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
         .filter(|table| !table.rows.is_empty())
         .map(Block::Table)
         .collect()
-}
-
-fn named<T>(items: &[T], pair: impl Fn(&T) -> (String, f64)) -> Vec<(String, f64)> {
-    items.iter().map(pair).collect()
 }
 
 fn label(tests: Pair<'_>, which: usize) -> String {

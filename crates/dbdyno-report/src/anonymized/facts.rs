@@ -126,14 +126,14 @@ pub fn form<'a>(section: &str, name: &str, known: &'a Known) -> Option<Form<'a>>
         return if name == "tls" { Some(Cipher) } else { known.setting(name).then_some(Words) };
     }
     if section == STATED {
-        return stated(known.statable(name)?);
+        return stated_form(known.statable(name)?);
     }
     let (_, facts) = KEPT.iter().find(|(known, _)| *known == section)?;
     facts.iter().find(|(known, _)| *known == name).map(|(_, form)| *form)
 }
 
 /// The form of a stated fact; none of free text, which can name anybody.
-fn stated(fact: &StatableFact) -> Option<Form<'_>> {
+fn stated_form(fact: &StatableFact) -> Option<Form<'_>> {
     if !fact.publish {
         return None;
     }

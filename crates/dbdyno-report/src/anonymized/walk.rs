@@ -500,7 +500,7 @@ impl Publisher {
         for (section, (name, value)) in facts {
             match self.fact(section, name, value) {
                 Some(told) => kept.set(section, name.as_str(), told),
-                None => drop(self.removed.insert(self.named(section, name))),
+                None => drop(self.removed.insert(self.fact_name(section, name))),
             }
         }
         kept
@@ -542,7 +542,7 @@ impl Publisher {
 
     /// A fact by its name, if that is one of ours; a server, a catalog and an import can make
     /// any.
-    fn named(&self, section: &str, name: &str) -> String {
+    fn fact_name(&self, section: &str, name: &str) -> String {
         match super::facts::is_named(section, name, self.known) {
             true => format!("{section}: {name}"),
             false => "facts that this program does not know by name".to_string(),

@@ -4,7 +4,7 @@
 use crate::document::{Bars, Block, Cell, Chart, Column, Document, Heatmap, Table};
 use dbdyno_core::error::visible;
 
-use super::signs::printed;
+use super::signs::typeset_signs;
 
 /// A cell of a workbook holds at most so many characters.
 const MAX_CELL: usize = 32_767;
@@ -64,17 +64,17 @@ fn is_formula(text: &str) -> bool {
 
 /// Text for a workbook, whose cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
-    printed(&visible(text)).chars().take(MAX_CELL).collect()
+    typeset_signs(&visible(text)).chars().take(MAX_CELL).collect()
 }
 
 /// Text as a page prints it.
 pub(super) fn page(text: &str) -> String {
-    printed(&visible(text))
+    typeset_signs(&visible(text))
 }
 
 /// The document with every text made fit by `escape`. Lines of code stand as they are, but for what
 /// acts.
-pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Document {
+pub(super) fn escape_document(document: &Document, escape: fn(&str) -> String) -> Document {
     let mut document = document.clone();
     let apply = |text: &mut String| *text = escape(text);
     apply(&mut document.title);

@@ -21,7 +21,7 @@ pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
             lines.push(String::new());
         }
         let columns: Vec<usize> = (0..LEADING).chain(block).collect();
-        lines.extend(block_lines(map, &whole.narrowed(&columns), &columns, options));
+        lines.extend(block_lines(map, &whole.with_columns(&columns), &columns, options));
     }
     lines.extend(notes(&map.as_table(), options.width));
     lines
@@ -51,7 +51,7 @@ fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Optio
     for (row, texts) in map.rows.iter().zip(&layout.rows) {
         let cells = layout.padded(texts).into_iter().zip(columns).map(|(text, &column)| {
             let cell = column.checked_sub(LEADING).and_then(|platform| row.cells.get(platform));
-            cell.map_or(text.clone(), |cell| painted(&text, cell, options.color))
+            cell.map_or(text.clone(), |cell| paint(&text, cell, options.color))
         });
         lines.push(cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned());
     }
@@ -59,7 +59,7 @@ fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Optio
 }
 
 /// The cell on its ground; invalid figures are struck through.
-fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
+fn paint(text: &str, cell: &HeatCell, color: Color) -> String {
     match (color, cell.share, &cell.cell) {
         (Color::None, _, _) => text.to_owned(),
         (Color::True, Some(share), _) => {

@@ -49,7 +49,7 @@ impl Layout {
     }
 
     /// The layout with only these columns.
-    pub fn narrowed(&self, columns: &[usize]) -> Layout {
+    pub fn with_columns(&self, columns: &[usize]) -> Layout {
         let row =
             |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
         Layout {

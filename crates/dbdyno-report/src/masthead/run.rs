@@ -231,7 +231,8 @@ pub(crate) fn folds(language: Language, data: &RunTests) -> Vec<Fold> {
 /// A fold with what lowers figures whose tests are valid: each reason once with the figures that it
 /// is about.
 fn figure_reasons(language: Language, data: &RunTests) -> Option<Fold> {
-    let told = lowered::remarks(language, &FigureDoubts::new(&data.tests).lowered(language));
+    let told =
+        lowered::remarks(language, &FigureDoubts::new(&data.tests).lowering_reasons(language));
     (!told.is_empty()).then(|| Fold {
         title: language.phrase("Why figures of valid tests are not valid"),
         is_open: false,

@@ -25,9 +25,10 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
     let lines: Vec<(String, Vec<String>)> = sections.iter().map(line).collect();
     let (mut head, pictures) = match input.runs.as_slice() {
         [] => return None,
-        [data] => {
-            (head::of_run(input, data, "platform summary", &beside::shown(input)), one_sheet(input))
-        }
+        [data] => (
+            head::of_run(input, data, "platform summary", &beside::pairs_to_show(input)),
+            one_sheet(input),
+        ),
         _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
     if input.runs.len() > 1 {

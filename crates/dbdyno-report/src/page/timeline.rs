@@ -12,7 +12,7 @@ use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
     let language = input.language;
-    let mut tests: Vec<Started<'_>> = data.tests.iter().filter_map(started).collect();
+    let mut tests: Vec<Started<'_>> = data.tests.iter().filter_map(with_start).collect();
     tests.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     let begin_s = tests.first()?.at_s;
     let points: usize = tests.iter().map(|started| started.result.series.len().max(1)).sum();
@@ -42,7 +42,7 @@ struct Started<'a> {
 }
 
 /// The test with its start; none if it was not measured, or its start cannot be read.
-fn started(test: &Test) -> Option<Started<'_>> {
+fn with_start(test: &Test) -> Option<Started<'_>> {
     let result = test.measured()?;
     let at: jiff::Timestamp = result.started_at.parse().ok()?;
     Some(Started { at_s: at.as_millisecond() as f64 / 1000.0, result, test })

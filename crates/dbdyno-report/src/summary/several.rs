@@ -96,7 +96,7 @@ impl Line {
 
     /// Distance between the best and the worst; none if they are equal, or within the noise.
     fn distance(&self) -> Option<Distance<'_>> {
-        let reached = self.reached();
+        let reached = self.reached_shares();
         let best = reached.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
         let worst = reached.iter().min_by(|a, b| a.share.total_cmp(&b.share))?;
         if worst.share <= 0.0 {
@@ -110,7 +110,7 @@ impl Line {
     }
 
     /// The shares of those platforms that have the figure.
-    fn reached(&self) -> Vec<Reached> {
+    fn reached_shares(&self) -> Vec<Reached> {
         let mut reached = Vec::new();
         for (run, place) in self.places.iter().enumerate() {
             if let Some(place) = place {

@@ -98,7 +98,7 @@ impl Language {
     }
 
     /// An English text in this language, if it has it; a stored result may hold a former one.
-    fn known(self, english: &str) -> Option<&'static str> {
+    fn translation(self, english: &str) -> Option<&'static str> {
         let File { phrases, claims, former, .. } = self.file();
         if self == Language::Programs {
             return None;
@@ -110,7 +110,7 @@ impl Language {
     /// True if it has this English text, which is thus one of ours.
     pub fn knows(self, english: &str) -> bool {
         let is_shown = |text: &String| text == english;
-        self.known(english).is_some() || ENGLISH.phrases.values().any(is_shown)
+        self.translation(english).is_some() || ENGLISH.phrases.values().any(is_shown)
     }
 
     /// The sentence of this key or English text, with `{names}` replaced by values.
@@ -118,13 +118,14 @@ impl Language {
         let fill = |text: String, (name, value): &(&str, &str)| {
             text.replace(&format!("{{{name}}}"), value)
         };
-        let text = self.file().sentences.get(key).map(String::as_str).or_else(|| self.known(key));
+        let text =
+            self.file().sentences.get(key).map(String::as_str).or_else(|| self.translation(key));
         self.typeset(values.iter().fold(text.unwrap_or(key).to_owned(), fill))
     }
 
     /// A fixed text without values.
     pub fn phrase(self, english: &str) -> String {
-        self.typeset(self.known(english).unwrap_or(english).to_owned())
+        self.typeset(self.translation(english).unwrap_or(english).to_owned())
     }
 
     /// A sentence with its own values.
@@ -156,7 +157,7 @@ impl Language {
         };
         let is_as_written = self.is_english() || sentence.template.is_empty();
         let template =
-            if is_as_written { &sentence.template } else { self.known(&sentence.template)? };
+            if is_as_written { &sentence.template } else { self.translation(&sentence.template)? };
         Some(self.typeset(sentence.fill(template, show)))
     }
 

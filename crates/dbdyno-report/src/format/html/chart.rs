@@ -259,7 +259,7 @@ impl Plot {
                         (text(
                             x,
                             written_at(y),
-                            &format!("{} {}", self.aligned(x), color(series)),
+                            &format!("{} {}", self.label_anchor(x), color(series)),
                             written,
                         ))
                     }
@@ -269,7 +269,7 @@ impl Plot {
     }
 
     /// Alignment of a label next to a mark: at the ends of the axis it stays within the drawing.
-    fn aligned(&self, x: f64) -> &'static str {
+    fn label_anchor(&self, x: f64) -> &'static str {
         let near = |end: f64| (x - end).abs() < 4.0;
         match (near(self.x.from), near(self.x.to)) {
             (true, _) => "written",

@@ -25,7 +25,7 @@ const PAPER_COLUMNS: usize = 27;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {
-    let table = &fronted(table.without_unknown_columns());
+    let table = &move_verdict_to_front(table.without_unknown_columns());
     let places = places(table);
     let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
     let tall = if table.rows.len() >= TALL { " tall" } else { "" };
@@ -69,7 +69,7 @@ fn front(table: &Table) -> Vec<usize> {
 
 /// A table of many columns with the workload and its verdict in front: the first column stays where
 /// it is when the others scroll.
-fn fronted(table: Table) -> Table {
+fn move_verdict_to_front(table: Table) -> Table {
     if table.columns.len() < MANY_COLUMNS {
         return table;
     }

@@ -9,7 +9,7 @@ mod styles;
 
 use rust_xlsxwriter::{DocProperties, Workbook, XlsxError};
 
-use super::escape::{self, escaped};
+use super::escape::{self, escape_document};
 use super::{Format, LEGEND, Options, Rendered};
 use crate::document::{Block, Document, Section};
 use dbdyno_core::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Format for Xlsx {
             Error::usage("--format xlsx", format!("the workbook cannot hold this report: {error}"))
                 .advise("choose fewer runs, or --format csv")
         };
-        workbook(&escaped(document, escape::workbook)).map(Rendered::Bytes).map_err(failed)
+        workbook(&escape_document(document, escape::workbook)).map(Rendered::Bytes).map_err(failed)
     }
 }
 
