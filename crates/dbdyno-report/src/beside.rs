@@ -359,7 +359,7 @@ fn part(one: &Beside, language: Language) -> Part {
     part
 }
 
-/// A row of the drawing: hollow, as a publication has no interval. Better and worse have no colour.
+/// A row of the drawing: hollow, as a publication has no interval. Better and worse have no color.
 fn ratio_row(pair: &Pair, notes: String, language: Language) -> RatioRow {
     let side = |value: f64, of: Option<u32>| match (pair.kind, of) {
         (Kind::Throughput, Some(_)) => {

@@ -92,7 +92,7 @@ pub struct Shown {
     pub mark: Mark,
     /// Verdict as a word of the language.
     pub verdict: String,
-    /// True if sentences, ranks and colours may rest on it.
+    /// True if sentences, ranks and colors may rest on it.
     pub is_accepted: bool,
     /// Half width of its 95 % interval where it is compared, as a fraction of it.
     pub half: Option<f64>,

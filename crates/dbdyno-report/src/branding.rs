@@ -115,7 +115,7 @@ fn accents(text: &str) -> Result<[String; 2], String> {
     Ok([color.hex(), readable_on_dark(color).hex()])
 }
 
-/// The colour with as little white as can be read on dark paper.
+/// The color with as little white as can be read on dark paper.
 fn readable_on_dark(color: Rgb) -> Rgb {
     for step in 0..=LIGHTER_STEPS {
         let lighter = color.mix(WHITE, f64::from(step) / f64::from(LIGHTER_STEPS));

@@ -173,7 +173,7 @@ pub enum Scale {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Number of the platform, from 0: decides the colour.
+    /// Number of the platform, from 0: decides the color.
     pub platform: usize,
     /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the
     /// style of the line.
@@ -258,7 +258,7 @@ pub struct BarPart {
     pub note: String,
 }
 
-/// Figures of several platforms side by side, each row coloured from its best value to 0.
+/// Figures of several platforms side by side, each row colored from its best value to 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Heatmap {
     /// Short name, unique in the document.
@@ -423,7 +423,7 @@ impl Heatmap {
         footnote(&mut self.footnotes, self.language.phrase(why))
     }
 
-    /// The figures as a table, for reading without colours.
+    /// The figures as a table, for reading without colors.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column::new(name, "", 0);
         let unit = self.language.phrase("Unit");

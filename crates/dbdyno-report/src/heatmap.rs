@@ -1,4 +1,4 @@
-//! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best
+//! Heatmaps: speed and throughput of every workload over the runs, each row colored from its best
 //! figure to 0.
 
 use super::columns::RATE;

@@ -284,7 +284,7 @@ pub trait Report: Sync {
     fn baseline(&self) -> BaselinePlaces {
         BaselinePlaces::default()
     }
-    /// True if it is made for others: licences may restrict that.
+    /// True if it is made for others: licenses may restrict that.
     fn is_publication(&self) -> bool {
         false
     }

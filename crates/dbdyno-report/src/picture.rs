@@ -84,7 +84,7 @@ fn separator(blanks: &str) -> &'static str {
     }
 }
 
-/// A verdict as a sign: shape, colour and word.
+/// A verdict as a sign: shape, color and word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mark {
     #[default]

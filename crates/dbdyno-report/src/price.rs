@@ -1,4 +1,4 @@
-//! Licences and prices of platforms, and what their throughput costs.
+//! Licenses and prices of platforms, and what their throughput costs.
 
 use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};

@@ -138,7 +138,7 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
     ramps
 }
 
-/// The grey band behind a curve; none where no figure has noise.
+/// The gray band behind a curve; none where no figure has noise.
 fn noise_band(language: Language, ramp: &Ramp<'_>) -> Option<Series> {
     let point = |(Place { x, figure }, noise): (&Place<'_>, &Option<f64>)| {
         let half = (*noise)? * figure.value;

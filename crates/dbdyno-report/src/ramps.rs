@@ -1,5 +1,5 @@
 //! Tests that belong together: the ramps of one workload, side by side over several runs; and what
-//! tells the curves of several runs apart: a colour per platform, a style of line per variant of
+//! tells the curves of several runs apart: a color per platform, a style of line per variant of
 //! it.
 
 use std::collections::BTreeMap;

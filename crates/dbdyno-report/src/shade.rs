@@ -1,7 +1,7 @@
-//! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to
-//! blue at the best; and the colour of text that can be read on them.
+//! The colors of heatmaps: one hue, for every kind of color vision, from almost white at 0 to
+//! blue at the best; and the color of text that can be read on them.
 
-/// A colour by its red, green and blue, as sent to a screen (sRGB).
+/// A color by its red, green and blue, as sent to a screen (sRGB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rgb {
     /// Share of red, of 255.
@@ -17,13 +17,13 @@ pub const BLACK: Rgb = Rgb::new(0, 0, 0);
 /// Text on dark grounds.
 pub const WHITE: Rgb = Rgb::new(255, 255, 255);
 
-/// The colour of the ground at a share of the best.
+/// The color of the ground at a share of the best.
 struct Stop {
     share: f64,
     color: Rgb,
 }
 
-/// Shares and their colours, ascending; between two of them colours are mixed.
+/// Shares and their colors, ascending; between two of them colors are mixed.
 const STOPS: [Stop; 3] = [
     Stop { share: 0.0, color: Rgb::new(0xf6, 0xf7, 0xf9) },
     Stop { share: 0.5, color: Rgb::new(0xae, 0xcd, 0xe8) },
@@ -43,16 +43,16 @@ pub fn text_on(ground: Rgb) -> Rgb {
     if BLACK.contrast(ground) >= WHITE.contrast(ground) { BLACK } else { WHITE }
 }
 
-/// Levels of a channel in the colour cube of an xterm.
+/// Levels of a channel in the color cube of an xterm.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 impl Rgb {
-    /// The colour of these shares of 255.
+    /// The color of these shares of 255.
     pub const fn new(red: u8, green: u8, blue: u8) -> Rgb {
         Rgb { red, green, blue }
     }
 
-    /// The colour that is written as `#rrggbb`; none if the text is anything else.
+    /// The color that is written as `#rrggbb`; none if the text is anything else.
     pub fn parse(text: &str) -> Option<Rgb> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
         // The parser of numbers would take a sign, too.
@@ -63,17 +63,17 @@ impl Rgb {
         Some(Rgb { red, green, blue })
     }
 
-    /// The colour as `#rrggbb`.
+    /// The color as `#rrggbb`.
     pub fn hex(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
     }
 
-    /// The colour as one number, 0xrrggbb.
+    /// The color as one number, 0xrrggbb.
     pub fn code(self) -> u32 {
         u32::from_be_bytes([0, self.red, self.green, self.blue])
     }
 
-    /// The mixture with this share (0..1) of another colour.
+    /// The mixture with this share (0..1) of another color.
     pub fn mix(self, other: Rgb, share: f64) -> Rgb {
         Rgb {
             red: mix_channel(self.red, other.red, share),
@@ -82,7 +82,7 @@ impl Rgb {
         }
     }
 
-    /// The contrast ratio to another colour, 1 to 21. Source: WCAG 2.2, contrast ratio.
+    /// The contrast ratio to another color, 1 to 21. Source: WCAG 2.2, contrast ratio.
     pub fn contrast(self, other: Rgb) -> f64 {
         let (own, others) = (self.luminance(), other.luminance());
         (own.max(others) + 0.05) / (own.min(others) + 0.05)
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn contrast_is_that_of_the_guidelines() {
         assert!((BLACK.contrast(WHITE) - 21.0).abs() < 1e-9);
-        // The guidelines' own example of the least grey that passes on white.
+        // The guidelines' own example of the least gray that passes on white.
         assert!((Rgb::new(0x76, 0x76, 0x76).contrast(WHITE) - 4.54).abs() < 0.01);
         assert!((Rgb::new(0x77, 0x77, 0x77).contrast(WHITE) - 4.48).abs() < 0.005);
     }

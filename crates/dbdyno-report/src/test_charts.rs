@@ -25,7 +25,7 @@ pub struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    /// Tests that differ in their number of jobs: each a colour.
+    /// Tests that differ in their number of jobs: each a color.
     pub fn by_jobs(language: Language, tests: &[&'a Test]) -> Vec<Curve<'a>> {
         let curve = |(platform, test): (usize, &&'a Test)| {
             let name = language.jobs(test.jobs());

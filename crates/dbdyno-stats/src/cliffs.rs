@@ -7,7 +7,7 @@
 
 use super::least_squares::solve;
 
-/// Candidates for a cliff between two neighbouring values of x.
+/// Candidates for a cliff between two neighboring values of x.
 const PER_STEP: usize = 6;
 /// A cliff that climbs by less than this share of the base is none.
 const MIN_RISE: f64 = 0.1;

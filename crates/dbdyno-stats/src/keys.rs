@@ -89,7 +89,7 @@ pub fn draw_of(what: &str) -> u64 {
     what.bytes().fold(0, |hash, byte| splitmix(hash ^ u64::from(byte)))
 }
 
-/// The finaliser of SplitMix64: spreads neighbouring seeds.
+/// The finaliser of SplitMix64: spreads neighboring seeds.
 fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

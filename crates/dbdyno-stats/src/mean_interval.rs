@@ -1,14 +1,14 @@
 //! Confidence interval of the mean of a series of seconds.
 //!
-//! Neighbouring seconds of a test resemble one another (checkpoints, stolen CPU), so that the
+//! Neighboring seconds of a test resemble one another (checkpoints, stolen CPU), so that the
 //! plain standard error is too small, and a window of usual length is too short to tell by how
 //! much. The interval is therefore Student's with the variance that the mean of a first-order
 //! autoregressive series has, whose correlation from second to second is taken at the upper end of
 //! what the series leaves possible: its lag-1 autocorrelation, corrected for its bias (M. G.
 //! Kendall, Biometrika 41, 1954), and so many of its standard errors above it. Noise that has a
-//! quick and a slow part hides the slow one from neighbouring seconds; therefore the means of
+//! quick and a slow part hides the slow one from neighboring seconds; therefore the means of
 //! batches of 2, 4, 8, ... seconds are asked, too, and the interval that such noise would have
-//! whose slow part makes all that neighbours have in common; the widest interval counts (batch
+//! whose slow part makes all that neighbors have in common; the widest interval counts (batch
 //! means: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", chapter 9).
 //!
 //! The constants are calibrated: with them the interval covers the mean of the process in 94 % of
@@ -95,8 +95,8 @@ fn student(points: &[f64], errors: f64) -> Option<Interval> {
     with_variance(points, of_mean.zip(worth))
 }
 
-/// Student's interval of points of which a part resembles its neighbours for long, and the rest
-/// does not at all: what neighbours have in common is the share of that part.
+/// Student's interval of points of which a part resembles its neighbors for long, and the rest
+/// does not at all: what neighbors have in common is the share of that part.
 fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     let (n, (errors, of_few)) = (points.len() as f64, SLOW_ERRORS);
     let share = correlation(points, (errors + of_few / n).min(MAX_ERRORS))
@@ -106,7 +106,7 @@ fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     with_variance(points, of_mean.map(|of_mean| (of_mean, 1.0 / of_mean)))
 }
 
-/// The correlation of neighbours, corrected for its bias, and so many of its standard errors;
+/// The correlation of neighbors, corrected for its bias, and so many of its standard errors;
 /// absent for a constant series.
 fn correlation(points: &[f64], errors: f64) -> Option<f64> {
     let (n, raw) = (points.len() as f64, lag1(points)?);

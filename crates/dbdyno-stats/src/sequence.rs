@@ -8,7 +8,7 @@
 //! a normal mixture over the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence
 //! sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025), after T. L.
 //! Lai, 1976). Its points are means of batches of a quarter of a second. Those that resemble their
-//! neighbours count for fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi)
+//! neighbors count for fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi)
 //! independent ones, with a phi that is corrected for its bias and at the upper end of its error. A
 //! significant trend widens the interval by what it moved.
 

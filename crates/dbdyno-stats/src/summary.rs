@@ -154,7 +154,7 @@ pub fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
 }
 
 /// The factor by which the interval of the best of so many equal figures is that of a single one.
-/// The best is the one that chance favoured most: each of them may lie above its true value, so
+/// The best is the one that chance favored most: each of them may lie above its true value, so
 /// that each gets an equal part of the 5 % (Bonferroni). Of one or two the 2.5 % of either side do.
 pub fn widening_of_best(freedom: f64, figures: usize) -> Option<f64> {
     if figures <= 2 {

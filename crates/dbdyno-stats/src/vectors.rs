@@ -1,4 +1,4 @@
-//! Vectors of whole numbers and the truth about their neighbours, as pure functions of ids and a
+//! Vectors of whole numbers and the truth about their neighbors, as pure functions of ids and a
 //! seed: the same on every engine, and exact in 32-bit floats.
 //!
 //! With M = 2^31 - 1 and L(s) = s * 48271 mod M, the step of the key generator; divisions round
@@ -9,7 +9,7 @@
 //! | start(i, x) | h = (i * 1327217885 + 12345 + x) mod M; (h * h + i) mod M, 0 becomes 1 |
 //! | slices(s) | sum of the 7-bit slices of s from bits 24, 17, 10 and 3, less 254 |
 //! | bells(i, n, x) | s = L(start(i, x)), then n times s = L(s) and slices(s) |
-//! | centre | c = 1000 * L(L(start(i, seed + 7))) >> 31 |
+//! | center | c = 1000 * L(L(start(i, seed + 7))) >> 31 |
 //! | z | bells(c + 1, 32, seed + 1) + bells(i, 32, seed + 2) |
 //! | row l of B | bells(l, 128, seed + 3), l = 1 to 32 |
 //! | mix j | (sum over l of z_l * B_lj) / 968 + bells(i, 128, seed + 4)_j / 4 |
@@ -17,7 +17,7 @@
 //!
 //! 128 * (2 * 181)^2 is below 2^24: every squared distance is a whole number that a 32-bit float
 //! holds, in whatever order it is summed up, so that the truth needs no tolerance. Rank 32 makes
-//! neighbours hard to find, so that recall tells settings apart; clusters of the usual kind are
+//! neighbors hard to find, so that recall tells settings apart; clusters of the usual kind are
 //! found at once (docs/decisions).
 
 use std::thread::Builder;
@@ -52,7 +52,7 @@ pub struct VectorSet {
     pub rows: u64,
     /// Number of vectors that are searched for.
     pub queries: u64,
-    /// Number of neighbours that a search asks for.
+    /// Number of neighbors that a search asks for.
     pub near: u64,
     /// Percentage of the rows among which a search looks: those of the first groups.
     pub share_pct: u64,
@@ -156,7 +156,7 @@ pub struct VectorData {
 #[derive(Debug)]
 struct Query {
     vector: Vector,
-    /// Squared distance of the last neighbour.
+    /// Squared distance of the last neighbor.
     truth: i32,
 }
 
@@ -212,7 +212,7 @@ impl VectorData {
         (1..).zip(&self.queries).map(row)
     }
 
-    /// The vectors to add, from id 1: each farther from every query than its last neighbour, so
+    /// The vectors to add, from id 1: each farther from every query than its last neighbor, so
     /// that no answer is another one when they are there.
     pub fn vectors_to_add(&self) -> impl Iterator<Item = VectorRow> + '_ {
         let candidates = (1..=MAX_TRIES * self.set.added)

@@ -164,7 +164,7 @@ impl<'a> From<&'a TestResult> for Trial<'a> {
 
 impl Trial<'_> {
     /// Reason for which the trial is left out: it is invalid, or conditional for a reason by which
-    /// the figure is not that of the platform. What else makes it conditional (neighbours, a slow
+    /// the figure is not that of the platform. What else makes it conditional (neighbors, a slow
     /// processor, relaxed durability, a mean that is little known) is kept: chance deals it to both
     /// sides alike, or it belongs to a side.
     fn doubt(&self) -> Option<ReasonCode> {

@@ -6,7 +6,7 @@
 //! figures.
 //!
 //! Those p values are of one place that was chosen beforehand, between independent figures. What is
-//! reported here is judged as a whole series, too: neighbouring figures may resemble one another,
+//! reported here is judged as a whole series, too: neighboring figures may resemble one another,
 //! and the place was searched among all of them. A change stays if its p value, with the variance
 //! that the means of such a series have (first-order autoregressive, the correlation that of what
 //! the pieces leave), times the places is below 5 %. Simulated, in 200 series each, the share with
@@ -28,7 +28,7 @@ const MAX_P: f64 = 0.001;
 /// A change is reported if chance alone makes one as clear anywhere in the series less often than
 /// this.
 const MAX_P_OF_SERIES: f64 = 0.05;
-/// Neighbouring figures are never more alike than this.
+/// Neighboring figures are never more alike than this.
 const MAX_ALIKE: f64 = 0.95;
 /// Minimum degrees of freedom that figures which resemble their neighbors have together.
 const MIN_FREEDOM: f64 = 0.5;
@@ -54,7 +54,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
         find_changes(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
     loop {
         let changes = of_series(values, &points);
-        // The weakest goes first: without it its neighbours look different.
+        // The weakest goes first: without it its neighbors look different.
         match changes.iter().max_by(|a, b| a.p.total_cmp(&b.p)) {
             Some(weakest) if weakest.p >= MAX_P_OF_SERIES => points.remove(&weakest.at),
             _ => return changes,
@@ -118,7 +118,7 @@ fn find_changes(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
     let mut points = candidates(values, window, CANDIDATE * most_p);
     loop {
         let changes = test_changes(values, &points);
-        // The weakest goes first: without it its neighbours look different.
+        // The weakest goes first: without it its neighbors look different.
         match changes
             .into_iter()
             .reduce(|weakest, next| if next.p > weakest.p { next } else { weakest })
@@ -170,7 +170,7 @@ struct Division {
     q: f64,
 }
 
-/// The changes at these places, each between its neighbours.
+/// The changes at these places, each between its neighbors.
 fn test_changes(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
     let pieces = pieces(points.iter().copied(), values.len());
     let change = |pair: &[Range<usize>]| Change {

@@ -185,7 +185,7 @@ fn count(times: &[f64], from: f64, to: f64) -> usize {
     times.partition_point(|time| *time <= to) - times.partition_point(|time| *time <= from)
 }
 
-/// A stretch of time between two neighbours of a list.
+/// A stretch of time between two neighbors of a list.
 #[derive(Clone, Copy)]
 struct Gap {
     from_s: f64,
@@ -198,7 +198,7 @@ impl Gap {
     }
 }
 
-/// The longest stretch between two neighbours of an ascending list, the ends included, within them.
+/// The longest stretch between two neighbors of an ascending list, the ends included, within them.
 fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
     let within = times.iter().copied().filter(|time_s| *time_s > from_s && *time_s < to_s);
     let all: Vec<f64> = [from_s].into_iter().chain(within).chain([to_s]).collect();

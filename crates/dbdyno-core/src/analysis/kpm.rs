@@ -151,7 +151,7 @@ fn facts_of_op(test: &TestResult) -> Facts {
 /// Fact: rows that an op is to find.
 pub(super) const NEAR: &str = "near";
 
-/// The share of the true neighbours that a test's ops found in the window.
+/// The share of the true neighbors that a test's ops found in the window.
 pub fn recall(result: &TestResult) -> Option<f64> {
     found_share(result.window.hits, result.window.ops, *result.facts.get(NEAR)?)
         .filter(|_| result.total.hits > 0)

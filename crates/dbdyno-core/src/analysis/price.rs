@@ -1,4 +1,4 @@
-//! Licences and prices of a platform, and what a unit of throughput costs. The figures are the
+//! Licenses and prices of a platform, and what a unit of throughput costs. The figures are the
 //! user's: see `docs/price.md`.
 
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub struct PriceList {
     pub platform: Option<String>,
     /// Cores that must be licensed.
     pub cores: f64,
-    /// Licences per core.
+    /// Licenses per core.
     #[serde(default = "one")]
     pub core_factor: f64,
     /// Currency of every price: `EUR`.
@@ -78,7 +78,7 @@ fn not_stated() -> String {
 const MAX_CORES: f64 = 1e6;
 const MAX_PRICE: f64 = 1e12;
 
-/// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licences.
+/// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licenses.
 const ROUNDING: f64 = 1e-9;
 
 impl PriceList {
@@ -111,7 +111,7 @@ impl PriceList {
         }
     }
 
-    /// Licences needed: cores x core factor, rounded up to whole ones.
+    /// Licenses needed: cores x core factor, rounded up to whole ones.
     pub fn licences(&self) -> f64 {
         (self.cores * self.core_factor - ROUNDING).ceil()
     }
@@ -135,7 +135,7 @@ impl PriceList {
         self.products.iter().map(|product| self.cost_of(product)).sum()
     }
 
-    /// The options that a run's tests needed a licence for and that no product names: the cost is
+    /// The options that a run's tests needed a license for and that no product names: the cost is
     /// more than the list says by an unknown amount.
     pub fn unpriced<'a>(&self, run: &'a RunRecord) -> Vec<&'a str> {
         let options = run.disclosure.get("database", "licensed_options").unwrap_or_default();
@@ -162,12 +162,12 @@ impl PriceList {
     }
 }
 
-/// A throughput against licences and price.
+/// A throughput against licenses and price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Value {
     /// Currency per unit of throughput.
     pub cost_per_unit: f64,
-    /// Units of throughput per licence / per core.
+    /// Units of throughput per license / per core.
     pub per_licence: f64,
     /// Units of throughput per core.
     pub per_core: f64,
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn the_published_figures_per_licence_come_out() {
-        // Finding OB-27: CPU-NUMBER throughput per licence, DL380 (8 cores x 0.5) against IBM
+        // Finding OB-27: CPU-NUMBER throughput per license, DL380 (8 cores x 0.5) against IBM
         // Power8 (8 cores x 1.0).
         let per_licence =
             |factor, throughput| list(8.0, factor).value_of(throughput).unwrap().per_licence;
         let ratio = per_licence(0.5, 10_323e3) / per_licence(1.0, 10_159e3);
         assert!((ratio - 2.0323).abs() < 0.005, "{ratio}");
-        // Finding OB-26: x86 needs half the licences.
+        // Finding OB-26: x86 needs half the licenses.
         assert_eq!(list(8.0, 0.5).licences() / list(8.0, 1.0).licences(), 0.5);
     }
 

@@ -34,7 +34,7 @@ pub struct Point {
     pub effort: String,
     /// Number of jobs; absent if it is not known.
     pub jobs: Option<u32>,
-    /// True neighbours found of those asked for, in the window.
+    /// True neighbors found of those asked for, in the window.
     pub recall: f64,
     /// Figure in its unit.
     pub value: f64,
@@ -133,7 +133,7 @@ mod tests {
     use crate::analysis::{fixture, published_checks};
     use crate::model::Verdict;
 
-    /// A search that found so many of 10 neighbours per op, at so many ops per second.
+    /// A search that found so many of 10 neighbors per op, at so many ops per second.
     fn search(ef: &str, found: f64, per_s: f64) -> Test {
         let mut result = fixture::result();
         result.params = [("ef", ef), ("pct", "10")]

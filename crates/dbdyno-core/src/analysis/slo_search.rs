@@ -615,7 +615,7 @@ mod tests {
         }
         assert_eq!(said(&[(Invalid, ReasonCode::Contract)], bad), None, "nor does it break one");
         assert_eq!(said(&[(Conditional, ReasonCode::Tier)], good), None);
-        // A neighbour can make answers late, also those of an overloaded platform.
+        // A neighbor can make answers late, also those of an overloaded platform.
         let overload = (Invalid, ReasonCode::Overload);
         let steal = (Conditional, ReasonCode::Steal);
         assert_eq!(said(&[overload, steal.clone()], bad), None);

@@ -109,7 +109,7 @@ fn abilities(catalog: &Catalog) -> BTreeMap<String, Abilities> {
 }
 
 /// True if an engine with these abilities has, or with `!` lacks, what a claim needs of tables in
-/// an organisation.
+/// an organization.
 fn meets(has: &Abilities, need: &str, org: &str) -> bool {
     let holds = |name: &str| {
         has.get(name).is_some_and(|of| of.as_ref().is_none_or(|named| Claim::names(named, org)))
@@ -138,7 +138,7 @@ fn with_losses(claim: Claim, engine_files: &BTreeMap<String, EngineFile>) -> Cla
     Claim { counted_without_lock, ..claim }
 }
 
-/// The organisations in which a workload can have its tables; that of the engine if it has no
+/// The organizations in which a workload can have its tables; that of the engine if it has no
 /// choice.
 fn orgs(workload: &Workload) -> Vec<String> {
     let param = workload.params.iter().find(|param| param.name == ORG);

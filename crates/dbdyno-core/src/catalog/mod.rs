@@ -249,7 +249,7 @@ impl Catalog {
         settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
     }
 
-    /// MB that the log of an engine's tables in these organisations may take in memory; none if it
+    /// MB that the log of an engine's tables in these organizations may take in memory; none if it
     /// is not moved there. `facts` as for [`Catalog::experiment`].
     ///
     /// # Errors
@@ -297,7 +297,7 @@ impl Catalog {
         versions::is_confirmed(self.confirmed(engine), version)
     }
 
-    /// The options of an engine that these tests (their parameters) need a licence for, each with
+    /// The options of an engine that these tests (their parameters) need a license for, each with
     /// the parameters that do.
     pub fn licences<'a>(
         &self,

@@ -227,7 +227,7 @@ pub(super) struct FeatureOfTables {
 }
 
 impl Feature {
-    /// The organisations of which it holds, as claims name values; none = all.
+    /// The organizations of which it holds, as claims name values; none = all.
     pub fn org(&self) -> Option<&str> {
         match self {
             Feature::Always(_) => None,
@@ -256,7 +256,7 @@ pub(super) struct Experiments {
 pub(super) struct LogInMemory {
     /// MB that it may grow to, as an expression.
     pub room_mb: String,
-    /// The organisations of the tables whose log it is, as claims name values; none = all.
+    /// The organizations of the tables whose log it is, as claims name values; none = all.
     pub org: Option<String>,
 }
 

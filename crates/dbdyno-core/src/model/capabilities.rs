@@ -47,7 +47,7 @@ pub struct Capabilities {
     pub placeholder: Placeholder,
     /// Put before our own object names: `dbdyno.` or nothing.
     pub prefix: &'static str,
-    /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
+    /// Table organizations of the data set, the default first: `heap`, `rowid`, ...
     pub orgs: &'static [&'static str],
     /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all
     /// others, too.
@@ -135,7 +135,7 @@ impl Capabilities {
         ..Capabilities::LEAST
     };
 
-    /// The organisation of tables if none is chosen.
+    /// The organization of tables if none is chosen.
     pub fn default_org(&self) -> &'static str {
         self.orgs.first().copied().unwrap_or("default")
     }

@@ -1,7 +1,7 @@
 //! Names of parameters that mean something to this program; every other name means what its
 //! workload says.
 
-/// Table organisation: of this parameter's values those that the engine lacks are refused, and
+/// Table organization: of this parameter's values those that the engine lacks are refused, and
 /// `{{small}}` and `{{big}}` stand for the tables in it.
 pub const ORG: &str = "org";
 /// Value of the parameter for the engine's own organization.

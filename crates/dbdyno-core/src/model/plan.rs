@@ -149,23 +149,23 @@ pub enum JobCode {
     },
 }
 
-/// A table of the data set in one organisation: what a workload's `{{small}}` or `{{big}}` stands
+/// A table of the data set in one organization: what a workload's `{{small}}` or `{{big}}` stands
 /// for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableRef {
     /// Kind of its rows: `small`, `big`.
     pub kind: String,
-    /// Table organisation; none = the engine's default.
+    /// Table organization; none = the engine's default.
     pub org: Option<String>,
 }
 
 impl TableRef {
-    /// The table of this kind in the engine's default organisation.
+    /// The table of this kind in the engine's default organization.
     pub fn new(kind: &str) -> TableRef {
         TableRef { kind: kind.into(), org: None }
     }
 
-    /// Name without prefix: `small` in the default organisation, else `small_heap_list`.
+    /// Name without prefix: `small` in the default organization, else `small_heap_list`.
     pub fn name(&self) -> String {
         match &self.org {
             None => self.kind.clone(),

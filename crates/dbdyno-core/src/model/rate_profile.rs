@@ -16,7 +16,7 @@ const PIECES_OF_A_DAY: u32 = 64;
 const MAX_PHASES: usize = 50;
 /// More ops per second are a typing error.
 const MAX_PER_S: f64 = 1e9;
-/// A shorter phase is not told apart from its neighbours, a longer one is a typing error, in s.
+/// A shorter phase is not told apart from its neighbors, a longer one is a typing error, in s.
 const MIN_PHASE_S: f64 = 0.5;
 const MAX_PHASE_S: f64 = 1e6;
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];

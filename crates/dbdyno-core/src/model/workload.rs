@@ -70,7 +70,7 @@ pub struct Workload {
     pub client: Vec<ClientBranch>,
     /// Block names run once before the jobs start, and after they ended (also after a failure). In
     /// these names and in those of `session`, `{{param}}` is the parameter's value; `{{org}}` the
-    /// organisation, also if it is the default.
+    /// organization, also if it is the default.
     pub setup: Vec<String>,
     /// Block names run once after the jobs ended, also after a failure.
     pub teardown: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Workload {
     /// Sessions that are opened before the jobs start and do nothing until the last has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Expr>,
-    /// Vectors with known neighbours that setup blocks send: what stands between `{{each_row}}`,
+    /// Vectors with known neighbors that setup blocks send: what stands between `{{each_row}}`,
     /// `{{each_query}}` or `{{each_added}}` and `{{end}}` is written once for each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<Vectors>,

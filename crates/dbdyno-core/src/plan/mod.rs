@@ -287,7 +287,7 @@ fn nothing_to_run(plan: &Plan) -> Error {
     }
 }
 
-/// Tables that must be loaded, each once; the small ones first, the default organisation first of a
+/// Tables that must be loaded, each once; the small ones first, the default organization first of a
 /// kind.
 fn tables(selections: &[Selection]) -> Vec<TableRef> {
     let mut tables: Vec<TableRef> =

@@ -428,7 +428,7 @@ fn parts<'a>(
     entry.workload.parts.iter().map(part).collect()
 }
 
-/// Tables of a workload and its parts, each in the organisation that its parameters choose.
+/// Tables of a workload and its parts, each in the organization that its parameters choose.
 fn tables(request: &Request, whole: &ChosenPart<'_>, parts: &[ChosenPart<'_>]) -> Vec<TableRef> {
     let of_part = |ChosenPart { entry, params }: &ChosenPart<'_>| -> Vec<TableRef> {
         let kinds = values::with_tables(&entry.workload, params).tables;

@@ -1,4 +1,4 @@
-//! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the
+//! A heatmap on a terminal: colored cells where there are colors, signs everywhere. Where the
 //! platforms do not fit side by side, they follow in further blocks: none is left out.
 
 use super::layout::{GAP, Layout, blocks, length};
@@ -79,7 +79,7 @@ fn paint(text: &str, cell: &HeatCell, color: Color) -> String {
     }
 }
 
-/// The colour as the parameters of an escape sequence.
+/// The color as the parameters of an escape sequence.
 fn parameters(color: Rgb) -> String {
     format!("{};{};{}", color.red, color.green, color.blue)
 }

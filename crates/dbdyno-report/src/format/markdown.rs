@@ -67,7 +67,7 @@ fn code(code: &Code) -> String {
     format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
 }
 
-/// Figures with the signs of the best and its equals, in place of colours.
+/// Figures with the signs of the best and its equals, in place of colors.
 fn heatmap(map: &Heatmap) -> String {
     let mut plain = map.as_table();
     for (row, cells) in plain.rows.iter_mut().zip(&map.rows) {

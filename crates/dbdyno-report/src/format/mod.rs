@@ -27,7 +27,7 @@ pub struct Options {
     pub width: usize,
     /// Characters per line of a table in text; a wider table loses columns.
     pub table_width: usize,
-    /// Colours, for text.
+    /// Colors, for text.
     pub color: Color,
 }
 
@@ -37,7 +37,7 @@ pub enum Color {
     /// No color at all: plain text.
     #[default]
     None,
-    /// The 256 colours of an xterm.
+    /// The 256 colors of an xterm.
     Indexed,
     /// Any red, green and blue.
     True,
@@ -47,7 +47,7 @@ pub enum Color {
 const WHOLE_TABLE: usize = 1000;
 
 impl Options {
-    /// Text of this width without colours.
+    /// Text of this width without colors.
     pub fn plain(width: usize) -> Self {
         Options { width, table_width: width, color: Color::None }
     }
@@ -57,7 +57,7 @@ impl Options {
         Options { table_width: WHOLE_TABLE, ..Options::plain(width) }
     }
 
-    /// True if there is any colour.
+    /// True if there is any color.
     pub fn is_colored(self) -> bool {
         self.color != Color::None
     }

@@ -177,7 +177,7 @@ fn layout(table: &Table, kept: &[usize]) -> Layout {
     Layout::new(&columns, table.rows.iter().map(cells).collect(), right)
 }
 
-/// The whole row in the colour of its worst verdict.
+/// The whole row in the color of its worst verdict.
 fn color_row(line: &str, cells: &[Cell], options: Options) -> String {
     let statuses = cells.iter().filter_map(|cell| match cell {
         Cell::Verdict(status) => Some(*status),

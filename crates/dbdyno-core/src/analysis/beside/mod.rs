@@ -64,7 +64,7 @@ impl Words<'_> {
         })
     }
 
-    /// The parameters as they are on the engine: its own organisation by name.
+    /// The parameters as they are on the engine: its own organization by name.
     fn resolve_org(
         &self,
         engine: &str,

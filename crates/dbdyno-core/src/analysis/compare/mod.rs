@@ -224,7 +224,7 @@ pub struct Row {
     /// Mean service time of the other run at its number of jobs, in ms.
     #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
-    /// Ratio of the figures per job, core and licence, and per cost of the platform.
+    /// Ratio of the figures per job, core and license, and per cost of the platform.
     pub per_job: Option<f64>,
     /// Ratio of the figures per core.
     pub per_core: Option<f64>,

@@ -17,7 +17,7 @@ pub struct Context<'a> {
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
-    /// Cores and licences of base and other, if both are known.
+    /// Cores and licenses of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
     /// Prices of both platforms, if both are given in one currency.
@@ -36,7 +36,7 @@ impl<'a> Context<'a> {
             |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
         let prices = base.price.zip(other.price);
-        // The user's price lists decide about licences; else what a publication states.
+        // The user's price lists decide about licenses; else what a publication states.
         let licences = prices.map(|(own, foreign)| (own.licences(), foreign.licences()));
         let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));

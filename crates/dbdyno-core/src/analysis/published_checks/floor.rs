@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn few_values_at_the_top_are_a_floor_and_platforms_that_differ_are_none() {
-        // 64 x 65536 look-ups in 20 or 21 s on seven platforms of two makes.
+        // 64 x 65536 lookups in 20 or 21 s on seven platforms of two makes.
         let floored = floor(&[210.0, 200.0, 210.0, 175.0, 200.0, 210.0, 210.0]).unwrap();
         assert_eq!((floored.near, floored.distinct, floored.lowest), (6, 2, 200.0));
         // 125000 rows in 20 to 23 s: four values, told by the clock.

@@ -1,5 +1,5 @@
 //! Slips of publications that the figures themselves show: a value in another unit than its
-//! neighbours, a column that shows the clock instead of the platforms, a platform table that
+//! neighbors, a column that shows the clock instead of the platforms, a platform table that
 //! contradicts the CPU figures.
 //!
 //! The rules are general; no platform, test or study is known here by name.

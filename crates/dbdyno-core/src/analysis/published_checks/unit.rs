@@ -1,4 +1,4 @@
-//! A value in another unit than its neighbours.
+//! A value in another unit than its neighbors.
 
 use super::{Cell, Slip};
 use crate::analysis::published::is_rate;

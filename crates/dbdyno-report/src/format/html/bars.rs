@@ -11,7 +11,7 @@ use dbdyno_core::model::Status;
 /// Height of a row, and of its bar.
 const ROW: f64 = 22.0;
 const BAR: f64 = 14.0;
-/// Colours of parts.
+/// Colors of parts.
 const COLORS: usize = 8;
 
 /// The bars with their legend.

@@ -1,5 +1,5 @@
 //! The table of platforms for a browser: every figure as markup, so that it is all there without
-//! scripts; what a script needs to hide, order, rank and colour stands in attributes. A figure that
+//! scripts; what a script needs to hide, order, rank and color stands in attributes. A figure that
 //! is not accepted has no number in them: nothing can be ranked or colored by it.
 
 use maud::{Markup, html};

@@ -1,5 +1,5 @@
 //! A brand on a page: logo and name above the title, a footer, the accent as a line and as the
-//! colour of the name.
+//! color of the name.
 
 use maud::{Markup, PreEscaped, html};
 

@@ -27,7 +27,7 @@ const MAX_NAMED: usize = 7;
 const MAX_MARKS: usize = 40;
 /// Laws are drawn where they do not hide what was measured.
 const MAX_FITTED: usize = 4;
-/// Colours and styles of lines.
+/// Colors and styles of lines.
 const COLORS: usize = 8;
 const DASHES: usize = 4;
 /// Height of a line of small text, in pixels.
@@ -114,7 +114,7 @@ fn legend(drawn: &[&Series]) -> Markup {
     }
 }
 
-/// The class of a curve: its colour, its dashes, and whether it is fitted.
+/// The class of a curve: its color, its dashes, and whether it is fitted.
 fn class(series: &Series) -> String {
     match series.role {
         Role::Measured => format!("curve {} d{}", color(series), series.variant % DASHES),

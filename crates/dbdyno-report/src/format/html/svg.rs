@@ -17,7 +17,7 @@ pub(super) fn symbols() -> Markup {
     PreEscaped(SYMBOLS.into())
 }
 
-/// The sign of a verdict: shape and colour; its word is read out, or stands beside it and is not
+/// The sign of a verdict: shape and color; its word is read out, or stands beside it and is not
 /// given here.
 pub(super) fn sign(mark: Mark, word: &str) -> Markup {
     let is_silent = word.is_empty();
@@ -41,7 +41,7 @@ pub(super) fn name(mark: Mark) -> &'static str {
     }
 }
 
-/// The class of the colour of a tone.
+/// The class of the color of a tone.
 pub(super) fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Better => "better",

@@ -148,7 +148,7 @@ fn classes(kind: &str, mark: &str, place: Shown) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
-/// The class that colours what is not valid.
+/// The class that colors what is not valid.
 fn class(verdict: Option<Status>) -> &'static str {
     match verdict {
         Some(Status::Conditional) => "conditional",

@@ -1,5 +1,5 @@
 //! A workbook (Office Open XML): a sheet per section, numbers as numbers with their digits and
-//! marks as number formats, heatmaps as colour scales, charts as native charts beside their
+//! marks as number formats, heatmaps as color scales, charts as native charts beside their
 //! figures.
 
 mod chart;
