@@ -510,7 +510,7 @@ struct Measured {
     settled_by: Option<String>,
 }
 
-/// A cause that disturbed so many trials.
+/// Cause that disturbed trials, with their number.
 #[derive(Serialize)]
 struct Disturbed {
     code: ReasonCode,

@@ -406,8 +406,8 @@ pub struct Second {
 }
 
 impl Page {
-    /// Adds blocks to the part of this title, at its begin; without one as a part of their own
-    /// before all others.
+    /// Adds blocks at the begin of the part with this title; without one they are a part of their
+    /// own before all others.
     pub fn add(&mut self, title: &str, blocks: Vec<Block>) {
         match self.parts.iter_mut().find(|part| part.title == title) {
             Some(part) => part.pictures.insert(0, Picture::Blocks(blocks)),

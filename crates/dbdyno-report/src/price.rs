@@ -412,7 +412,7 @@ fn add(
     }
 }
 
-/// A cost as text, so that nobody takes its lower bound for it.
+/// Cost as text, so that its lower bound is not taken for the cost.
 fn bound_cell(language: Language, cell: &Cell) -> Cell {
     match cell {
         Cell::Number { value, digits, .. } => {

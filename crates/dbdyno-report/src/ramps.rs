@@ -1,5 +1,5 @@
 //! Tests that belong together: the ramps of one workload, side by side over several runs; and what
-//! tells the curves of several runs apart: a color per platform, a style of line per variant of
+//! distinguishes the curves of several runs: a color per platform, a style of line per variant of
 //! it.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use dbdyno_core::model::{RunRecord, Test};
 
 /// The tests of one ramp; per run, in the order of the runs.
 pub struct RampRow<'a> {
-    /// Workload, with what tells it from the other rows of the group.
+    /// Workload, with what distinguishes it from the other rows of the group.
     pub label: String,
     /// Tests of each run; empty where a run has no such test.
     pub runs: Vec<Vec<&'a Test>>,
@@ -82,7 +82,8 @@ fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
     ramps.iter().map(row).collect()
 }
 
-/// More variants than styles of line cannot be told apart: then each run is a platform of its own.
+/// Maximum number of variants that styles of line can distinguish; with more, each run is a
+/// platform of its own.
 const MAX_VARIANTS: usize = 4;
 
 /// Numbers of a run's platform and variant, from 0.
@@ -103,7 +104,7 @@ pub fn identities(input: &Input) -> Vec<Identity> {
     (0..input.runs.len()).map(|platform| Identity { platform, variant: 0 }).collect()
 }
 
-/// The system as text; a run of which it is not known is one of its own.
+/// System as text; a run whose system is unknown is one of its own.
 pub(super) fn system(run: &RunRecord) -> String {
     let facts = ["system", "cpu_model"].map(|fact| run.disclosure.get("hardware", fact));
     let host = run.labels.get("host").map_or("", String::as_str);

@@ -50,8 +50,8 @@ impl Report for ScalingReport {
     }
 }
 
-/// The tables of every run: the laws, and how much every step uses; the page draws the curves by
-/// itself.
+/// The tables of every run: the laws, and how much every step uses; the page draws the curves
+/// separately.
 pub fn tables(input: &Input) -> Vec<Section> {
     each_run(input, false)
 }

@@ -68,7 +68,7 @@ impl RateCurve {
         self.due_by(to_s) - self.due_by(from_s)
     }
 
-    /// The moment by which so many ops are due; infinite if they never are.
+    /// The moment by which this many ops are due; infinite if they never are.
     pub fn time_of(&self, due: f64) -> f64 {
         let after = self.pieces.partition_point(|piece| piece.before <= due);
         let Some(piece) = self.pieces[..after].last() else { return 0.0 };
@@ -185,8 +185,8 @@ impl DueTimes {
         DueTimes { changing: None, mean_ns, draws: None, next_ns, thought_ns: None }
     }
 
-    /// The same process at a rate that changes, of which this job has a share: ops that were due
-    /// after so many seconds at a rate of one per second are due by as many ops of the job's.
+    /// The same process at a rate that changes, of which this job has a share: ops that are due
+    /// after n seconds at a rate of one per second are due when n ops of the job are.
     pub fn along(self, load: LoadOverTime, share: f64) -> DueTimes {
         DueTimes { changing: Some(Changing { load, share }), ..self }
     }
@@ -213,7 +213,7 @@ impl DueTimes {
         self.thought_ns.as_mut().map_or(0.0, |thought_ns| std::mem::take(thought_ns) / 1e9)
     }
 
-    /// True of a closed loop: an op that is due waits for nobody but its user.
+    /// True for a closed loop: an op that is due waits for nothing but its user.
     pub fn thinks(&self) -> bool {
         self.thought_ns.is_some()
     }

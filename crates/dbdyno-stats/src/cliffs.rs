@@ -89,7 +89,7 @@ fn grid(points: &[(f64, f64)]) -> Vec<f64> {
     points.windows(2).flat_map(between).collect()
 }
 
-/// Every choice of `count` (at most two) places of so many, in ascending order.
+/// Every choice of `count` (at most two) of `places` places, in ascending order.
 fn combinations(places: usize, count: usize) -> Vec<Vec<usize>> {
     match count {
         0 => vec![Vec::new()],
@@ -164,7 +164,7 @@ mod tests {
     fn noise_alone_has_a_cliff_in_one_curve_of_ten_at_most_and_a_real_one_is_one() {
         let mut keys = KeyStream::for_job(3, 1);
         let mut normal = || (0..12).map(|_| keys.key(10_000) as f64 / 1e4).sum::<f64>() - 6.0;
-        // Of 100 curves the share of those with so many cliffs as expected.
+        // Share of 100 curves that have the expected number of cliffs.
         let mut share = |sizes: i32, noise: f64, rise: f64, expected: usize| {
             let is_so = |_: &i32| {
                 let (x, at) = (|step: i32| 2f64.powi(step), 2f64.powf(0.45 * f64::from(sizes)));

@@ -32,7 +32,7 @@ const BETS: [Bet; 3] = [
     Bet { slope: 0.8, most: 0.8, share: 0.4 },
     Bet { slope: 2.0, most: 0.98, share: 0.4 },
 ];
-/// The scale is that of so many values at the most: the newest.
+/// Maximum number of values that the scale is computed from: the newest.
 const REMEMBERED: usize = 100;
 /// Standard deviation / median of the absolute deviations of normal values.
 const SIGMA_OF_MAD: f64 = 1.4826;
@@ -71,8 +71,8 @@ impl Paired {
         &self.values
     }
 
-    /// Lower and upper end of the interval of the level 1 - `alpha`; none with so few blocks that
-    /// nothing can be refuted.
+    /// Lower and upper end of the interval of the level 1 - `alpha`; none with too few blocks to
+    /// refute anything.
     pub fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let widest = self.scales.iter().copied().fold(0.0, f64::max) * FAR;
         let least = self.values.iter().copied().reduce(f64::min)? - widest;
@@ -115,7 +115,8 @@ impl Paired {
 }
 
 impl Bet {
-    /// Logarithm of what a value so many scales on the right side makes of the stake.
+    /// Logarithm of the factor by which a value at this distance on the right side, in scales,
+    /// multiplies the stake.
     fn log_win(&self, distance: f64) -> f64 {
         (self.most * (self.slope * distance / self.most).tanh()).ln_1p()
     }

@@ -16,7 +16,7 @@ use super::mean_interval::Interval;
 
 /// Points in a second.
 pub const POINTS_PER_S: usize = 4;
-/// Fewer points say nothing of their correlation: five seconds.
+/// Minimum number of points that show their correlation: five seconds.
 const FEWEST: usize = 20;
 /// Ops of a series that is looked at: fewer can be equal by chance.
 const MIN_OPS: f64 = 5.0;
@@ -33,7 +33,7 @@ const MIXTURE: f64 = 2.0;
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
 const MAX_ALIKE: f64 = 0.98;
-/// A trend of so many standard errors is significant (two-sided 99 %).
+/// Number of standard errors from which on a trend is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
 /// Factor by which the last interval must be predicted to be too wide, after the fewest points, for
 /// a test to be given up, less 1. It falls with the square of the points, for so the forecast grows
@@ -58,9 +58,9 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     sequence.interval()
 }
 
-/// True if after points like these, of five seconds at least, even so many as `most` are predicted
-/// to leave an interval far wider than `precision`: measuring on would only take time. Who stops
-/// then states the interval of what was measured, which holds at any time.
+/// True if after points like these, of at least five seconds, even `most` points are predicted to
+/// leave an interval far wider than `precision`, so that measuring on would only take time. The
+/// interval of what was measured until then is valid at any time.
 pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {
     let mut sequence = Sequence::default();
     ops.iter().for_each(|point| sequence.add(*point));
@@ -154,8 +154,8 @@ impl Sequence {
         spread > 0.0 && foretold.is_none_or(|half| half > too_wide * precision * mean)
     }
 
-    /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of
-    /// phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
+    /// (1 - phi) / (1 + phi), with phi taken `errors` standard errors above its estimate. The
+    /// estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
     fn independent_share(&self, spread: f64, errors: f64) -> f64 {
         let n = self.count as f64;
         let mean = self.sum / n;
@@ -228,8 +228,8 @@ mod tests {
 
     impl Series {
         /// Point where a simulated test stopped, and whether the true mean of its window lies
-        /// inside its interval; one without an interval claims nothing. As in the runner one more
-        /// point is measured while the jobs are told.
+        /// inside its interval; one without an interval claims nothing. As in the test runner, one
+        /// more point is measured while the jobs are notified.
         fn run(self, noise: &mut Noise, gives_up: bool) -> (usize, bool) {
             let mut error = noise.next();
             let mut sequence = Sequence::default();

@@ -17,7 +17,7 @@
 //!
 //! 128 * (2 * 181)^2 is below 2^24: every squared distance is a whole number that a 32-bit float
 //! holds, in whatever order it is summed up, so that the truth needs no tolerance. Rank 32 makes
-//! neighbors hard to find, so that recall tells settings apart; clusters of the usual kind are
+//! neighbors hard to find, so that recall distinguishes settings; clusters of the usual kind are
 //! found at once (docs/decisions).
 
 use std::thread::Builder;

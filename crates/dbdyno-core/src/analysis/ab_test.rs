@@ -16,12 +16,12 @@ pub use row::{Row, Rows, Unpaired, rows, unpaired};
 const FAMILY_ALPHA: f64 = 0.05;
 /// Ratios within 1/(1 + margin) to 1 + margin count as equal, if the user does not say otherwise.
 pub const MARGIN: f64 = 0.03;
-/// A figure that has no usable trial after so many blocks will have none.
+/// Number of blocks after which a figure without any usable trial is given up.
 const VAIN_BLOCKS: usize = 5;
 /// Blocks beyond the fewest that can decide: with them the interval of a plain difference is narrow
 /// enough to be useful.
 const CALM_BLOCKS: usize = 2;
-/// Further blocks are predicted up to so many.
+/// Maximum number of further blocks that are predicted.
 const FORETOLD: usize = 2_000;
 /// Share of left-out blocks above which a figure is conditional: the blocks that remain may be the
 /// better ones.
@@ -365,7 +365,7 @@ fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
     above(0.0) || below(0.0) || (above(-margin) && below(margin))
 }
 
-/// Chance of at least so many heads of so many throws of a coin.
+/// Chance of at least `heads` heads in `throws` throws of a fair coin.
 fn at_least(heads: usize, throws: usize) -> f64 {
     let (mut term, mut sum) = (0.5_f64.powi(throws as i32), 0.0);
     for tails in 0..=throws - heads {

@@ -3,8 +3,8 @@
 //!
 //! The first eight points are the principles of SPEC's research group (A. V. Papadopoulos et al.,
 //! "Methodological Principles for Reproducible Performance Evaluation in Cloud Computing", IEEE
-//! Transactions on Software Engineering 47(8), 2021); the others are what TPC asks of a disclosure
-//! and a run of ours can show.
+//! Transactions on Software Engineering 47(8), 2021). The others are what TPC requires of a
+//! disclosure, as far as a run of dbdyno can show it.
 
 use std::collections::BTreeSet;
 

@@ -22,7 +22,7 @@ pub use remedy::{Action, Remedy, describe, remedies, remedy, verdict_of_trial};
 const CAUSE: f64 = 0.1;
 /// Least share of a wait that only counters show, mixed with other work: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
-/// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least
+/// Longest interval between checkpoints, in s, for which they are a cause; there must be at least
 /// two.
 const OFTEN_S: f64 = 30.0;
 /// Prefix of the event classes of the checkpointer; also of those of jobs that wait for one.
@@ -206,9 +206,9 @@ fn around_waits(result: &TestResult) -> Option<Around> {
     Some(Around { kernel, queued })
 }
 
-/// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which
-/// is nearly all where a device is fast. Those who wait for a processor can wait for nothing else:
-/// the time left to them is what a tenth is of.
+/// Bottleneck by a wait that sessions were sampled at. For I/O the kernel's work counts as well,
+/// which is nearly all of the time on a fast device. A session in the run queue can wait for
+/// nothing else, so that the threshold of a tenth refers to the rest of the time.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Bottleneck> {
     let waits = session_samples(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
@@ -257,9 +257,9 @@ fn log_sync(result: &TestResult) -> Option<Bottleneck> {
     )
 }
 
-/// Share of the jobs' time in which they waited for room in the log's buffer, at the most: of their
-/// time at the log the part of its writes for which a full buffer was the reason, as if one without
-/// a sync took as long as one with it.
+/// Upper bound of the share of session time spent waiting for room in the log buffer: the share at
+/// the log, times the part of the log's writes that a full buffer caused. This assumes that a write
+/// without a sync takes as long as one with it.
 fn waiting_for_room(result: &TestResult) -> Option<f64> {
     let counter = |name| result.window_counters.get(name);
     let (full, writes) =
@@ -367,7 +367,8 @@ fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     Some(Bottleneck { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
 }
 
-/// Processors that others used or took while sessions of ours waited for one.
+/// Bottleneck by CPUs that other processes used, or the hypervisor took, while sessions of the jobs
+/// waited for one.
 fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     let others = foreign(result).map_or(0.0, |foreign| foreign.used) + stolen;
@@ -390,8 +391,8 @@ fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     })
 }
 
-/// Cause of idle sessions in a closed loop: our process, as long as its threads work or wait for
-/// a processor, else the way between them and the server.
+/// Cause of idle sessions in a closed loop: dbdyno's own process, if its threads work or wait for a
+/// CPU for long enough, else the path between the sessions and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Bottleneck> {
     let Some(waits) = session_samples(result).filter(|_| !result.is_paced()) else {
         return Vec::new();

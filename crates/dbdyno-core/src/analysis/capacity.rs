@@ -87,7 +87,7 @@ impl Span {
 /// A part of a platform whose use is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
-    /// Time of the processors that the database and we used, of those that could be used.
+    /// CPU time of the database and of dbdyno, as a share of the CPU time that they could use.
     Cpu,
     /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the
     /// device before the tests.
@@ -140,7 +140,7 @@ fn printed(test: &Test, figure: &str) -> Result<f64, Sentence> {
 }
 
 fn processor_share(result: &TestResult) -> Result<f64, Sentence> {
-    // A database whose processes we do not see is not idle.
+    // A database whose processes are not visible is not idle.
     let is_seen = ["server_cpu_s", "os_cpu_foreign_s"]
         .iter()
         .any(|name| result.window_counters.get(name).is_some());
@@ -185,7 +185,8 @@ pub struct Use {
 pub enum First {
     /// Component that is full at this multiple of the load.
     Component(Component, f64),
-    /// No component is full at the most that was measured; there this takes most of the jobs' time.
+    /// No component is full at the highest measured load; there this cause takes the largest share
+    /// of session time.
     Cause(Cause),
 }
 
@@ -276,7 +277,7 @@ impl Platform<'_> {
         self.answers.iter().map(share).sum::<Option<f64>>().map(|share| 1.0 / share)
     }
 
-    /// The third answer, between yes and no: so many times it fits by a figure with a doubt.
+    /// Third answer, between yes and no: the multiple that fits according to a figure with a doubt.
     pub fn doubtful_answer(&self) -> Option<Sentence> {
         Some(doubtful_answer(self.doubtful_times()?, &self.doubts()))
     }
@@ -421,7 +422,8 @@ fn joint_outcome(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> Jo
     }
 }
 
-/// The component that is full at the most that was measured, else what takes the jobs' time there.
+/// The component that is full at the highest measured load, else the cause with the largest share
+/// of session time there.
 fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     let known = uses.iter().filter_map(|used| Some((used.component, used.total?)));
     let fullest = known.max_by(|a, b| a.1.total_cmp(&b.1));

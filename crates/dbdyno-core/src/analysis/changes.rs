@@ -304,7 +304,8 @@ mod tests {
         use crate::stats::keys::KeyStream;
         let mut keys = KeyStream::for_job(17, 1);
         let mut normal = || (0..12).map(|_| keys.key(10_000) as f64 / 1e4).sum::<f64>() - 6.0;
-        // Of 60 series of 50 figures, the last third higher by so much, those with a change.
+        // Number of 60 series of 50 figures in which a change is found; the last third is higher by
+        // `step`.
         let mut changed = |alike: f64, step: f64| {
             let has_one = |_: &i32| {
                 let mut error = normal();

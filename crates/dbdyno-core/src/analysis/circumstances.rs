@@ -1,9 +1,9 @@
 //! Reasons that follow from how a test came about, and not from its figures: it was cut short, it
-//! failed, nobody watched it, or others did the work.
+//! failed, nobody observed it, or others did the work.
 
 use crate::model::{Reason, ReasonCode, Sentence, Status};
 
-/// The reason of a test whose window the user cut short after so many seconds.
+/// Reason of a test whose window the user cut short after `after_s`.
 pub fn interruption_reason(after_s: f64) -> Reason {
     let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
     Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence.with("after", after_s))
@@ -22,7 +22,7 @@ pub(super) fn of_duet() -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 
-/// The reason of every test on a version of an engine that nobody has confirmed.
+/// Reason of every test on a version of an engine that is not confirmed.
 pub fn version_reason(product: &str, version: &str) -> Reason {
     let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
         .with("product", product)
@@ -44,8 +44,8 @@ pub(super) fn of_other_sql(theirs: &str, ours: &str) -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Scripts, sentence)
 }
 
-/// The reason of a recording: nobody knows what others would have done at most, so that it supports
-/// no statement about the platform.
+/// Reason of a recording: it is unknown how much the recorded clients could have done, so that it
+/// supports no statement about the platform.
 pub fn recording_reason() -> Reason {
     let text = "what others did, recorded: not what the platform can do";
     Reason::new(Status::Conditional, ReasonCode::Recorded, text)

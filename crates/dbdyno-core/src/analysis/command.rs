@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 /// The first words of a command that measures on the target of `run`. None if the stored target is
-/// empty or reads as an option: that is nobody's target.
+/// empty or reads as an option, and so is no target.
 pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
     // Of `engine (private server)` the word that starts one.
     let target = run.target.split(" (").next().unwrap_or_default();

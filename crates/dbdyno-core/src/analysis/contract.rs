@@ -11,8 +11,8 @@ const TOLERANCE: f64 = 0.005;
 /// broken claim, a note `unchecked` (valid) for a claim whose counter is missing. A claim of `max`
 /// about nothing (0 / 0) holds.
 ///
-/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters, or
-/// else parameters.
+/// In a contract `ops`, `rows`, `commits` and `units` are dbdyno's counts; other names are
+/// counters, or else parameters.
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));

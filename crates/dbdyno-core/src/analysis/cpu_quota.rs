@@ -41,8 +41,9 @@ fn is_within_us(result: &TestResult) -> bool {
     !has_server && known("os_cpu_total_s") && !is_elsewhere(result)
 }
 
-/// The reasons of a test in which a quota stopped the database or us. That of the database belongs
-/// to the platform: a note. Ours alone makes a client slow that the platform would serve faster.
+/// Reasons of a test in which a quota stopped the database or dbdyno. A quota of the database
+/// belongs to the platform and is a note. A quota of dbdyno alone makes a client slow that the
+/// platform would serve faster.
 pub(super) fn judge(result: &TestResult) -> Vec<Reason> {
     let matters = |stop: &Stop| stop.s > TOLERATED * result.window_s;
     let reason = |stop: Stop| {

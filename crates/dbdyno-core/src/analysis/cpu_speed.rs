@@ -18,7 +18,7 @@ pub(super) const SLOW: f64 = 0.85;
 /// hour lay within 0.98 to 1.02 of each other; as its neighbors went, the CPUs became 1.05 to 1.11
 /// times as fast, and the figures 1.16 to 1.34 times.
 pub(super) const STEADY: f64 = 0.96;
-/// Fewer tests that both runs have do not tell how fast their CPUs were.
+/// Minimum number of tests common to both runs that show how fast their CPUs were.
 const FEWEST_POINTS: usize = 5;
 /// Share of the window's seconds above which slow ones make figures conditional, and how many are
 /// too few to say so: a second is one or two looks.
@@ -48,8 +48,8 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
     Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
 }
 
-/// Reason for two runs on the same CPU model if it was faster in one of them: neither run can know
-/// that by itself. `least` is the fraction of the speed from which on both are equally fast, by the
+/// Reason for two runs on the same CPU model if it was faster in one of them, which neither run can
+/// notice alone. `least` is the fraction of the speed from which on both are equally fast, by the
 /// tests that both have. Where those are few, it is the speed at the start of the runs, which is
 /// sampled once only and has a limit of its own.
 pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sentence> {
@@ -104,7 +104,7 @@ fn first_begin_s(tests: &[Test]) -> Option<f64> {
     tests.iter().filter_map(|test| test.measured()).find_map(at_begin_s)
 }
 
-/// True if work that takes so many times as long shows another speed.
+/// True if work that takes `times` times as long shows another speed.
 fn is_another(times: f64, least: f64) -> bool {
     !(least..=1.0 / least).contains(&times)
 }
@@ -242,7 +242,7 @@ mod tests {
         let one_loud = run([70e-6, 95e-6, 80e-6, 72e-6, 69e-6, 70e-6], 1.0);
         assert_eq!(said(&base, &one_loud, STEADY), None, "one test had neighbors");
         assert!(said(&base[..4], &slower, SLOW).is_some(), "few: as they started");
-        // Of earlier runs one that was as fast as the base tells nothing of it.
+        // An earlier run that was as fast as the base shows no such effect.
         let seen = |earlier: &[Test]| {
             is_seen_before(&base, &slower, &[base.iter().collect(), earlier.iter().collect()])
         };

@@ -1,4 +1,4 @@
-//! The cross-check: our own counts against the database's counters, over the whole test (gate to
+//! The cross-check: dbdyno's counts against the database's counters, over the whole test (gate to
 //! end).
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResul
 /// Before the name of a counter that the sessions of jobs read themselves (block `session-counts`
 /// of the probes).
 pub const OF_JOBS: &str = "job_";
-/// Largest difference as a fraction of what we expect.
+/// Largest difference as a fraction of the expected value.
 pub const TOLERANCE: f64 = 0.005;
 /// Events that any counter may have missed.
 const MISSED_EVENTS: f64 = 2.0;
@@ -18,8 +18,8 @@ const MISSED_EVENTS: f64 = 2.0;
 /// have counted meanwhile. The limit is chosen, not measured: 0.5 % has been seen on two
 /// processors.
 const LOST_WITHOUT_LOCK: f64 = 0.2;
-/// Events of any counter that one reading of our probe may cause between begin and end (its own
-/// statements, rows and index lookups in the system catalog).
+/// Number of events that one reading of the probe may cause in a counter between begin and end (its
+/// own statements, rows and index lookups in the system catalog).
 const EVENTS_PER_READING: f64 = 10.0;
 /// Events of any counter that one job may cause per second beside its ops (the call of a slice, its
 /// end).
@@ -37,11 +37,11 @@ const TRANSACTIONS_PER_JOB: f64 = 20.0;
 /// note `unchecked` (valid) if none could be made; engines count different things, so one that was
 /// made is enough.
 ///
-/// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in
-/// `equals` are our own counts. The counter may differ by 0.5 %, or by two events; where the
-/// engine counts without a lock and several jobs work, it may be 20 % below. And it may further
-/// exceed our count by what is not ops: our probe's and slices' own statements, failed ops
-/// that got part of the way, and slices that an error ended (see [`lost_ops`]).
+/// Reasons of the cross-check. `what` of a claim is the database's counter (also `commits`); `per`
+/// and the names in `equals` are dbdyno's counts. The counter may differ by 0.5 %, or by two
+/// events; where the engine counts without a lock and several jobs work, it may be 20 % below. It
+/// may exceed the expected value further by what is not ops: statements of the probe and of slices,
+/// failed ops that got part of the way, and slices that an error ended (see [`lost_ops`]).
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -81,14 +81,14 @@ impl<'a> Check<'a> {
     }
 }
 
-/// A counter of the database beside what our own counts say that it must be.
+/// Counter of the database, with its value as counted and as dbdyno's counts require it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// Name of the counter.
     pub counter: String,
     /// Growth of the counter.
     pub counted: f64,
-    /// Growth that our own counts predict.
+    /// Growth that dbdyno's counts predict.
     pub expected: f64,
 }
 
@@ -155,8 +155,8 @@ pub(super) fn expected_value(scope: &Scope<'_>, claim: &Claim) -> Result<f64, St
     Ok(scope.equals(equals)? * divisor)
 }
 
-/// The reason where the jobs' own sessions counted what we expect and the database more: others
-/// work in it, too.
+/// Reason if the jobs' own sessions counted the expected value and the database more: other
+/// sessions work in it, too.
 fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) -> Option<Reason> {
     let own = result.counters.get(&format!("{OF_JOBS}{}", claim.what))?;
     let is_others = counted > own && !differs(result, &claim.what, own, expected);
@@ -191,9 +191,9 @@ fn slack(result: &TestResult, expected: f64) -> f64 {
         + lost_ops(result) * per_op
 }
 
-/// Ops that the database may have counted and we did not: the failed ones; in the database drive
-/// whole slices, since a routine that ends in an error cannot tell what it did before. A slice is
-/// taken for as long as they can be.
+/// Maximum number of ops that the database may have counted and dbdyno did not: the failed ones
+/// and, on the in-database drive, whole slices, since a routine that ends in an error cannot report
+/// what it did before. A slice is assumed to be as long as slices can be.
 fn lost_ops(result: &TestResult) -> f64 {
     let errors = result.total.error_count() as f64;
     match result.drive {

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::stats::summary::{mean, median, t95, variance};
 
-/// Throughput that counts as regained, as a fraction of that before.
+/// Throughput that counts as regained, as a fraction of that before the failure.
 pub const REGAINED: f64 = 0.9;
 /// The second in which it is looked for begins at multiples of this, in s.
 const STEP_S: f64 = 0.02;
@@ -98,7 +98,7 @@ impl Noted {
             .chain(self.with_answer(Answer::Refused))
             .map(|sent| sent.ended_s);
         let seen = unanswered.chain(self.troubles.iter().copied()).filter(|time_s| *time_s >= at_s);
-        // The failed node may answer once more, while its processes are told one by one.
+        // The failed node may answer once more while its processes are signaled one by one.
         let new = self
             .with_answer(Answer::Acknowledged)
             .filter(|sent| sent.sent_s >= at_s && sent.node != failed);
@@ -206,7 +206,7 @@ fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
     gaps.filter(|gap| gap.to_s > gap.from_s).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
 }
 
-/// The begin of the first second from `from` on with so many of the ascending times.
+/// Begin of the first second from `from` on that has this many of the ascending times.
 fn first_second_with(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
     let starts =
         (0..).map(|step| from + f64::from(step) * STEP_S).take_while(|start| start + 1.0 <= end);

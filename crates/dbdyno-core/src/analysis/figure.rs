@@ -1,7 +1,7 @@
 //! Figures: the values of a run that every report shows, each with its verdict and its interval.
 //!
 //! They are made here alone, from stored tests: [`estimate`] lets the repetitions of all points of
-//! a run tell of one another, [`Figure`] is what one point gives in one metric. Reports, pages,
+//! a run inform one another, [`Figure`] is the result of one point in one metric. Reports, pages,
 //! comparisons and exports take both and compute nothing themselves.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl<'a> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
 
-    /// The same of a value that is not that of the metric, such as ops per second.
+    /// Figure of a value that is not that of the metric, such as ops per second.
     pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
         let counted = repeats::without_zeros(repeats);
         let Repeat { value, test } = repeats::value(counted, kpm.better, computed);
@@ -89,7 +89,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Mean service time at the figure, in us: that of the test which stands for the repetitions,
-    /// in proportion, so that the rate and its time tell the same. Absent if it is not known.
+    /// in proportion, so that the rate and its time agree. Absent if it is not known.
     pub fn mean_us(&self) -> Option<f64> {
         self.test.latency().mean_us.map(|us| self.pace().apply(us, Better::Lower))
     }
@@ -176,13 +176,14 @@ pub struct Pace {
     ratio: f64,
     /// Direction in which the figure is better.
     better: Better,
-    /// True if rate and service time vary by themselves: ops are due, or users think.
+    /// True if rate and service time vary independently: ops are due at given times, or users
+    /// think.
     is_load_given: bool,
 }
 
 impl Pace {
-    /// Relation of `value` to `test_value`, that of this test alone; none in effect if they do not
-    /// tell.
+    /// Relation of `value` to `test_value`, that of this test alone; without effect if one of them
+    /// is unknown.
     pub fn new(test: &Test, better: Better, value: f64, test_value: f64) -> Pace {
         let ratio = match better {
             Better::Higher => value / test_value,
@@ -195,8 +196,8 @@ impl Pace {
         Pace { ratio: if is_known { ratio } else { 1.0 }, better, is_load_given }
     }
 
-    /// A rate (better if higher) or a time of the test, in proportion. Where the load is given, a
-    /// rate tells nothing of a time, nor a time of a rate: it stays.
+    /// The rate (better if higher) or time of the test, in proportion. Where the load is given, a
+    /// rate does not determine a time, nor a time a rate: the value stays.
     pub fn apply(&self, of_test: f64, better: Better) -> f64 {
         if self.is_load_given && better != self.better {
             return of_test;
@@ -208,8 +209,8 @@ impl Pace {
     }
 }
 
-/// Lets the repetitions of all points of a run tell how well each is known, and notes that in the
-/// tests. Whoever reads the tests of a run for a report calls it once.
+/// Estimates how accurate each figure is from the repetitions of all points of a run, and stores
+/// that in the tests. To be called once for the tests of a run that are read for a report.
 pub fn estimate(tests: &mut [Test]) {
     let found = estimated(tests);
     let places: BTreeMap<u32, usize> =

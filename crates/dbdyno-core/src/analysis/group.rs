@@ -59,7 +59,8 @@ pub fn groups<'a, T>(
     ramps
 }
 
-/// The workload; the codes under which suites asked for it; what tells it from `others`.
+/// Label: the workload, the codes under which suites asked for it, and what distinguishes it from
+/// `others`.
 pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     let test = tests[0];
     let mut codes: Vec<&str> = Vec::new();

@@ -83,7 +83,7 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     let mut figures: Vec<_> = runs.iter().map(|tests| metric.figure(tests)).collect();
     let (unit, better) =
         figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
-    // A run of another revision may lack the second metric: then its figure is another one.
+    // A run of another revision may lack the second metric: then its figure is a different one.
     figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
     if metric.leaves_out(&figures) {
         return None;
@@ -110,8 +110,8 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     Some(Compared { unit, better, figures, lowered, known, places })
 }
 
-/// The furthest of the figures that are only lower bounds and lie beyond the best of those that
-/// count: then nobody knows which is the best.
+/// The furthest of the figures that are only lower bounds and exceed the best of those that count;
+/// then it is unknown which is the best.
 fn beyond(
     better: Better,
     figures: &[Option<Figure<'_>>],

@@ -58,7 +58,7 @@ pub struct Alone {
     pub member: Member,
     /// Ops per second: median of the blocks.
     pub ops_per_s: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_ops_per_s: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,

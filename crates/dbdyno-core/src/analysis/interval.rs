@@ -14,7 +14,7 @@ const MIN_WINDOW_S: f64 = 5.0;
 /// Source of the interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The spread of so many repetitions.
+    /// Spread of this many repetitions.
     Repetitions(usize),
     /// The seconds of one window.
     Seconds,
@@ -57,7 +57,7 @@ pub enum Unknown {
     ShortWindow,
     /// The seconds of the window resemble one another however they are grouped.
     Alike,
-    /// A counter of the database, of which the seconds of one window do not tell how it varies.
+    /// Counter of the database: the seconds of one window do not show how it varies.
     Counter,
     /// The mean service time of an open loop, whose rate is given.
     OpenLoop,
@@ -170,12 +170,12 @@ pub fn widened(own: IntervalOrReason, favour: f64) -> IntervalOrReason {
     Ok(Interval { error: favour * own.error, ..own })
 }
 
-/// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of
+/// Minimum number of figures for a best, a rank or a mean: a single figure is not the best of
 /// anything.
 pub const FEWEST: usize = 2;
 
-/// True if the verdict accepts the figure. Others are shown with their mark, and what is said
-/// counts them as left out.
+/// True if the verdict accepts the figure. Others are shown with their mark, and statements count
+/// them as left out.
 pub fn supports(status: Status) -> bool {
     status == Status::Valid
 }

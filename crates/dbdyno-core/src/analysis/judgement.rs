@@ -6,14 +6,14 @@ use super::verdict::{JudgeContext, judge};
 use super::{circumstances, durability, nodes, parts, sustained};
 use crate::model::{Reason, Selection, TestResult, Verdict};
 
-/// Facts of how a test was taken, which its result does not tell.
+/// Facts about how a test was made, which its result does not hold.
 #[derive(Debug, Clone)]
 pub struct TestFacts<'a> {
     /// Facts about the host, the engine and the clocks.
     pub context: JudgeContext<'a>,
     /// The other side of an A/B test was measured at the same time.
     pub is_duet: bool,
-    /// The reason against the engine's version, if nobody has confirmed it.
+    /// Reason against the engine's version, if it is not confirmed.
     pub unconfirmed: Option<Reason>,
     /// All nodes of the database are on this host.
     pub is_one_host: bool,
@@ -44,12 +44,12 @@ pub fn judge_test(result: &mut TestResult, selection: &Selection, facts: &TestFa
 pub struct ScriptFacts<'a> {
     /// Registry name of the engine.
     pub engine: &'a str,
-    /// The reason against the engine's version, if nobody has confirmed it.
+    /// Reason against the engine's version, if it is not confirmed.
     pub unconfirmed: Option<Reason>,
 }
 
-/// Fills the KPMs of a test of scripts and judges it as far as its figures reach. Nobody measured
-/// the device or watched the catch-up, so that nothing is said of its durability or of a sustained
+/// Fills the KPMs of a test of scripts and judges it as far as its figures reach. The device was
+/// not measured and the catch-up not observed, so that it has neither a durability nor a sustained
 /// rate.
 pub fn judge_scripts(result: &mut TestResult, selection: &Selection, facts: &ScriptFacts<'_>) {
     fill_from_selection(result, selection);

@@ -77,7 +77,7 @@ pub struct WayRow {
     pub way: Way,
     /// Mean service time in us: median of the blocks.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,

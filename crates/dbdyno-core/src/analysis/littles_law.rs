@@ -1,6 +1,6 @@
 //! Little's law: in a closed loop jobs = throughput x (service time + think time), the interactive
 //! response time law (E. D. Lazowska et al., "Quantitative System Performance", 1984, 3.5), over
-//! all ops and for each part of a mixed workload by itself. If they disagree, something was not
+//! all ops and separately for each part of a mixed workload. If they disagree, something was not
 //! counted or not timed.
 //!
 //! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited
@@ -154,7 +154,8 @@ fn ticks(result: &TestResult) -> Option<Reason> {
     coarse.then(|| Reason::new(Status::Valid, ReasonCode::Clock, sentence))
 }
 
-/// Standard error of the mean of weighted samples: of as many of equal weight as tell as much.
+/// Standard error of the mean of weighted samples: of the number of samples of equal weight that
+/// carry the same information.
 fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     let square = |&(ns, count): &(u64, u64)| (ns as f64 / 1e9 - mean_s).powi(2) * count as f64;
     let squares: f64 = latency.buckets.iter().map(square).sum();
@@ -168,8 +169,9 @@ const MIN_PRESENT: f64 = 0.5;
 /// Longest slice of a short window, as a share of it, because the window's edges cut slices off.
 const SHORT_SLICE: f64 = 0.05;
 
-/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
-/// window; of so many jobs that their slices are longer than the window most are missing from it.
+/// Reason if jobs were absent for a part of the window. Jobs that ended early (lost, or done with
+/// fixed work) leave the others alone for the rest of it; if jobs are so numerous that their slices
+/// are longer than the window, most of them are missing from it.
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();

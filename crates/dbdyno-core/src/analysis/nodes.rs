@@ -28,8 +28,8 @@ pub(super) fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     reasons
 }
 
-/// Share of the window in which the node let nobody write, since another had not applied what was
-/// sent.
+/// Share of the window in which the node let nobody write, because another one had not applied what
+/// was sent.
 pub fn paused_share(node: &NodeResult, window_s: f64) -> Option<f64> {
     Some(node.window_counters.get("flow_control_paused_s")? / window_s)
         .filter(|share| share.is_finite())
@@ -49,7 +49,7 @@ fn paused(node: &NodeResult, window_s: f64) -> Option<Reason> {
 /// A workload on several nodes against one node of the same cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeScaling {
-    /// Workload, with what tells it from others.
+    /// Workload, with what distinguishes it from others.
     pub label: String,
     /// Number of nodes.
     pub nodes: u32,

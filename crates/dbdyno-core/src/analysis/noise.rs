@@ -13,7 +13,7 @@ use crate::model::{Disclosure, RunRecord, Test};
 pub const LABEL: (&str, &str) = ("calibration", "yes");
 /// Sections of the disclosure in which the runs of a platform agree, and single facts.
 const SAME: [&str; 2] = ["hardware", "storage"];
-/// Facts in them that change by themselves.
+/// Facts in these sections that change without anybody changing them.
 const CHANGING: [&str; 1] = ["free_mb"];
 const SAME_FACTS: [(&str, &str); 3] =
     [("os", "kernel"), ("database", "version"), ("database", "quota_cpus")];
@@ -26,7 +26,7 @@ pub struct Noise<'a> {
     spreads: BTreeMap<(&'a str, Option<u32>), Spread>,
 }
 
-/// The facts of a section that do not change by themselves.
+/// Facts of a section that stay as they are unless somebody changes them.
 fn lasting<'d>(disclosure: &'d Disclosure, section: &str) -> Vec<(&'d String, &'d String)> {
     let facts = disclosure.0.get(section).into_iter().flatten();
     facts.filter(|(name, _)| !CHANGING.contains(&name.as_str())).collect()

@@ -1,6 +1,6 @@
-//! The parts of a mixed workload: the claims of each about our own counts (rows per op), judged on
-//! what that part counted. What the database counts cannot be told apart by parts: those claims are
-//! the mix's own.
+//! The parts of a mixed workload: the claims of each about dbdyno's counts (rows per op), judged on
+//! what that part counted. The database's counters cannot be divided among the parts: claims about
+//! them are the mix's own.
 
 use super::contract;
 use super::scope::OWN;

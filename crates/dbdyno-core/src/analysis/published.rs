@@ -1,5 +1,5 @@
-//! Published figures: which is the KPM, what they are in the columns of our reports, and how far
-//! they can be trusted.
+//! Published figures: which is the KPM, what they are in the columns of dbdyno's reports, and how
+//! far they can be trusted.
 
 use crate::model::{
     Better, Kpm, KpmValue, Published, PublishedFigure, PublishedTest, Reason, ReasonCode, Sentence,
@@ -62,7 +62,7 @@ const fn time(name: &'static str, id: &'static str, factor: f64) -> Metric {
 const LOW: &str = "_low";
 const HIGH: &str = "_high";
 
-/// Every metric that has a place in our reports, the best KPM first.
+/// Every metric that has a place in dbdyno's reports, the best KPM first.
 const METRICS: &[Metric] = &[
     rate("throughput_qps", Some("ops_per_s"), Meaning::Ops),
     rate("throughput_tps", Some("ops_per_s"), Meaning::Ops),
@@ -109,7 +109,7 @@ struct Doubt {
     meaning: &'static str,
 }
 
-/// Every doubt that notes tell of.
+/// Every doubt that notes express.
 const DOUBTS: &[Doubt] = &[
     Doubt {
         words: "misprint in source",
@@ -155,7 +155,7 @@ pub fn is_rate(metric: &str) -> bool {
     kpm.is_some_and(|kpm| kpm.better == Better::Higher)
 }
 
-/// Names of the metrics that have a place in our reports.
+/// Names of the metrics that have a place in dbdyno's reports.
 pub fn metrics() -> impl Iterator<Item = &'static str> {
     METRICS.iter().map(|known| known.name)
 }
@@ -267,8 +267,8 @@ pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     bound.into_iter().chain(parts).collect()
 }
 
-/// The verdict on a published test: what its KPM's note says decides, what is said of its other
-/// figures is a note.
+/// Verdict on a published test: the note of its KPM decides, notes of its other figures are only
+/// reported.
 pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
     let origin = Sentence::new("published, not measured by us: {origin}").with("origin", origin);
     let origin = Reason::new(Status::Valid, ReasonCode::Published, origin);

@@ -116,8 +116,8 @@ pub fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     figure::best(representatives(tests, rate))
 }
 
-/// The conditional figure that would be the throughput if it were valid. Invalid figures say
-/// nothing.
+/// The conditional figure that would be the throughput if it were valid. Invalid figures are
+/// ignored.
 pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let jobs = throughput(tests)?.passed_over?;
     representatives(tests, rate).into_iter().find(|figure| figure.jobs == Some(jobs))

@@ -10,7 +10,7 @@ use super::ramp;
 use crate::model::params::{EFFORT, assignments};
 use crate::model::{Status, Test, TestResult};
 
-/// Recalls at which the best throughput is told.
+/// Recalls for which the best throughput is stated.
 pub const LEVELS: [f64; 3] = [0.90, 0.95, 0.99];
 /// A search: one question, asked with more and less effort.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -133,7 +133,7 @@ mod tests {
     use crate::analysis::{fixture, published_checks};
     use crate::model::Verdict;
 
-    /// A search that found so many of 10 neighbors per op, at so many ops per second.
+    /// Search that found `found` of 10 neighbors per op, at `per_s` ops per second.
     fn search(ef: &str, found: f64, per_s: f64) -> Test {
         let mut result = fixture::result();
         result.params = [("ef", ef), ("pct", "10")]

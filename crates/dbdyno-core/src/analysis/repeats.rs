@@ -1,4 +1,4 @@
-//! Repetitions of one test: which of them count, the test that stands for them, and what they tell
+//! Repetitions of one test: which of them count, the test that stands for them, and what they show
 //! together.
 
 use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
@@ -118,7 +118,7 @@ pub(super) fn logs(repeats: &[Repeat<'_>]) -> Option<Vec<f64>> {
     repeats.iter().map(log).collect()
 }
 
-/// Squared standard error of a single test as the seconds of its window tell it.
+/// Squared standard error of a single test, computed from the seconds of its window.
 pub(super) fn window_variance(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
     let [single] = repeats else { return None };
     of_test(single.test, computed).ok().map(|interval| interval.error.powi(2))
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
-        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within
-        // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of
-        // it is 1.52 times as wide: no other point tells whether one of the three is wild.
+        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within 4.302653
+        // s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of it is
+        // 1.52 times as wide: no other point shows whether one of the three is an outlier.
         let test = with(Some(0.5), 10.0);
         let found =
             interval_of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();

@@ -38,7 +38,7 @@ pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
     points.flat_map(|repeats| disagreement(repeats::without_zeros(&repeats))).collect()
 }
 
-/// Largest / smallest value of so many repetitions that still support one another: that of the
+/// Largest / smallest value of `count` repetitions that still support one another: that of the
 /// noise with which five of them are expected to differ by [`WIDEST`].
 fn widest(count: usize) -> f64 {
     let range = RANGES[count.saturating_sub(5).min(RANGES.len() - 1)];

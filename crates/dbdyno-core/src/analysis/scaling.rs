@@ -7,13 +7,14 @@ use super::ramp::{self, Figure};
 use crate::model::{Better, Test};
 use crate::stats::scaling::{self, Fit};
 
-/// CPU busy that hides saturation: the throughput used is so many points above it.
+/// Distance of the throughput used above CPU busy, as a fraction, from which on CPU busy hides
+/// saturation.
 const HIDDEN_POINTS: f64 = 0.2;
 
 /// The tests of one workload at several numbers of jobs.
 #[derive(Debug, Clone)]
 pub struct Ramp<'a> {
-    /// Workload, with what tells it from the other ramps.
+    /// Workload, with what distinguishes it from the other ramps.
     pub label: String,
     /// Tests of the ramp.
     pub tests: Vec<&'a Test>,
@@ -104,7 +105,7 @@ impl<'a> Ramp<'a> {
 /// A step at which CPU busy hides that most of the throughput is used up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hidden {
-    /// Workload of the ramp, with what tells it from the other ramps.
+    /// Workload of the ramp, with what distinguishes it from the other ramps.
     pub label: String,
     /// Number of jobs of the step.
     pub jobs: u32,

@@ -1,5 +1,5 @@
-//! Findings of a self-test from very short tests: whether the engine, its counters and our clock
-//! agree. Pure.
+//! Findings of a self-test from very short tests: whether the engine, its counters and dbdyno's
+//! clock agree. Pure.
 
 use serde::Serialize;
 
@@ -8,8 +8,8 @@ use super::durability::commits_per_job_s;
 use crate::model::params::SLEEP_US;
 use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
 
-/// A clock of microseconds, and a histogram of three digits, may make a sleep so much shorter than
-/// it was, as a fraction.
+/// Fraction by which a sleep may appear shorter than it was, because of a clock of microseconds and
+/// a histogram of three digits.
 const CLOCK_SLACK: f64 = 0.02;
 
 /// Result of a check.
@@ -92,8 +92,8 @@ impl PlannedTest<'_> {
             .collect()
     }
 
-    /// True if others took so much of the machine that waits and caches say nothing; a count that
-    /// is wrong is wrong.
+    /// True if others took so much of the machine that waits and caches are no evidence; a wrong
+    /// count is wrong in any case.
     fn is_disturbed(&self) -> bool {
         let by_others = |reason: &Reason| {
             let of_machine =
@@ -122,7 +122,7 @@ impl PlannedTest<'_> {
     }
 }
 
-/// Checks that the database's counters agree with our counts, in one drive.
+/// Checks that the database's counters agree with dbdyno's counts, in one drive.
 pub fn counters(
     tried: &[PlannedTest<'_>],
     drive: Drive,
@@ -208,7 +208,7 @@ fn not_waited_for<'a>(tried: &PlannedTest<'a>) -> Option<&'a Reason> {
     })
 }
 
-/// The commits of these tests and the syncs of the log that they waited for.
+/// Finding on the commits of these tests and the syncs of the log that they waited for.
 fn synced(check: &str, durable: &[&PlannedTest<'_>]) -> Finding {
     let counted = |tried: &&PlannedTest<'_>| {
         Some((tried.test.total.commits as f64, tried.test.counters.get("wal_syncs")?))

@@ -34,7 +34,8 @@ const MAX_TRIALS: usize = 40;
 /// lower rates are tried, so that the answer has a bracket at all.
 const DISTURBED: u32 = 3;
 
-/// Ops are weighed by the slices they fell into, which makes them count as fewer.
+/// Factor on the ops that are needed: ops are weighed by the slices they fell into, so that they
+/// count as fewer.
 const MARGIN: f64 = 1.5;
 /// A trial that needs a longer window is not run, unless the user asks for it, in s.
 const MAX_WINDOW_S: f64 = 60.0;
@@ -212,7 +213,7 @@ impl Search {
         Search { steps, trials: trials.len(), unknown }
     }
 
-    /// The highest rate that kept it in every trial, as did every lower one.
+    /// The highest rate that met the SLO in every trial, as did every lower one.
     fn kept(&self) -> Option<i32> {
         self.steps
             .iter()
@@ -293,7 +294,7 @@ pub struct Answer<'a> {
     pub params: BTreeMap<String, String>,
     /// The SLO.
     pub slo: Slo,
-    /// The highest rate that kept it in every trial; none if no rate did in enough of them.
+    /// The highest rate that met the SLO in every trial; none if no rate did in enough of them.
     pub kept: Option<SettledRate>,
     /// The lowest rate above it that broke it in every trial.
     pub broken: Option<SettledRate>,
@@ -306,7 +307,7 @@ pub struct Answer<'a> {
     /// The bracket that was measured, disturbed trials included, where they keep the others from
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
-    /// The highest rate that kept it in any trial, in ops per second.
+    /// The highest rate that met the SLO in any trial, in ops per second.
     pub highest_kept_per_s: Option<f64>,
     /// The lowest rate that broke it in any trial, in ops per second.
     pub lowest_broken_per_s: Option<f64>,

@@ -48,8 +48,8 @@ pub fn debts(result: &TestResult) -> Vec<DeferredWork> {
         .collect()
 }
 
-/// True if something is owed at `now` that a test added between `begin` and `end`; also where no
-/// gauge tells it.
+/// True if a test added deferred work between `begin` and `end` that is not done at `now`; also if
+/// no gauge shows it.
 pub fn is_owed(begin: &Counters, end: &Counters, now: &Counters) -> bool {
     let known: Vec<DeferredWork> = between(begin, end).collect();
     known.is_empty()

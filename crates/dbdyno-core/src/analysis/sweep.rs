@@ -1,5 +1,5 @@
 //! Caches that serve random reads of a growing active set, with their sizes and the cost of missing
-//! them: cliffs of the measured service times, and what the database's counters say of them. Pure.
+//! them: cliffs of the measured service times, and the evidence of the database's counters. Pure.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,15 @@ const MAX_CLIFFS: usize = 2;
 const MAX_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
 const SERVED: f64 = 0.05;
-/// The device served what was read if it read so much of it, a cache before it if so little.
+/// Share of the reads that the device must serve to be their source; with less, a cache before it
+/// is the source.
 const MOSTLY: f64 = 0.5;
 const HARDLY: f64 = 0.1;
 /// A block with fewer of the steps is left out.
 const WHOLE: f64 = 0.8;
-/// An op that misses the cache reads a block at the least: counters that foretell fewer than half
-/// a block per op of a set without end show first lookups, not the end of a cache.
+/// Minimum number of blocks per op at the end of a set without end: an op that misses the cache
+/// reads at least a block, so that counters which predict fewer than half a block show first
+/// lookups, not the end of a cache.
 const MIN_MISSES: f64 = 0.5;
 /// Sizes by time and by counters that differ by more contradict one another.
 const ALIKE: f64 = 2.0;
@@ -39,7 +41,7 @@ pub struct Step {
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
     /// Blocks that the database asked for per op, and what the device read of their bytes.
     pub misses_per_op: Option<f64>,
@@ -89,7 +91,7 @@ pub struct Plateau {
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
     /// Active set up to which it does, in MB; none for the last.
     pub up_to_mb: Option<MedianInterval>,

@@ -1,5 +1,5 @@
-//! The workloads of runs with the figures that heads and pages tell of each, and how a figure is
-//! written there.
+//! Workloads of runs with the figures that heads and pages show for each, and the form in which a
+//! figure is written there.
 
 use super::super::document::Digits;
 use super::super::picture::Mark;

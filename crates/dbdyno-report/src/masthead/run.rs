@@ -21,7 +21,7 @@ const MAX_FIGURES: usize = 3;
 /// Groups of these forms come first in the answer.
 const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 
-/// Kinds of reasons that the fold tells one by one.
+/// Number of kinds of reasons that the fold lists one by one.
 const MAX_REASONS: usize = 60;
 
 pub(crate) fn stamp(language: Language, data: &RunTests) -> String {

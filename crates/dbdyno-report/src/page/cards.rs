@@ -17,7 +17,7 @@ use dbdyno_core::analysis::interval::{FEWEST, supports};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Better, Status, Test};
 
-/// The least value that is 1 with so many digits.
+/// The smallest value that is 1 with this number of digits.
 const ROUNDED_TO_1: f64 = 0.999_5;
 /// A law must explain this share of the variance for its knee to be drawn.
 const MIN_EXPLAINED: f64 = 0.8;

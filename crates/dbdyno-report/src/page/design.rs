@@ -242,7 +242,7 @@ pub(super) fn method(input: &Input, left_out: &[String]) -> Part {
     Part { title: section.title, pictures: vec![Picture::Blocks(blocks)], ..Part::default() }
 }
 
-/// Several runs side by side: who is ahead in sentences, heatmaps, their ramps, every test, what
+/// Several runs side by side: the ranking in sentences, heatmaps, their ramps, every test, what
 /// differs.
 fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;

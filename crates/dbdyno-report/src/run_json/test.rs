@@ -54,7 +54,7 @@ struct Identity<'a> {
     published: Option<&'a Published>,
 }
 
-/// Our own counts of the window.
+/// dbdyno's own counts of the window.
 #[derive(Serialize)]
 struct Counted {
     elapsed_s: f64,
@@ -125,7 +125,7 @@ struct Evidence<'a> {
     /// Nodes of a cluster, each with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     node_figures: &'a [model::NodeResult],
-    /// Resources that our own process used to run it.
+    /// Resources that dbdyno's own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<model::DriverFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,4 @@
-//! The summary of several runs: who is ahead where, by how much, and where nobody can be said to
-//! be.
+//! The summary of several runs: which one is ahead where, by how much, and where none is.
 
 use std::cmp::Reverse;
 
@@ -167,8 +166,8 @@ fn line(label: &str, found: Compared<'_>) -> Line {
     Line { label: label.into(), unit: found.unit.into(), known: found.known, places: found.places }
 }
 
-/// Paragraph on the order: who is ahead how often, how near the others come, the largest distances,
-/// and what is left out.
+/// Paragraph on the ranking: which run is ahead how often, how near the others come, the largest
+/// distances, and what is left out.
 fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
     let metric = language.say(metric, &[]);
     let lines = &order.lines;

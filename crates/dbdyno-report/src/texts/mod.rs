@@ -107,7 +107,7 @@ impl Language {
         phrases.get(english).or_else(|| claims.get(english)).map(String::as_str)
     }
 
-    /// True if it has this English text, which is thus one of ours.
+    /// True if the language has this English text, which is thus one of dbdyno's.
     pub fn knows(self, english: &str) -> bool {
         let is_shown = |text: &String| text == english;
         self.translation(english).is_some() || ENGLISH.phrases.values().any(is_shown)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::summary::{mean, median};
 
-/// A point counts at most so many times what it should in the search for what all have in common.
+/// Maximum factor by which a point counts in the search for what all have in common.
 const MOST: f64 = 5.0;
 /// Steps of the bisection: to 2^-60 of where it began.
 const STEPS: usize = 60;

@@ -15,11 +15,11 @@ const MOST: f64 = 0.8;
 /// A size that many points keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Size {
-    /// A loss of so much or more, as a fraction,
+    /// Loss, as a fraction; a loss of this size or more
     pub loss: f64,
-    /// would have been found in so many points
+    /// would have been found in this number of points
     pub found: usize,
-    /// of so many.
+    /// out of this number.
     pub points: usize,
 }
 
@@ -52,7 +52,7 @@ pub fn detectable(variance: Variance, tail: f64, limit: Option<f64>) -> f64 {
 pub enum Needed {
     /// This number of repetitions in each run.
     Repetitions(f64),
-    /// More repetitions do not: so many fresh runs a side do, or a base of many.
+    /// This number of fresh runs a side, or of a base of many; more repetitions are not enough.
     Runs(f64),
 }
 

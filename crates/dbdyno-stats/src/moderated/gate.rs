@@ -33,7 +33,7 @@ impl Test {
         Test { limit, level: LEVEL }
     }
 
-    /// The one-sided level at which the first of so many ratios of one level of the gate is found.
+    /// One-sided level at which the first of `looks` ratios of one level of the gate is found.
     pub fn tail(&self, looks: usize) -> f64 {
         self.level / LEVELS / looks.max(1) as f64
     }

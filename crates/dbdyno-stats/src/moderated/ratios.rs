@@ -48,8 +48,8 @@ impl Ratio {
 pub struct Ratios {
     /// Ratios in the order of the points; absent where nothing shows the variance.
     pub ratios: Vec<Option<Ratio>>,
-    /// The variance of a repetition that the points have in common (of their usual noise, where
-    /// earlier runs told that).
+    /// Variance of a repetition that the points have in common (that of their usual noise, if
+    /// earlier runs showed it).
     pub prior: Option<Variance>,
     /// The multiple of what the prior between runs allows by which these two differ, if that
     /// widened the intervals.
@@ -149,8 +149,9 @@ pub fn one_run(run: &[Location], between: Option<&Between>) -> Vec<Option<Varian
 /// No variance of repetitions, of a point that never had any.
 const NONE: Variance = Variance { value: 0.0, freedom: 0.0 };
 
-/// Moderated variances of one repetition, of the points that have their own; by the platform's
-/// usual ones where those are known, so that points of unlike noise can tell of one another.
+/// Moderated variances of one repetition, for the points that have their own. They are relative to
+/// the platform's usual ones if those are known, so that points of unlike noise can inform one
+/// another.
 pub(super) fn noises(
     own: &[Variance],
     between: Option<&Between>,

@@ -10,8 +10,8 @@ use crate::summary::{mean, median};
 /// Least variance as a share of the median: two equal repetitions of a coarse clock are no proof
 /// that a point has no noise.
 const MIN_SHARE: f64 = 0.01;
-/// A point whose logarithmic variance lies above the upper quartile by more than so many times the
-/// distance of the quartiles takes no part in the prior and keeps its own variance.
+/// Multiple of the distance of the quartiles: a point whose logarithmic variance exceeds the upper
+/// quartile by more takes no part in the prior and keeps its own variance.
 const FENCE: f64 = 2.0;
 /// Degrees of freedom of a prior that all points agree upon.
 const INFINITE: f64 = 1e9;

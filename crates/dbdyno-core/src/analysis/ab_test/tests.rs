@@ -8,7 +8,7 @@ use crate::stats::keys::{KeyStream, MODULUS};
 use crate::stats::summary::{mean, two_sided_p, variance};
 
 const RULE: Rule = Rule { margin: 0.03, figures: 1 };
-/// A/B tests of each kind, and blocks of one at the most.
+/// Number of A/B tests of each kind, and maximum number of blocks of one.
 const AB_TESTS: usize = 400;
 const MAX_BLOCKS: usize = 50;
 

@@ -1,6 +1,6 @@
-//! A run of ours beside published ones, code by code: theirs and ours in one unit, how each was
-//! converted, and what keeps the two from being the same. What cannot be paired is listed with the
-//! reason. Nothing is estimated. Pure.
+//! Comparison of a measured run with published ones, code by code: both figures in one unit, how
+//! each was converted, and what keeps the two from being the same. Figures without a counterpart
+//! are listed with the reason. Nothing is estimated. Pure.
 
 mod notes;
 mod own;
@@ -103,7 +103,7 @@ pub struct Pair {
     pub description: String,
     /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
-    /// Parameters of our test that are not the defaults.
+    /// Parameters of the measured test that are not the defaults.
     pub params: BTreeMap<String, String>,
     /// Speed or throughput.
     pub kind: Kind,
@@ -189,7 +189,7 @@ fn serialize_sentence<S: Serializer>(
     serializer.collect_str(sentence)
 }
 
-/// A run of ours beside a published one.
+/// Comparison of a measured run with a published one.
 pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside {
     let mut found =
         Beside { theirs: theirs.name.into(), yours: yours.name.into(), ..Beside::default() };
@@ -282,7 +282,7 @@ impl<'a> Compared<'a> {
         }
         let printed = printed_quantities(&theirs, fixed);
         if printed.is_empty() {
-            // A share of a link, a wait: nothing that a test of ours has as its figure.
+            // A share of a link or a wait: dbdyno has no figure of that kind.
             return None;
         }
         let Some(workload) = self.words.workload(&first.workload) else {
@@ -327,8 +327,8 @@ impl<'a> Compared<'a> {
         Unpaired { code: code.clone(), kind: Some(kind), reason, text }
     }
 
-    /// The tests of ours that did this work: of several drives and variants those that were asked
-    /// for by the code, in the database, with the fewest parameters of their own.
+    /// The measured tests that did this work. Of several drives and variants they are those that
+    /// were asked for by the code, in the database, with the fewest parameters of their own.
     fn variant(
         &self,
         workload: &Workload,
@@ -560,7 +560,7 @@ fn no_figure(tests: &[&Test]) -> Sentence {
     )
 }
 
-/// Numbers of pairs by who is ahead.
+/// Number of pairs by the side that is ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Pairs in which yours is ahead.
@@ -574,7 +574,7 @@ pub struct Standing {
 /// The standing in the pairs of a kind.
 pub fn standing(pairs: &[&Pair], kind: Kind) -> Standing {
     let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
-    // A ratio that is at most so much says nothing of who is ahead.
+    // A ratio that is only an upper bound does not show who is ahead.
     let open = |pair: &&&Pair| pair.bound.is_none();
     let ahead = of_kind().filter(open).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
     let level = of_kind().filter(open).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();

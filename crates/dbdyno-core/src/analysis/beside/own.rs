@@ -1,5 +1,5 @@
-//! A figure of our run beside a publication: as every other report shows it, in the unit of the
-//! pair.
+//! Measured figures in a comparison with publications: as every other report shows them, in the
+//! unit of the pair.
 
 use super::units::{self, Code, Metric, OwnRate, Rate};
 use crate::analysis::best::{Best, Candidate, select_best};
@@ -17,7 +17,7 @@ pub(super) struct Counted<'a> {
     pub workload: &'a Workload,
 }
 
-/// A figure of our run as every other report shows it, and the same in the unit of the pair.
+/// Measured figure as every other report shows it, and the same in the unit of the pair.
 #[derive(Clone)]
 pub(super) struct Measured<'a> {
     pub figure: Figure<'a>,
@@ -47,7 +47,7 @@ impl<'a> Counted<'a> {
         Some(Measured { figure, rate: Rate { per_s, printed: figure.value, ..of_test } })
     }
 
-    /// Amount of a test of ours per second.
+    /// Amount of a measured test per second.
     fn of_test(self, test: &'a Test) -> Option<OwnRate<'a>> {
         units::yours(test.measured()?, self.quantity, self.workload)
     }

@@ -5,9 +5,9 @@ use super::{Bottleneck, Cause, activity_share, around_waits, remedies, share_of}
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
-/// A gain of so many times the one predicted still agrees with a forecast without an interval, and
-/// one of the inverse of it: shares of time are estimates, and what goes takes other work with it
-/// or gives place to another wait.
+/// Factor by which the measured gain may exceed the predicted one, or fall below it, to agree with
+/// a prediction without an interval. Shares of time are estimates, and what is saved takes other
+/// work with it or makes room for another wait.
 const AGREES: f64 = 2.0;
 /// A smaller change of throughput does not count.
 const NOTHING: f64 = 0.03;

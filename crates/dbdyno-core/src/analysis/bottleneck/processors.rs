@@ -6,13 +6,13 @@ use crate::analysis::cpu_quota;
 use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Activity, Sentence, TestResult};
 
-/// Processors count as used up from this share on of those that the jobs can use.
+/// Share of the CPUs that the jobs can use from which on they count as used up.
 const USED_UP: f64 = 0.9;
 
-/// Processors in use by the database and our own process.
+/// CPUs that the database and dbdyno's own process used.
 pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
     let seconds = |name| result.window_counters.get(name);
-    // A database within our process has no processes of its own.
+    // A database within dbdyno's process has no processes of its own.
     let own_s = seconds("self_cpu_s").filter(|_| !is_elsewhere(result));
     let used_s = match (seconds("server_cpu_s"), own_s) {
         (None, None) => return None,
@@ -21,7 +21,7 @@ pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
     (result.window_s > 0.0).then(|| used_s / result.window_s)
 }
 
-/// Processors that the database and we could use: all but what the host of a virtual machine took.
+/// CPUs that the database and dbdyno could use: all except what the host of a virtual machine took.
 pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     Some(processors(result)? - stolen)

@@ -17,7 +17,7 @@ pub struct Point<'a> {
     pub figure: Figure<'a>,
     /// Times of the test that stands for its repetitions, as in other reports.
     times: &'a LatencySummary,
-    /// The repetitions that the figure counts, by what each says of the SLO.
+    /// Repetitions that the figure counts, by their outcome for the SLO.
     trials: TrialCounts,
     /// True if in a repetition more ops were due and not done than the percentile of the SLO leaves
     /// out, so that it does not show whether the SLO is met.
@@ -48,9 +48,9 @@ pub struct Answer<'a> {
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
-    /// The figure that settles an open answer, measured again: the one with the doubt, a
-    /// conditional one of which nobody knows whether it meets the SLO, or one at more jobs than the
-    /// best that is not valid.
+    /// Figure that settles an open answer if it is measured again: the one with the doubt, a
+    /// conditional one that does not show whether it meets the SLO, or one that is not valid at
+    /// more jobs than the best.
     pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
@@ -102,7 +102,7 @@ impl Answer<'_> {
 }
 
 impl<'a> Point<'a> {
-    /// The point of a figure of these tests, which are alike but for their jobs.
+    /// The point of a figure of these tests, which differ only in their jobs.
     fn new(figure: Figure<'a>, tests: &[&'a Test], slo: Option<Slo>) -> Point<'a> {
         let open = figure.test.measured().and_then(|test| test.open.as_ref());
         let times = match open {
@@ -120,8 +120,8 @@ impl<'a> Point<'a> {
         slo.percentile.value_us(self.times)
     }
 
-    /// True if every repetition that counts meets the SLO, false if every one misses it; none if
-    /// they contradict one another, or one does not tell.
+    /// True if every repetition that counts meets the SLO, false if every one misses it. None if
+    /// they contradict one another, or one is not evidence.
     fn keeps(&self) -> Option<bool> {
         self.trials.agreed()
     }
@@ -172,7 +172,7 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let keeping = valid.iter().filter(|point| point.keeps() == Some(true)).copied();
     let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
-    // A higher figure without an interval does not tell what is used.
+    // A higher figure without an interval does not show how much is used.
     let known = keeping.clone().filter(|point| at.is_none() || point.span().is_some());
     let most = highest(known);
     let best = most.map_or(f64::INFINITY, |most| most.figure.value);
@@ -257,7 +257,7 @@ fn of_one_drive(tests: Vec<&Test>) -> Vec<&Test> {
     if client.is_empty() { tests } else { client }
 }
 
-/// True if nothing but their jobs and rates tells the tests apart.
+/// True if the tests differ only in their jobs and rates.
 fn are_one_work(tests: &[&Test]) -> bool {
     tests.windows(2).all(|pair| without_offer(pair[0].chosen()) == without_offer(pair[1].chosen()))
 }
@@ -289,8 +289,8 @@ fn meets(test: &Test, slo: Option<Slo>) -> Option<bool> {
     Some(slo.percentile.value_us(test.latency())? < slo.limit_us)
 }
 
-/// True if a test in an open loop has the percentile of the SLO, and nobody knows whether it is
-/// met: more ops were due and not done than the percentile leaves out.
+/// True if a test in an open loop has the percentile of the SLO but does not show whether the SLO
+/// is met: more ops were due and not done than the percentile leaves out.
 fn is_undone(test: &Test, slo: Option<Slo>) -> bool {
     let Some(slo) = slo else { return false };
     let open = test.measured().and_then(|test| test.open.as_ref());
@@ -314,7 +314,7 @@ impl Refusal {
     }
 }
 
-/// Statement about a conditional figure of which nobody knows whether it meets the SLO.
+/// Statement about a conditional figure that does not show whether the SLO is met.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
     let text = match (most.trials.is_contradictory(), most.is_undone) {
         (true, _) => {
@@ -564,8 +564,8 @@ impl<'a> Case<'_, 'a> {
         })
     }
 
-    /// A rate above the best one that meets the SLO was measured, and does not meet it, or
-    /// nobody knows.
+    /// Statement that a rate above the best one that meets the SLO was measured, and misses it or
+    /// does not show whether it meets it.
     fn between(&self, most: &Point<'_>) -> Option<Sentence> {
         let slo = self.need.slo?;
         let above = self.valid.iter().filter(|point| point.figure.value > most.figure.value);
@@ -597,9 +597,9 @@ impl<'a> Case<'_, 'a> {
         self.doubt.or_else(|| self.unknown()).or_else(|| self.unsettled())
     }
 
-    /// The highest conditional figure of which nobody knows whether it meets the SLO, where none
-    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one
-    /// that would do, or any if every valid one misses the SLO.
+    /// The highest conditional figure that does not show whether the SLO is met, if none answers
+    /// with a doubt. Next to a valid one that meets the SLO it must say more; else it must reach
+    /// the requirement, or be any if every valid one misses the SLO.
     fn unknown(&self) -> Option<Point<'a>> {
         if self.doubt.is_some() {
             return None;
@@ -618,9 +618,9 @@ impl<'a> Case<'_, 'a> {
         highest(unknown.copied())
     }
 
-    /// A figure at more jobs that is not valid, where more than the best valid one may be:
-    /// throughput still rose with the jobs of the best. Its own value tells nothing of an invalid
-    /// one.
+    /// A figure at more jobs that is not valid, so that the maximum may be above the best valid
+    /// one: throughput still rose up to the jobs of the best. The value of an invalid figure is not
+    /// considered.
     fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
         self.next_at_more_jobs(most).filter(|_| self.is_rising(most))

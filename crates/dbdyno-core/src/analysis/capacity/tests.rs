@@ -314,7 +314,7 @@ fn every_repetition_that_counts_must_meet_the_slo_or_miss_it() {
     let why = "900 qps with 8 jobs were measured, 1.059 times what is needed, but p99<5ms was met \
                in 2 of 5 repetitions only";
     assert_eq!(answered("850 qps p99<5ms", conditional).2, why);
-    // The same of repetitions in a closed loop.
+    // The test with slow repetitions in a closed loop.
     let slow = |test: TestResult| TestResult {
         latency: LatencySummary { p99_us: Some(9e3), ..LatencySummary::default() },
         ..test
@@ -486,7 +486,7 @@ fn what_is_not_known_of_a_component_is_absent() {
 #[test]
 fn what_takes_no_known_share_of_the_time_limits_nothing() {
     let (run, needs) = (run(), [Need::parse("SRV-QUERY1 153 qps").unwrap()]);
-    // Three checkpoints in 12 s follow one another, and nobody knows what they take.
+    // Three checkpoints in 12 s follow one another, and their share of the time is unknown.
     let tests = two_workloads(&[], &[("checkpoints", 3.0)]);
     let found = platform(&run, &tests, &needs);
     assert_eq!((found.outcome, found.first), (Outcome::Fits, None));

@@ -52,7 +52,7 @@ fn facts(newest: &Side<'_>, run: &Side<'_>, compared: &[Test], effects: &[Effect
     let [newest, run] = [newest, run].map(|side| Side { tests: compared, ..*side });
     for difference in disclosure::differences(&newest, &run, effects) {
         let fact = Value::from(difference.fact);
-        // Tests of two suites are told apart themselves.
+        // Tests of different suites are distinguished anyway.
         if fact != Value::from("suite") && !facts.contains(&fact) {
             facts.push(fact);
         }
@@ -86,7 +86,7 @@ mod tests {
     use crate::analysis::fixture::{at, counters};
     use crate::model::{RunRecord, TestResult};
 
-    /// A test of a run at whose start a fixed piece of work took so many seconds.
+    /// Test of a run at whose start a fixed piece of work took `work_s`.
     fn started_at(work_s: f64) -> Test {
         let looks = [("watch_work_s", work_s), ("watch_speed", 1.0), ("watch_paced", 1.0)];
         Test::from(TestResult { window_counters: counters(&looks), ..at(1, 10.0) })

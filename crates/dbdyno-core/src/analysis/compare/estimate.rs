@@ -47,8 +47,8 @@ struct Repetitions {
     /// Value as estimated from the whole run, with its logarithm negated where less is better;
     /// absent for publications.
     location: Option<Location>,
-    /// Squared standard error of a single one as the seconds of its window tell it, or why they do
-    /// not.
+    /// Squared standard error of a single repetition, from the seconds of its window, or the reason
+    /// why there is none.
     within: Result<f64, Unknown>,
     /// Resource that the figure depends on most.
     resource: Resource,
@@ -165,7 +165,7 @@ fn earlier(
 /// The estimate for a point.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
-    /// Absent where nothing tells the variance.
+    /// Ratio with its variance; absent if the variance is unknown.
     ratio: Option<moderated::Ratio>,
     /// Logarithms of the values of both sides.
     at: [f64; 2],
@@ -198,7 +198,7 @@ pub fn estimate(comparison: &mut Comparison, is_base: bool) {
     comparison.further.iter_mut().for_each(|row| found.apply(row));
 }
 
-/// The estimates of points, which tell of one another.
+/// Estimates of points that inform one another.
 struct Estimates<'a> {
     found: BTreeMap<(&'a Point, &'a str), Estimate>,
     earlier_runs: usize,
@@ -223,7 +223,7 @@ impl<'a> Estimates<'a> {
             None => moderated::pair(&base, &other, &groups(&points), between.as_ref()),
         };
         let estimate = |(at, ratio): (usize, &Option<moderated::Ratio>)| {
-            // Against a base of many the ratio tells where that lies.
+            // With a base of many runs, the ratio determines the value of the base.
             let many = ratio.filter(|_| is_base).map(|ratio| other[at].at - ratio.log);
             let at_both = [many.unwrap_or(base[at].at), other[at].at];
             (points[at].key(), Estimate { ratio: *ratio, at: at_both, is_base })

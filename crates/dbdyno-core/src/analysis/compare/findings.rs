@@ -76,8 +76,8 @@ fn of_code<'a>(comparison: &'a Comparison, code: &str) -> Vec<&'a Finding> {
     comparison.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
-/// The first findings, so many of them. Unless it is told already that some went the other way, the
-/// last gives way to the first of those where none of them would be shown.
+/// The first `most` findings. If none of the findings in the other direction would be among them,
+/// and they are not mentioned already, the last one is replaced by the first of those.
 fn first_of<'a>(went: &[&'a Finding], most: usize, is_told: bool) -> Vec<&'a Finding> {
     let (shown, rest) = went.split_at(most.min(went.len()));
     let mut shown = shown.to_vec();
@@ -245,7 +245,7 @@ fn rows(comparison: &Comparison) -> Vec<Finding> {
     rows.into_iter().map(said).collect()
 }
 
-/// A sentence about a group, and how many of it say nothing.
+/// The sentence about a group, with the number of its figures that are left out.
 fn without_left_out(sentence: Sentence, left_out: usize) -> Sentence {
     let text = match left_out {
         0 => return sentence,

@@ -54,7 +54,7 @@ pub struct Side<'a> {
 pub struct Terms<'a> {
     /// The groups of figures that a difference between disclosures touches.
     pub effects: &'a [Effect],
-    /// The tests of earlier fresh runs of the same platform, which tell what differs between runs.
+    /// Tests of earlier fresh runs of the same platform, which show how runs differ.
     pub past: Vec<Past<'a>>,
     /// Calibrations among them, by name.
     pub calibrations: Vec<String>,
@@ -107,7 +107,7 @@ pub struct Comparison {
     pub not_compared: Vec<NotCompared>,
     /// Sentences that the figures support.
     pub findings: Vec<Finding>,
-    /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
+    /// Number of earlier runs that show how runs differ; with fewer than two a prior is used.
     pub earlier_runs: usize,
     /// The multiple of what the prior allows by which the two runs differ, figure by figure, where
     /// that widened the intervals.
@@ -174,7 +174,7 @@ pub struct Row {
     pub subject: Subject,
     /// Speed or throughput.
     pub kind: Kind,
-    /// Name of the metric; the unit for a KPM of ours.
+    /// Name of the metric; the unit for a measured KPM.
     pub metric: String,
     /// Unit of both figures.
     pub unit: String,
@@ -203,7 +203,7 @@ pub struct Row {
     /// The repetitions that it is estimated from.
     #[serde(skip)]
     pub sample: Option<estimate::Sample>,
-    /// The ratio with its variance; absent where nothing tells that.
+    /// Ratio with its variance; absent if the variance is unknown.
     #[serde(skip)]
     pub estimate: Option<moderated::Ratio>,
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
@@ -336,7 +336,7 @@ pub struct GroupMean {
 /// A figure that only one of the runs has, or that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotCompared {
-    /// Workload, with what tells it from others.
+    /// Workload, with what distinguishes it from others.
     #[serde(rename = "workload")]
     pub label: String,
     /// Speed or throughput; absent if it is about both.
@@ -377,14 +377,14 @@ impl Comparison {
         reasons
     }
 
-    /// Figures of which the gate says nothing, as one of the two is not valid; without those that
+    /// Figures that the gate does not judge, as one of the two is not valid; without those that
     /// became invalid, which fail.
     pub fn unjudged(&self) -> impl Iterator<Item = &Row> {
         let limit = self.limit.unwrap_or_default();
         self.kpms.iter().filter(move |row| !supports(row.status) && !row.is_failure(limit))
     }
-    /// Figures that differ by their own interval, but no more of them, or no further, than chance
-    /// makes of so many.
+    /// Number of figures that differ by their own interval, but no more often, or no further, than
+    /// chance explains among this many.
     pub fn by_chance(&self) -> usize {
         let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
         self.kpms

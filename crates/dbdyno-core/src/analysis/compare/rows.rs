@@ -47,7 +47,7 @@ impl<'a> Context<'a> {
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);
         let is_same_platform = is_same_platform(base.run, other.run);
-        // Earlier runs whose CPUs differed as much tell what that does to the figures.
+        // Earlier runs whose CPUs differed as much show the effect on the figures.
         let is_known = cpu_speed::is_seen_before(base.tests, other.tests, past);
         let is_doubt = is_same_platform && !is_known;
         let least = if is_doubt { cpu_speed::STEADY } else { cpu_speed::SLOW };

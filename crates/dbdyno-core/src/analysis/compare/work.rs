@@ -16,7 +16,7 @@ use crate::stats::moderated::{self, Location, step_up};
 const LEVEL: f64 = 0.05;
 /// Smaller changes stand in the table only.
 const WORTH_SAYING: f64 = 0.02;
-/// Repetitions of a side that tell a spread.
+/// Minimum number of repetitions of a side that show a spread.
 const FEWEST: usize = 2;
 
 /// A kind of work, by what is divided by the ops.
@@ -209,7 +209,7 @@ mod tests {
         Verdict,
     };
 
-    /// Three repetitions of six workloads, of which the first reads so many blocks per op; all are
+    /// Three repetitions of six workloads, of which the first reads `blocks` blocks per op. All are
     /// disturbed, and their rates differ by a factor of two.
     fn tests(blocks: f64) -> Vec<Test> {
         let mut found = Vec::new();

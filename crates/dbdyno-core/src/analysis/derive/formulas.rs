@@ -52,12 +52,12 @@ pub(super) fn rate(result: &TestResult, name: &str) -> Value {
     known(counter_per_s(result, name), name)
 }
 
-/// MB per second of the window that a counter of bytes tells.
+/// MB per second of the window, from a counter of bytes.
 pub(super) fn mb_per_s(result: &TestResult, bytes: &str) -> Value {
     Ok(rate(result, bytes)? / 1e6)
 }
 
-/// MB per second of the window that a counter of blocks tells.
+/// MB per second of the window, from a counter of blocks.
 pub(super) fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
     Ok(rate(result, blocks)? * block_bytes(result)? / 1e6)
 }
@@ -185,7 +185,7 @@ pub(super) fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
     }
 }
 
-/// Sightings of waiting sessions from which a mean wait is told.
+/// Minimum number of sightings of waiting sessions for a mean wait.
 const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
