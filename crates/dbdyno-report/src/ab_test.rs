@@ -25,7 +25,7 @@ const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each bl
                            95 %, however often one has looked at them. equal = the whole interval \
                            lies within the margin; a difference within it is none.";
 
-/// The same of a duet.
+/// Note on a duet.
 const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
                     block's ratio is the geometric mean of both. The columns A and B are of half a \
                     machine while the other half ran the other side.";
@@ -38,7 +38,7 @@ pub const SETTINGS: &str = "set";
 
 /// Label of a run that names its A/B test: the time at which that started.
 pub const AB_TEST: &str = "campaign";
-/// Label of a run of an A/B test that says which side it is: `A` or `B`.
+/// Label of a run of an A/B test with its side: `A` or `B`.
 pub const SIDE: &str = "side";
 
 /// Report of `ab-test` on its two runs, A and B.

@@ -1,5 +1,6 @@
-//! The page of runs for publication: platforms are called A, B, C. What it holds is told by a list
-//! of what may be published (`walk`, `facts`, `known`); what is not on it is removed, and listed.
+//! The page of runs for publication: platforms are called A, B, C. Lists define what may be
+//! published (`walk`, `facts`, `known`); everything else is removed, and the removed names are
+//! listed.
 
 mod facts;
 mod forms;
@@ -75,7 +76,7 @@ pub fn anonymize(runs: &[RunTests]) -> Vec<AnonymizedRun> {
         .collect()
 }
 
-/// A disclosure without what would tell whose or which a platform is.
+/// A disclosure without anything that identifies a platform or its owner.
 pub fn without_names(disclosure: &Disclosure) -> Disclosure {
     Publisher::new().disclosure(disclosure)
 }

@@ -232,7 +232,7 @@ impl Curves<'_> {
     }
 }
 
-/// The workload with the codes and parameters that tell the curve from others.
+/// The workload with the codes and parameters that distinguish the curve from others.
 fn label(language: Language, over: &Over, test: &Test, firsts: &[&Test]) -> String {
     let code = test.asked_as().filter(|code| *code != test.workload());
     let code = code.map_or_else(String::new, |code| format!(" ({code})"));

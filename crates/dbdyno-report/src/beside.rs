@@ -1,5 +1,6 @@
-//! A run of ours beside published ones: theirs, yours in the same unit, the ratio, and lettered
-//! notes on what is not the same; then what cannot be paired.
+//! Measured runs next to published ones: the published figure, the measured one in the same unit,
+//! the ratio, and lettered notes on what is not the same; then the figures that have no
+//! counterpart.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use dbdyno_core::analysis::compare::{Kind, Side};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::model::{RunKind, Sentence};
 
-/// Every run of ours beside every published one: of the runs of a comparison, or of one run and its
-/// reference.
+/// Comparisons of every measured run with every published one: of the runs of a comparison, or of
+/// one run and its reference.
 pub fn all(input: &Input) -> Vec<Beside> {
     let words = words(input);
     let named = |data, name| Named { data, name };
@@ -37,8 +38,8 @@ pub fn all(input: &Input) -> Vec<Beside> {
 /// More runs beside publications than these are left to `compare`.
 const MAX_BESIDE: usize = 12;
 
-/// The pairs that a report of these runs shows beside publications: each run of ours beside each
-/// published one, also the one that a single run is shown against. Nothing where all are measured,
+/// The comparisons that a report of these runs shows with publications: each measured run with each
+/// published one, also with the one that a single run is compared with. Empty if all are measured,
 /// or none.
 pub(super) fn pairs_to_show(input: &Input) -> Vec<Beside> {
     let reference = input.reference.iter().filter(|_| input.runs.len() == 1);

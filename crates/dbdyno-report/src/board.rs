@@ -1,6 +1,6 @@
 //! The table of platforms: every figure of several runs with what a reader who chooses among them
-//! needs to compare the chosen ones: verdict, interval, work. Which of them is the best depends on
-//! the choice and is told where the choice is made (`assets/platforms.js` of the program).
+//! needs to compare the chosen ones: verdict, interval, work. The best depends on the choice and is
+//! marked where the choice is made (`assets/platforms.js` of the program).
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ pub struct Part {
 pub struct Row {
     /// Identifier of the group of the workload as in the catalog: `SRV`.
     pub group: String,
-    /// Workload with the parameters that tell it from others.
+    /// Workload with the parameters that distinguish it from others.
     pub label: String,
     /// Unit of every figure of the row.
     pub unit: String,

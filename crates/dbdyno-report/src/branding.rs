@@ -1,5 +1,5 @@
-//! Additions of a user to a report: a brand (logo, name, accent, footer) on its pages, and
-//! paragraphs of one's own. They are marked as added: nobody shall take them for what was measured.
+//! Additions of a user to a report: a brand (logo, name, accent, footer) on its pages, and the
+//! user's own paragraphs. These are marked as added, so that nobody takes them for results.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -119,7 +119,7 @@ fn describe(language: Language, platform: &Platform<'_>) -> String {
     sentences.chain(why).chain(measured.take(MAX_DESCRIBED)).collect::<Vec<_>>().join(" ")
 }
 
-/// Yes, no, so many times by a figure with a doubt, or not covered.
+/// Yes, no, the multiple that fits by a figure with a doubt, or not covered.
 fn answer_of(language: Language, platform: &Platform<'_>) -> String {
     match platform.doubtful_answer() {
         Some(doubtful) => language.sentence_grouped(&doubtful),
@@ -127,7 +127,7 @@ fn answer_of(language: Language, platform: &Platform<'_>) -> String {
     }
 }
 
-/// The same of one need.
+/// Answer to one requirement.
 fn answer_to_need(language: Language, answer: &Answer<'_>) -> String {
     match answer.doubtful_times() {
         Some(times) => language.sentence_grouped(&doubtful_answer(times, &[answer])),
@@ -286,7 +286,7 @@ fn whole(value: Option<f64>) -> Cell {
     value.map_or(Cell::Empty, |value| number(value, whole_digits(value)))
 }
 
-/// The cost as a number; a lower bound as text, so that nobody takes it for the cost.
+/// Cost as a number; a lower bound as text, so that nobody takes it for the cost.
 fn cost_cell(language: Language, platform: &Platform<'_>) -> Cell {
     match platform.cost() {
         Some(cost) if platform.is_cost_bound() => {

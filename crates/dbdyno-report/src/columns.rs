@@ -18,7 +18,7 @@ pub struct Line<'a> {
     pub test: &'a Test,
     /// Number of repetitions.
     pub times: usize,
-    /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
+    /// KPM of the repetitions; absent if it is not known, and for a single test.
     pub figure: Option<Figure<'a>>,
     /// Interval of the KPM, or the reason why it has none, and the verdict on it.
     pub known: IntervalOrReason,

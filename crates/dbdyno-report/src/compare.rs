@@ -185,8 +185,8 @@ fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
     (!names.is_empty()).then(|| language.say(text, &[("names", &names)]))
 }
 
-/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so
-/// many.
+/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` and the number that chance
+/// explains.
 fn counts(comparison: &Comparison, language: Language) -> String {
     let (judged, others): (Vec<&Row>, Vec<&Row>) =
         comparison.kpms.iter().partition(|row| supports(row.status));

@@ -26,7 +26,7 @@ pub(super) struct Ramp<'a> {
     pub noise: Vec<Option<f64>>,
 }
 
-/// A figure at its place on the axis: at so many jobs, threads, nodes.
+/// A figure at its position on the axis: a number of jobs, threads or nodes.
 pub(super) struct Place<'a> {
     pub x: f64,
     pub figure: Figure<'a>,

@@ -241,7 +241,7 @@ pub struct BarRow {
     pub full: f64,
     /// Figure with its unit in words, next to the bar.
     pub shown: String,
-    /// The verdict on the figure; none of what nobody measured.
+    /// Verdict on the figure; none if it was not measured.
     pub verdict: Option<Status>,
     /// Others on the machine lowered it.
     pub is_disturbed: bool,
@@ -342,8 +342,8 @@ impl Section {
 }
 
 impl Chart {
-    /// The measured points as a table, for reading: series, x, y, interval, label. A law is told by
-    /// its coefficients.
+    /// The measured points as a table, for reading: series, x, y, interval, label. A law is
+    /// represented by its coefficients.
     pub fn as_table(&self) -> Table {
         self.table_of(|series| series.role == Role::Measured)
     }

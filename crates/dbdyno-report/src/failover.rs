@@ -79,7 +79,7 @@ impl Report for FailoverReport {
     }
 }
 
-/// A repetition with what is said of it.
+/// Repetition with the statements about it.
 struct Repetition<'a> {
     test: &'a TestResult,
     failover: &'a Failover,

@@ -1,6 +1,6 @@
 //! Doubts about figures of valid tests: an interval that is wide, or a better figure at another
-//! number of jobs that is not valid. No test has such a reason, so whoever counts the verdicts of
-//! tests does not see them.
+//! number of jobs that is not valid. No test has such a reason, so that counts of tests by verdict
+//! do not include them.
 
 use std::collections::BTreeSet;
 

@@ -266,7 +266,8 @@ fn doubts(
     found.figures.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// More sentences than these are told by kind, each with one example; the cells' notes have all.
+/// Number of sentences from which on they are listed by kind, each with one example; the cells'
+/// notes have all.
 const MAX_SENTENCES: usize = 10;
 
 fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {

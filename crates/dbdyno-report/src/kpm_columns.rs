@@ -232,7 +232,7 @@ pub const TRANSACTIONS: Columns = &[
     END,
 ];
 
-/// Cached queries, and scans (the KPM's name and unit tell them apart).
+/// Cached queries, and scans (the KPM's name and unit distinguish them).
 pub const QUERIES: Columns = &[
     SUBJECT,
     AT,

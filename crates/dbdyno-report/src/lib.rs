@@ -87,7 +87,8 @@ pub struct RunTests {
 }
 
 impl RunTests {
-    /// A run whose figures its tests tell together: every report of stored runs begins so.
+    /// A run with figures that are estimated from all its tests: every report of stored runs begins
+    /// with this.
     pub fn new(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
         figure::estimate(&mut tests);
         RunTests { run, tests }

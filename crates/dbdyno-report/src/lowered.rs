@@ -1,5 +1,5 @@
-//! The reasons that lowered verdicts, told below a table: a reason that holds for many figures is
-//! said once.
+//! Reasons that lowered verdicts, listed below a table: a reason that holds for many figures is
+//! given once.
 
 use super::Language;
 use dbdyno_core::model::{Reason, Sentence, Status, Verdict};
@@ -102,7 +102,7 @@ struct Joined<'a, T> {
 }
 
 impl<T> Joined<'_, T> {
-    /// Statement of these reasons together with another one; none if it is of another kind.
+    /// Statement about these reasons and another one; none if that is of another kind.
     fn with(&self, reason: &Reason, sentence: &Sentence) -> Option<Sentence> {
         let is_same = (self.first.status, &self.first.code) == (reason.status, &reason.code);
         if is_same { self.sentence.together(sentence) } else { None }

@@ -1,11 +1,10 @@
 //! The key generator: a Lehmer (Park-Miller) generator, the same on every engine and in every
 //! drive.
 //!
-//! State of a generator of keys. state' = state * 48271 mod (2^31 - 1); a key in 1..=n is 1 +
-//! (state * n >> 31). In SQL this is plain 63-bit integer arithmetic, so that a routine inside a
-//! database and dbdyno's own loop draw the same keys from the same seed. Source: S. K. Park, K. W.
-//! Miller, P. K. Stockmeyer, "Remarks on choosing and implementing random number generators", CACM
-//! 36 (1993), multiplier 48271.
+//! state' = state * 48271 mod (2^31 - 1); a key in 1..=n is 1 + (state * n >> 31). In SQL this is
+//! plain 63-bit integer arithmetic, so that a routine inside a database and dbdyno's own loop draw
+//! the same keys from the same seed. Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks
+//! on choosing and implementing random number generators", CACM 36 (1993), multiplier 48271.
 //!
 //! All streams are parts of one circle of 2^31 - 2 states. Where the streams of a test begin is a
 //! hash of its seed; from there on those of its jobs follow at a fixed distance, the golden section

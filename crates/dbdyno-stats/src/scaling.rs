@@ -93,9 +93,9 @@ pub struct Fit {
 /// Fits the law to (jobs, throughput) points: the least squares of all laws with alpha, beta >= 0.
 /// Absent with fewer than four different numbers of jobs or for points that are not throughput.
 ///
-/// Least-squares fit of the law. The minimum is either where both coefficients are free or on an
-/// edge, where one or both are 0 (throughput that grows faster than the jobs would make one
-/// negative): each of these four cases is searched from several starts.
+/// The minimum is either where both coefficients are free or on an edge, where one or both are 0
+/// (throughput that grows faster than the jobs would make one negative): each of these four cases
+/// is searched from several starts.
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
     jobs.sort_by(f64::total_cmp);

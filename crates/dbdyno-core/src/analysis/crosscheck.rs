@@ -37,11 +37,11 @@ const TRANSACTIONS_PER_JOB: f64 = 20.0;
 /// note `unchecked` (valid) if none could be made; engines count different things, so one that was
 /// made is enough.
 ///
-/// Reasons of the cross-check. `what` of a claim is the database's counter (also `commits`); `per`
-/// and the names in `equals` are dbdyno's counts. The counter may differ by 0.5 %, or by two
-/// events; where the engine counts without a lock and several jobs work, it may be 20 % below. It
-/// may exceed the expected value further by what is not ops: statements of the probe and of slices,
-/// failed ops that got part of the way, and slices that an error ended (see [`lost_ops`]).
+/// `what` of a claim is the database's counter (also `commits`); `per` and the names in `equals`
+/// are dbdyno's counts. The counter may differ by 0.5 %, or by two events; where the engine counts
+/// without a lock and several jobs work, it may be 20 % below. It may exceed the expected value
+/// further by what is not ops: statements of the probe and of slices, failed ops that got part of
+/// the way, and slices that an error ended (see [`lost_ops`]).
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));

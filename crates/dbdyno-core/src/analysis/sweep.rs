@@ -68,7 +68,7 @@ pub enum Tier {
     SystemCache,
     /// The device that holds the database.
     Device,
-    /// Several, or the counters do not tell.
+    /// Several, or the counters do not show which.
     Unknown,
 }
 
@@ -289,7 +289,7 @@ impl Fitted {
         Some(fitted)
     }
 
-    /// Times on the plateau behind so many cliffs, block by block.
+    /// Times on the plateau behind `behind` cliffs, block by block.
     fn levels(&self, behind: usize) -> Vec<f64> {
         let sums = self.base.iter().enumerate().map(|(block, base)| {
             base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>()
@@ -322,7 +322,7 @@ fn plateaus(active_sets: &[ActiveSet<'_>], steps: &[Step], evicted: bool) -> Vec
 
 /// Active set from which on the database asks for blocks, by its counters.
 fn counted_mb(active_sets: &[ActiveSet<'_>], steps: &[Step]) -> Option<MedianInterval> {
-    // Beside the misses of the first lookups a few count as none.
+    // Compared with the misses of the first lookups, a few count as none.
     let misses = curves(active_sets, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::fit(&misses, 1).filter(|found| found.sizes.len() == 1)?;
     median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
@@ -432,7 +432,7 @@ pub struct PublishedCurve {
     pub platform: String,
     /// Workload that the published one corresponds to.
     pub workload: String,
-    /// Parameters that tell the curve from others.
+    /// Parameters that distinguish the curve from others.
     pub params: BTreeMap<String, String>,
     /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
@@ -511,8 +511,8 @@ mod tests {
     use crate::analysis::fixture;
     use crate::model::{LatencySummary, Reason, ReasonCode, Verdict};
 
-    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much,
-    /// and the device reads that share of it.
+    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; a miss costs `rise_us`, and
+    /// the device reads `device_share` of the misses.
     fn run(rise_us: f64, device_share: f64, counted_mb: f64) -> Vec<Test> {
         let mut tests: Vec<Test> = Vec::new();
         for block in 0..6_u32 {
@@ -643,7 +643,7 @@ mod tests {
         assert!(sweep(&[fixture::at(1, 1.0).into()]).is_empty());
     }
 
-    /// The curve with an end of the processor's cache, at which an op gets so much slower.
+    /// The curve with an end of the CPU's cache, at which an op becomes `rise_us` slower.
     fn with_processor_cache(mut tests: Vec<Test>, cache_mb: f64, rise_us: f64) -> Curve {
         for test in &mut tests {
             let Test::Measured(test) = test else { panic!() };
@@ -681,8 +681,8 @@ mod tests {
         assert_eq!((curve.plateaus[0].counted_mb, &curve.plateaus[1].contradiction), (None, &None));
     }
 
-    /// A set of 256 MB has so many blocks per op to be read for the first time, a smaller one
-    /// fewer.
+    /// The tests with blocks per op that are read for the first time: `most` for a set of 256 MB,
+    /// fewer for a smaller one.
     fn with_first_lookups(mut tests: Vec<Test>, most: f64) -> Vec<Test> {
         for test in &mut tests {
             let Test::Measured(test) = test else { panic!() };

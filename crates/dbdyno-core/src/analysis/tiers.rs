@@ -15,8 +15,8 @@ pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
 pub const EVICTED: &str = "evicted";
 /// Fact: 1 if it is known what the device read, else 0.
 pub const DEVICE_KNOWN: &str = "device_known";
-/// Below this share of the reads a tier's time is not told: it would be the error of the other
-/// tiers' times.
+/// Share of the reads below which a tier's time is not stated, because it would be the error of the
+/// other tiers' times.
 const MIN_SHARE: f64 = 0.05;
 
 /// Bytes that the device read for the database: by its processes if they can be seen, else by
@@ -32,15 +32,15 @@ pub struct ForeignReads {
     pub bytes: f64,
     /// Bytes that the device read in total.
     pub of_bytes: f64,
-    /// Share of the window in which the device worked for them, as far as its bytes tell: a part of
+    /// Share of the window in which the device worked for them, estimated from its bytes: a part of
     /// its busy time.
     pub time_share: f64,
 }
 
-/// Reads by other processes: all that the device read less what the kernel accounts to the
-/// database's processes. Absent where one of them is not known, and where the database itself did
-/// not use the device: then others' reads take nothing from it. Who wrote cannot be told: the
-/// kernel writes later, for whoever it was.
+/// Reads by other processes: all that the device read, less those that the kernel accounts to the
+/// database's processes. Absent if one of the two is not known, and if the database itself did not
+/// use the device, because reads by others then take nothing from it. Writes cannot be assigned to
+/// processes: the kernel writes later.
 pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     let get = |name: &str| result.window_counters.get(name);
     let (read, written) = (get("os_disk_read_bytes")?, get("os_disk_write_bytes")?);

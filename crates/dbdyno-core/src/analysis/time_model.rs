@@ -6,7 +6,7 @@ use super::kpm::counter_per_s;
 use super::missing::not_known;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// A line of the load profile that a counter tells.
+/// Line of the load profile that a counter gives.
 struct Definition {
     /// Name of the line.
     title: &'static str,
@@ -154,7 +154,7 @@ pub struct LoadLine {
     pub per_transaction: Result<f64, Sentence>,
 }
 
-/// The load profile: calls, rows and commits as we counted them, then the database's and the
+/// The load profile: calls, rows and commits as dbdyno counted them, then the database's and the
 /// device's counters.
 pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
     let window = &result.window;

@@ -15,7 +15,7 @@ const STEAL_LIMIT: f64 = 0.02;
 /// CPU time of other programs, as a fraction of what the test could use, from which on figures are
 /// conditional.
 const FOREIGN_LIMIT: f64 = 0.05;
-/// Our process is the limit from this fraction of a core per job (or of all cores) on.
+/// Fraction of a core per job (or of all cores) from which on dbdyno's process is the limit.
 const CLIENT_LIMIT: f64 = 0.9;
 /// The network is the limit if the way there and back alone takes this share of an op.
 const NETWORK_LIMIT: f64 = 0.5;
@@ -33,10 +33,10 @@ const CLOCK_STEP_FRACTION: f64 = 0.001;
 pub struct JudgeContext<'a> {
     /// Registry name of the engine, for claims that hold for some engines only.
     pub engine: &'a str,
-    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate
-    /// limit.
+    /// True if the engine runs inside dbdyno's process: its CPU use is then dbdyno's, and the
+    /// process is not a separate limit.
     pub in_process: bool,
-    /// CPUs of the host on which our process runs.
+    /// CPUs of the host on which dbdyno's process runs.
     pub host_cpus: u32,
     /// Step of the wall clock against the monotonic clock during the test, in seconds; 0 if there
     /// was none.
@@ -47,7 +47,7 @@ pub struct JudgeContext<'a> {
 }
 
 impl<'a> JudgeContext<'a> {
-    /// The context of a test that ran elsewhere without this program: nobody watched its host, its
+    /// Context of a test that ran elsewhere without this program: nothing is known of its host, its
     /// clocks and its network.
     pub(super) fn unwatched(engine: &'a str) -> Self {
         JudgeContext {
@@ -119,9 +119,8 @@ pub(super) fn errors(result: &TestResult) -> Option<Reason> {
     (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }
 
-/// The reason that the host of a virtual machine took processors from the database. The kernel
-/// tells in whole ticks how much: up to one of those that it shows may have been taken before the
-/// window.
+/// Reason that the hypervisor took CPU time from the database. The kernel reports it in whole
+/// ticks: up to one of them may have been taken before the window.
 fn steal(result: &TestResult) -> Option<Reason> {
     let (stolen, total) = (
         result.window_counters.get("os_cpu_steal_s"),
@@ -168,8 +167,8 @@ fn foreign_reads(result: &TestResult) -> Option<Reason> {
     })
 }
 
-/// Our process is the limit if it uses 0.9 of a core per job or 0.9 of all cores: then we measured
-/// ourselves.
+/// Reason that dbdyno's process was the limit: it used 0.9 of a core per job or 0.9 of all cores,
+/// so that the test measured dbdyno itself.
 fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let used = result
         .window_counters
@@ -253,8 +252,8 @@ fn overload(result: &TestResult) -> Option<Reason> {
     ))
 }
 
-/// Phases of a load over time with which the platform did not keep up. Of a spike nobody asks that:
-/// how long the platform took to recover is its result.
+/// Reasons for phases of a load over time that the platform did not keep up with. A spike need not
+/// be kept up with: the time to recover from it is its result.
 fn phases(result: &TestResult) -> Vec<Reason> {
     let phases = result.open.iter().flat_map(|open| &open.phases);
     let lasting =
@@ -318,7 +317,7 @@ fn cache_lock(result: &TestResult) -> Option<Reason> {
 /// Share of the service time from which on dbdyno's own clock reads affect the figures.
 const TIMING_SHOWS: f64 = 0.05;
 
-/// Our own clock reads and bookkeeping.
+/// Reason that dbdyno's clock reads and bookkeeping took a large share.
 fn timing_cost(result: &TestResult) -> Option<Reason> {
     let share = result.instrument_us_per_op? / result.latency.mean_us?;
     let sentence =

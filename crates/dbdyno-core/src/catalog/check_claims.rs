@@ -1,5 +1,5 @@
-//! Checks of what is judged and computed from counters: a name that is misspelt would be one that
-//! is never known, and the claim would silently say nothing.
+//! Checks of claims and of what is computed from counters: a misspelt name would be one that is
+//! never known, so that the claim would silently not be judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -269,8 +269,8 @@ fn claim(
     })
 }
 
-/// A value `a|b` of a parameter that every workload of the client drive has, which nobody can
-/// choose.
+/// Complaint about a value `a|b` of a parameter that every workload of the client drive has, if
+/// nobody can choose that value.
 fn no_wire(name: &str, named: &str, usual: &str) -> Option<String> {
     let wrong = |value: &&str| {
         let mut params = BTreeMap::from([(name.to_string(), value.to_string())]);

@@ -1,4 +1,5 @@
-//! Facts that no machine tells: which there are, and the file in which somebody states them.
+//! Facts that cannot be read from a machine: the list of them, and the file in which a user states
+//! them.
 
 use std::collections::BTreeMap;
 

@@ -123,7 +123,7 @@ fn toml_of<'a>(files: &[&'a File], name: &str, folder: &str) -> Result<&'a File>
     })
 }
 
-/// The group file of a folder, and beside it what it says of each engine.
+/// Name of a group's file, which is in the folder with the file of each engine.
 const GROUP: &str = "group.toml";
 /// Entry of an engine's file that stands for all workloads of the group.
 const EVERY: &str = "every";
@@ -243,8 +243,8 @@ fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()>
     Ok(())
 }
 
-/// An engine's file replaces the one before; versions that are confirmed, and whose files it takes,
-/// stay so if it says nothing of them.
+/// Adds an engine's file, which replaces the one before. The versions that are confirmed and the
+/// files that it takes remain if the new file does not state them.
 fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     let mut read: EngineFile = read_toml(file)?;
     let wrong = read.confirmed.iter().find(|confirmed| confirmed.numbers().is_none());

@@ -130,7 +130,7 @@ impl Catalog {
     }
 
     /// Marks the workloads of `files` as unsupported on each engine for which their folder has no
-    /// SQL: whoever wrote them need not know every engine, least of all one that is added later.
+    /// SQL: their author need not know every engine, least of all one that is added later.
     fn leave_out_engines_without_sql(&mut self, files: &[files::File]) {
         let engines: Vec<String> = self.engines().into_iter().map(String::from).collect();
         for entry in &mut self.entries {
@@ -195,7 +195,7 @@ impl Catalog {
     pub fn effects(&self) -> &[Effect] {
         &self.effects
     }
-    /// Facts that no machine tells and that a file of facts may state, topic by topic.
+    /// Facts that cannot be read from a machine and that a file of facts may state, topic by topic.
     pub fn statable(&self) -> &[StatableFact] {
         &self.statable
     }
@@ -281,8 +281,8 @@ impl Catalog {
         versions::borders(self.probes.get(engine).map_or(&[], Vec::as_slice))
     }
 
-    /// Names of counters: our own, and those that some engine gives (every word of the SQL that
-    /// reads them).
+    /// Names of counters: dbdyno's own, and those that some engine gives (every word of the SQL
+    /// that reads them).
     pub fn counters(&self) -> Vec<&str> {
         check_claims::counters(self)
     }

@@ -35,8 +35,8 @@ pub struct Suite {
     pub warmup_s: Option<f64>,
     /// Length of the window of every entry that gives none, in s.
     pub duration_s: Option<f64>,
-    /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest
-    /// window.
+    /// Precision instead of a duration: `2%`, until the interval of the mean is that narrow; with
+    /// the longest window.
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
     /// Longest window with a precision, in s.
@@ -96,7 +96,7 @@ pub struct SuiteEntry {
     pub arrivals: Option<Arrivals>,
     /// SLO that the search for the highest rate must meet.
     pub slo: Option<Slo>,
-    /// Background workload, `ID[:param=value,...]`, with so many jobs (1 if none are given).
+    /// Background workload, `ID[:param=value,...]`, with this many jobs (1 if none are given).
     pub background: Option<String>,
     /// Number of jobs of the background workload; none = 1.
     pub background_jobs: Option<u32>,

@@ -1,4 +1,4 @@
-//! Counters: named cumulative figures of a database, an operating system or our own process.
+//! Counters: named cumulative values of a database, an operating system or dbdyno's own process.
 
 use std::collections::BTreeMap;
 

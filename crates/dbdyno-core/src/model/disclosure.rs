@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot
 /// be had is the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`,
-/// `database`, `settings`, `data`, `cloud`, and `stated` for what people told us.
+/// `database`, `settings`, `data`, `cloud`, and `stated` for what users stated.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Disclosure(pub BTreeMap<String, BTreeMap<String, String>>);
@@ -30,10 +30,11 @@ impl Disclosure {
     }
 }
 
-/// Section of the disclosure with what no machine tells: whoever measured states it.
+/// Section of the disclosure with facts that cannot be read from a machine: the user who measured
+/// states them.
 pub const STATED: &str = "stated";
 
-/// A fact that no machine tells, as the catalog lists it (`disclosure/facts.toml`).
+/// Fact that cannot be read from a machine, as the catalog lists it (`disclosure/facts.toml`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatableFact {
@@ -52,7 +53,7 @@ pub struct StatableFact {
     /// Platforms of which a complete disclosure needs it.
     #[serde(default)]
     pub needed: Needed,
-    /// Section and fact of the disclosure that say the same, where the machine tells it.
+    /// Section and fact of the disclosure with the same content, if the machine reports it.
     #[serde(default)]
     pub read_as: Option<String>,
     /// A publication may hold it.
@@ -99,7 +100,7 @@ impl StatableFact {
         self.name.split_once('.').map_or(self.name.as_str(), |(_, key)| key)
     }
 
-    /// True if a disclosure has it: stated, or told by the machine.
+    /// True if a disclosure has the fact: stated, or reported by the machine.
     pub fn is_in(&self, disclosure: &Disclosure) -> bool {
         let read = self.read_as.as_deref().and_then(|read| read.split_once('.'));
         disclosure.get(STATED, &self.name).is_some()

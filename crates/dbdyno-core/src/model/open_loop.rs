@@ -29,10 +29,10 @@ impl OpenLoop {
         (done as f64) < KEPT_UP * self.due
     }
 
-    /// True if it met an SLO with so many ops done, false if it missed it: by its response times,
+    /// True if the test met an SLO with `done` ops, false if it missed it: by its response times,
     /// or because fewer ops were done than offered. None if that is unknown: ops that were due and
-    /// not done have no response time, and with more of them than the percentile leaves out nobody
-    /// knows it.
+    /// not done have no response time, and with more of them than the percentile leaves out it is
+    /// unknown, too.
     pub fn meets(&self, slo: Slo, done: u64) -> Option<bool> {
         let response_us = slo.percentile.value_us(&self.response);
         if self.is_overloaded(done) || response_us.is_some_and(|us| us >= slo.limit_us) {
@@ -82,9 +82,9 @@ pub struct PhaseResult {
 }
 
 impl PhaseResult {
-    /// True if so many more ops waited at its end than at its begin as are due in one second of it
-    /// on average: the platform did not keep up with it. What an earlier phase left is not its
-    /// fault.
+    /// True if the number of waiting ops grew, from begin to end, by at least those that are due in
+    /// one second of the phase on average: the platform did not keep up with it. Ops that an
+    /// earlier phase left do not count.
     pub fn is_overloaded(&self) -> bool {
         let a_second = self.due / (self.to_s - self.from_s);
         self.behind - self.behind_at_begin >= a_second

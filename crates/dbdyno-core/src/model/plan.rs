@@ -423,7 +423,7 @@ pub struct Plan {
 /// A test or a workload that is not measured though it was asked for, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Workload with what tells it from others, or the code of a test.
+    /// Workload with what distinguishes it from others, or the code of a test.
     #[serde(rename = "workload")]
     pub label: String,
     /// Reason why it is left out.

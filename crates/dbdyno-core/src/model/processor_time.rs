@@ -60,8 +60,8 @@ impl ProcessorTime {
         }
         let mut sum = ProcessorTime::default();
         spans.values().for_each(|[first, last]| sum.add(first, last));
-        // Who reads may be held up between a reading and the clock: nobody was busy for longer than
-        // there was time.
+        // The sampler may be held up between a reading and the clock: no thread was busy for longer
+        // than the time between.
         sum.of_s = sum.of_s.max(sum.user_s + sum.kernel_s + sum.queued_s);
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
-    /// We did.
+    /// dbdyno measured it.
     #[default]
     Measured,
     /// A publication states it; see `Provenance`.
     Published,
-    /// Our scripts did, without this program.
+    /// dbdyno's scripts measured it, without this program.
     Scripts,
 }
 

@@ -122,12 +122,12 @@ impl Default for AskedRamp {
 }
 
 impl AskedRamp {
-    /// One test with so many jobs.
+    /// Ramp with a single test, with this many jobs.
     pub fn single(jobs: u32) -> Self {
         AskedRamp::List(vec![Jobs::Number(jobs)])
     }
 
-    /// The ramp on a target of so many processors and nodes.
+    /// The ramp on a target with these numbers of CPUs and nodes.
     ///
     /// # Errors
     /// Numbers that are impossible: a range that runs backwards, too many jobs.
@@ -151,7 +151,8 @@ impl AskedRamp {
     }
 }
 
-/// Stops by itself when throughput no longer grows; 8 jobs per core, at least 16, are the most.
+/// Ramp that stops when throughput no longer grows, at 8 jobs per core or 16 jobs at most,
+/// whichever is more.
 fn auto(from: u32, cores: u32) -> Ramp {
     Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MAX_JOBS).max(from) }
 }

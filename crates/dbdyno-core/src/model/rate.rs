@@ -245,7 +245,7 @@ impl Percentile {
         }
     }
 
-    /// Ops from which on it can be told: ten lie beyond it.
+    /// Number of ops from which on the percentile is known: ten ops lie beyond it.
     pub fn fewest_ops(self) -> f64 {
         10.0 / (1.0 - self.fraction())
     }

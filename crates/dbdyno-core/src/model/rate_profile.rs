@@ -16,7 +16,8 @@ const PIECES_OF_A_DAY: u32 = 64;
 const MAX_PHASES: usize = 50;
 /// More ops per second are a typing error.
 const MAX_PER_S: f64 = 1e9;
-/// A shorter phase is not told apart from its neighbors, a longer one is a typing error, in s.
+/// Shortest and longest phase, in s: a shorter one cannot be distinguished from its neighbors, a
+/// longer one is a typing error.
 const MIN_PHASE_S: f64 = 0.5;
 const MAX_PHASE_S: f64 = 1e6;
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -69,7 +70,7 @@ impl PhaseKind {
         PhaseKind::ALL.iter().find(|(own, _)| *own == self).map_or("", |(_, name)| name)
     }
 
-    /// True if the rate at its begin differs from that later.
+    /// True if the rate at the begin of the phase differs from that later.
     fn changes(self) -> bool {
         matches!(self, PhaseKind::Ramp | PhaseKind::Day)
     }
@@ -115,8 +116,8 @@ impl RateProfile {
         self.load(0.0).curve.due_by(self.length_s()) / self.length_s()
     }
 
-    /// The rate of a warm-up before it: that of its begin; the mean of the first phase if that
-    /// begins at nothing.
+    /// Rate of a warm-up before the phases: that at the begin of the first; its mean if it begins
+    /// at 0.
     fn warmup_per_s(&self) -> f64 {
         let Some(first) = self.phases.first() else { return 0.0 };
         if first.from_per_s > 0.0 { first.from_per_s } else { first.mean_per_s() }

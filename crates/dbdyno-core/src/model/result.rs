@@ -35,8 +35,8 @@ pub struct LatencySummary {
     /// counted once, where jobs were sampled alike.)
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,
-    /// Number of samples of equal weight that would tell as much (Kish): it decides which
-    /// percentiles there are enough samples for. Absent where all weigh the same.
+    /// Number of samples of equal weight that would carry the same information (Kish): it decides
+    /// for which percentiles there are enough samples. Absent if all samples have the same weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_samples: Option<f64>,
     /// Number of ops that a sample stands for. Absent in older results.
@@ -45,7 +45,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Number of samples of equal weight that would tell as much as the samples do.
+    /// Number of samples of equal weight that would carry the same information as the samples.
     pub fn effective_samples(&self) -> f64 {
         self.effective_samples.unwrap_or(self.samples as f64)
     }
@@ -294,8 +294,8 @@ pub struct TestResult {
     /// absent of results of versions whose intervals were too narrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci_freedom: Option<f64>,
-    /// The intervals of those counters of the database, per second, in which the workload states a
-    /// KPM or a second metric; without those that the seconds do not tell.
+    /// Intervals of those counters of the database, per second, in which the workload states a KPM
+    /// or a second metric; without those that the seconds do not show.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counter_intervals: BTreeMap<String, WindowInterval>,
     /// Precision at which the window ended; absent for fixed windows.
@@ -449,8 +449,8 @@ impl TestResult {
         }
     }
 
-    /// A result that says nothing yet but what its KPM is, how it is driven and when it began:
-    /// valid, on one node.
+    /// Result without any figures: only its KPM, its drive and its start are set; valid, on one
+    /// node.
     pub fn empty(kpm: Kpm, drive: Drive, started_at: String) -> TestResult {
         TestResult {
             seq: 0,

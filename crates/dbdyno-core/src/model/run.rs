@@ -36,7 +36,7 @@ pub struct RunRecord {
     pub ended_at: Option<String>,
     /// State in which the run is, or ended.
     pub status: RunStatus,
-    /// Our version.
+    /// Version of dbdyno.
     pub version: String,
     /// The command line as typed (without passwords).
     pub command: String,
@@ -151,8 +151,8 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// The tail of our own loop at the start of a run: ops of a known length on the null engine, in one
-/// job, with that length taken off, in us. What the tail of a test has of it is not the database's.
+/// Tail of dbdyno's own loop at the start of a run: ops of a known length on the null engine, in
+/// one job, with that length subtracted, in us. This part of a test's tail is not the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoop {
     /// 99th percentile, in us.

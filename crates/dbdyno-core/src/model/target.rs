@@ -1,4 +1,4 @@
-//! Target of a run: an embedded database, a private server of ours, or an existing server.
+//! Target of a run: an embedded database, a private server of dbdyno, or an existing server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub enum Target {
         /// Directory under which the file is.
         data_dir: PathBuf,
     },
-    /// A private server that we create under the data directory.
+    /// A private server that dbdyno creates under the data directory.
     Private {
         /// Registry name of the engine.
         engine: String,

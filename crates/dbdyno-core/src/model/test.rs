@@ -1,5 +1,4 @@
-//! A test as analysis and reports see it: measured by us, or published by somebody. Both yield
-//! figures.
+//! A test as analysis and reports see it: measured by dbdyno, or published. Both yield figures.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +137,7 @@ common! {
 }
 
 impl Test {
-    /// The test, if we measured it.
+    /// The result, if dbdyno measured the test.
     pub fn measured(&self) -> Option<&TestResult> {
         match self {
             Test::Measured(test) => Some(test),
@@ -172,8 +171,8 @@ impl Test {
         self.published().is_some_and(|test| test.published.kind == kind)
     }
 
-    /// True if a publication only states it, as speed or throughput: its run table, if it has one,
-    /// goes before.
+    /// True if a publication only states the figure, as speed or throughput; its run table, if it
+    /// has one, takes precedence.
     pub fn is_statement(&self) -> bool {
         self.published().is_some_and(|test| test.published.kind != PublishedKind::Point)
     }

@@ -42,7 +42,7 @@ macro_rules! reason_codes {
         }
 
         impl ReasonCode {
-            /// Every code that we give ourselves.
+            /// Every code that dbdyno gives.
             pub const ALL: &'static [ReasonCode] = &[$(ReasonCode::$name),*];
 
             /// Code as stored.
@@ -57,7 +57,7 @@ macro_rules! reason_codes {
 }
 
 reason_codes! {
-    /// Our counts differ from the counters of the database.
+    /// dbdyno's counts differ from the counters of the database.
     Crosscheck = "crosscheck",
     /// A counter contradicts what the workload claims to stress.
     Contract = "contract",
@@ -73,7 +73,7 @@ reason_codes! {
     Durability = "durability",
     /// Commits were faster than the device makes writes durable.
     Implausible = "implausible",
-    /// The rate cannot be sustained: the database put off work, such as the checkpoint.
+    /// The rate cannot be sustained: the database deferred work, such as the checkpoint.
     Burst = "burst",
     /// The hypervisor took CPU time from the host.
     Steal = "steal",
@@ -109,7 +109,7 @@ reason_codes! {
     NoContention = "no-contention",
     /// An approximate search found too few of what it was to find.
     Recall = "recall",
-    /// Throughput at the end of a test is a fraction of that at its begin.
+    /// Throughput at the end of a test is only a fraction of that at its begin.
     Collapse = "collapse",
     /// A clock was set during the test.
     ClockStep = "clock-step",
@@ -249,7 +249,7 @@ impl Verdict {
         against.find(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
     }
 
-    /// True if there is such a reason: this counts as disturbed in every report.
+    /// True if there is a reason that counts as a disturbance in every report.
     pub fn has_disturbance(&self) -> bool {
         self.disturbance().is_some()
     }

@@ -57,7 +57,7 @@ impl Activity {
         }
     }
 
-    /// The activity of this name; a name that nobody knows is another wait.
+    /// Activity of this name; an unknown name is another wait.
     pub fn from_name(name: &str) -> Activity {
         Activity::ALL
             .into_iter()
@@ -143,8 +143,8 @@ pub struct IoCount {
     pub busy_ms: u64,
 }
 
-/// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
-/// of slices between samples. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
+/// Service times of a kind of I/O. They are means of slices between samples, because the kernel
+/// does not report single ones. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
 /// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
@@ -244,7 +244,7 @@ pub struct EventCount {
 pub struct SamplerCost {
     /// Elapsed, of which the cost is a part.
     pub elapsed_s: f64,
-    /// Processor time of our thread.
+    /// CPU time of the sampler's thread, in s.
     pub own_cpu_s: f64,
     /// Processor time of its session in the server, where that can be read.
     pub server_cpu_s: Option<f64>,
@@ -253,8 +253,8 @@ pub struct SamplerCost {
 }
 
 impl Waits {
-    /// Seconds of all sessions together that sightings of this weight stand for, in a window of so
-    /// many seconds: each sample stands for the same part of it.
+    /// Seconds of all sessions together that sightings of this weight represent, in a window of
+    /// this length: each sample represents the same part of it.
     pub fn seconds(&self, sightings: f64, window_s: f64) -> f64 {
         if self.samples == 0 { 0.0 } else { sightings / self.samples as f64 * window_s }
     }
@@ -431,7 +431,7 @@ pub enum Bound {
     /// Expected value.
     #[default]
     About,
-    /// More is possible: how much, no figure tells.
+    /// More is possible, by an unknown amount.
     AtLeast,
     /// Less is possible, down to nothing.
     AtMost,

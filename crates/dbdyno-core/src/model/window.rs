@@ -14,7 +14,7 @@ pub const MIN_KNOWN_S: f64 = 5.0;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Shown", into = "Shown")]
 pub struct Window {
-    /// Seconds dropped at the start; until the figure is known: at least so many.
+    /// Seconds dropped at the start; the minimum if the window lasts until the figure is known.
     pub warmup_s: f64,
     /// Condition that closes the window.
     pub end: End,

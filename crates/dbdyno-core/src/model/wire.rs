@@ -13,7 +13,7 @@ pub enum Transport {
     /// The one by which the target was opened.
     #[default]
     Given,
-    /// Nothing: the database runs in our process.
+    /// Nothing: the database runs in dbdyno's process.
     Process,
     /// The server's Unix socket.
     Socket,
@@ -119,7 +119,8 @@ impl Wire {
         }
     }
 
-    /// The one that these parameters of a test tell of; none if they tell of anything else.
+    /// Transport and protocol of a test with these parameters; none if it has other parameters,
+    /// too.
     pub fn of_params(chosen: &BTreeMap<String, String>) -> Option<Wire> {
         let mut params = chosen.clone();
         Wire::take(&mut params).ok().filter(|_| params.is_empty())

@@ -56,9 +56,9 @@ pub struct Workload {
     pub tables: Vec<String>,
     /// Tables read into the cache before the test; the warm-up is checked by the contract.
     pub warm: Vec<String>,
-    /// Tables whose files are put out of the operating system's cache before and during the test,
-    /// where we can reach them, so that what the database's own cache lacks comes from the device.
-    /// The tier that served the reads is measured.
+    /// Tables whose files are evicted from the operating system's cache before and during the test,
+    /// if dbdyno can reach them, so that reads which miss the database's cache come from the
+    /// device. The tier that served the reads is measured.
     pub evict: Vec<String>,
     /// True if an op commits: its routine is a procedure, one commit per transaction.
     pub commits: bool,
@@ -104,13 +104,13 @@ pub struct Workload {
     pub threads: Option<Expr>,
     /// Parts of a mixed workload; jobs are dealt to them equally.
     pub parts: Vec<Part>,
-    /// The expected answer, checked by `verify` before timing. Without one (or one that says
-    /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
-    /// such claims `verify` says that it checks nothing.
+    /// The expected answer, checked by `verify` before timing. Without one (or with one that does
+    /// not state an op's rows) the contract's claims about `rows` are checked with one op; without
+    /// such claims `verify` reports that it checks nothing.
     pub answer: Option<Answer>,
     /// Claims that hold if the workload stressed what it says.
     pub contract: Vec<Claim>,
-    /// Our counts against the database's own counters.
+    /// Cross-checks of dbdyno's counts against the database's own counters.
     pub crosscheck: Vec<Claim>,
     /// Engines that cannot run it, with the reason.
     pub unsupported: BTreeMap<String, String>,
@@ -233,7 +233,7 @@ impl Workload {
         }
     }
 
-    /// The difference between the work and that of a publication with one of these codes.
+    /// Difference between the work and that of a publication with one of these codes.
     pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
         let mut codes = codes.into_iter();
         codes.find_map(|code| {
@@ -466,15 +466,15 @@ pub struct Answer {
 /// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals
 /// within 0.5 %.
 ///
-/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`,
-/// `commits`, `units`). Where a parameter has the name of a count (`rows`): in `min` and `max` the
-/// parameter is meant, in `equals` the count.
+/// Claim about a test. Its expressions know data set facts, numeric parameters, `jobs` and dbdyno's
+/// counts (`ops`, `rows`, `commits`, `units`). If a parameter has the name of a count (`rows`),
+/// `min` and `max` mean the parameter and `equals` means the count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of
+    /// A counter name, or one of dbdyno's counts: `ops`, `rows`, `commits`, `units`, or a fact of
     /// the test (`evicted`), or (in a contract) a numeric parameter. A gauge (`durable`) stands for
-    /// its least value during the test.
+    /// its lowest value during the test.
     pub what: String,
     /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times
     /// jobs.
@@ -490,11 +490,11 @@ pub struct Claim {
     /// `commits`, `units`.
     #[serde(default)]
     pub equals: Option<Expr>,
-    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this
-    /// is known to be 0.
+    /// A counter, gauge or count on which the claim depends: it is judged unless this is known to
+    /// be 0.
     #[serde(default)]
     pub when: Option<String>,
-    /// An expression over counters, facts and our own counts: the claim is judged unless this is
+    /// An expression over counters, facts and dbdyno's counts: the claim is judged unless this is
     /// known not to be above 0. So a claim about a share of the work can be passed over where that
     /// share is too small to matter (`physical_reads - 0.05 / jobs * logical_reads`).
     #[serde(default)]
@@ -507,7 +507,7 @@ pub struct Claim {
     #[serde(default)]
     pub code: Option<ReasonCode>,
     /// Features that an engine must have for the claim to hold there: counters of its probes, or
-    /// what its file in `engines/` says of it; `!name` for what it must lack.
+    /// those that its file in `engines/` states; `!name` for a feature that it must lack.
     #[serde(default)]
     pub needs: Vec<String>,
     /// The engines that have all that, found by the catalog and stored with a plan; empty = no

@@ -48,7 +48,7 @@ pub struct Again {
 /// its own defaults. The numbers of nodes that tests ran on are no part of them: see [`nodes`].
 ///
 /// # Errors
-/// Of usage: the plan is not one of ours, or knows workloads that the catalog has not.
+/// Usage errors: the plan is not one of dbdyno, or has workloads that the catalog lacks.
 pub fn again(
     catalog: &Catalog,
     stored: &StoredPlan,

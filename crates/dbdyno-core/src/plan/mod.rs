@@ -57,7 +57,7 @@ pub struct Request {
     pub tests: Vec<SuiteEntry>,
     /// Ramp of every test; none = that of the suite.
     pub jobs: Option<AskedRamp>,
-    /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
+    /// Numbers of nodes of a cluster on which each test runs, one after the other; empty = on all.
     pub nodes: Vec<u32>,
     /// Drive of every test; none = the default of engine and workload.
     pub drive: Option<Drive>,
@@ -67,7 +67,8 @@ pub struct Request {
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
-    /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
+    /// Precision instead of either: until the interval of the mean is that narrow, with a longest
+    /// window.
     pub precision: Option<Precision>,
     /// Longest window with a precision, in s.
     pub max_duration_s: Option<f64>,

@@ -135,7 +135,7 @@ fn ops_per_job(
     Ok(ops.round().clamp(1.0, 1e15) as u64)
 }
 
-/// The work of one job at the size that `facts` tell of: the published amount, in proportion to the
+/// The work of one job at the size of data in `facts`: the published amount, in proportion to the
 /// rows of the table that it goes through if there is one.
 fn scaled_work(work: &Work, published_gb: Option<f64>, facts: &Facts) -> f64 {
     let (Some(table), Some(published_gb)) = (&work.grows_with, published_gb) else {

@@ -71,8 +71,8 @@ pub(super) fn wishes<'a>(
     Ok(paired.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// True if the wish chooses the pooler: who does so for one test, does it for each that is to go
-/// through it.
+/// True if the wish chooses the pooler. A user who does so for one test does it for each test that
+/// is to go through the pooler.
 fn names_pooler(wish: &RequestedTest<'_>) -> bool {
     let is_pooler = |value: &String| value == Transport::Pooler.name();
     let given = parse_selection(wish.text()).unwrap_or_default().params;

@@ -97,7 +97,7 @@ impl StudyWorkloads {
     }
 }
 
-/// The test with an active part of so many rows.
+/// The test with an active part of `rows` rows.
 fn with_active_rows(entry: &SuiteEntry, rows: u64) -> SuiteEntry {
     let mut entry = entry.clone();
     entry.params.insert(ACTIVE_ROWS.to_string(), rows.to_string());

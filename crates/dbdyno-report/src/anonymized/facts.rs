@@ -28,7 +28,8 @@ pub enum Form<'a> {
 
 use Form::{Cipher, Date, Listed, Nodes, Number, Processor, Release, Version, Words};
 
-/// The facts that may be told. All others are removed: a new one is not published by accident.
+/// Facts that may be published. All others are removed, so that a new one is not published by
+/// accident.
 const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
     (
         "hardware",
@@ -155,7 +156,7 @@ pub fn is_named(section: &str, name: &str, known: &Known) -> bool {
 }
 
 impl Form<'_> {
-    /// The part of a value that may be told; nothing if it has another form.
+    /// The part of a value that may be published; none if it has another form.
     pub fn publishable(self, value: &str, known: &Known) -> Option<String> {
         let whole = || value.to_string();
         let told = match self {

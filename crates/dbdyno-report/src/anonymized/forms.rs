@@ -1,5 +1,5 @@
-//! Forms of values that tell how large, how fast and how new something is, and not whose: whatever
-//! has none of them is not published.
+//! Forms of values that state a size, a speed or an age and do not identify an owner: a value in
+//! none of these forms is not published.
 
 /// A longer number is none.
 const LONGEST: usize = 24;
@@ -61,7 +61,7 @@ pub fn is_place(value: &str) -> bool {
 }
 
 /// The first three numbers of a version, `6.1.0` of `6.1.0-18-amd64`. Four numbers are an IPv4
-/// address; of five, as Oracle has them, three are told.
+/// address; of five, as Oracle has them, three are published.
 pub fn release(text: &str) -> Option<String> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (numbers, rest) = text.split_at(end.unwrap_or(text.len()));

@@ -53,7 +53,7 @@ enum Form {
 /// The content of a field.
 enum Rule {
     Text(Form),
-    /// Fields of ours, whose names no run chooses.
+    /// Fields of dbdyno's types, whose names no run chooses.
     Fields,
     /// A map from words to figures; those of other words are left out.
     Figures,
@@ -61,7 +61,7 @@ enum Rule {
     Numbered(&'static str),
     /// A map from names of parameters or settings to values.
     Settings,
-    /// A sentence of ours with its values.
+    /// A sentence of dbdyno with its values.
     Sentence,
     Reason,
     /// Nothing of it, and its name in the list of what was removed.
@@ -228,7 +228,7 @@ impl Publisher {
         }
     }
 
-    /// A test; none if it cannot be told without what was removed.
+    /// The test as it may be published; none if nothing is left without what was removed.
     fn test(&mut self, test: &Test) -> Option<Test> {
         let mut json = serde_json::to_value(test).ok()?;
         self.fields("", json.as_object_mut()?);
@@ -417,7 +417,7 @@ impl Publisher {
         *value = told.unwrap_or_default();
     }
 
-    /// A reason in our own words, with values that may be told.
+    /// A reason in dbdyno's words, with values that may be published.
     fn reason(&mut self, reason: Reason) -> Reason {
         use dbdyno_core::model::ReasonCode;
         let code = match &reason.code {
@@ -436,8 +436,8 @@ impl Publisher {
         Reason::new(reason.status, code, sentence)
     }
 
-    /// A sentence whose template is one of ours, with values that are numbers, known words, or
-    /// nodes, which are numbered. Other values are left out, and so are the words of others.
+    /// A sentence whose template is one of dbdyno's, with values that are numbers, known words, or
+    /// nodes, which are numbered. Other values and other texts are left out.
     fn sentence(&mut self, sentence: Sentence) -> Sentence {
         let quoted = Sentence::quoted("").template;
         if !self.known.phrase(&sentence.template) || sentence.template == quoted {
@@ -490,7 +490,7 @@ impl Publisher {
         text.split(SIGNS).all(is_told) && (self.known.word(text) || !forms::is_address(text))
     }
 
-    /// The facts that may be told, each in its form.
+    /// The facts that may be published, each in its form.
     pub fn disclosure(&mut self, disclosure: &Disclosure) -> Disclosure {
         let mut kept = Disclosure::default();
         let facts = disclosure
@@ -540,8 +540,8 @@ impl Publisher {
         told.collect::<Option<Vec<_>>>().map(|parts| parts.join("; "))
     }
 
-    /// A fact by its name, if that is one of ours; a server, a catalog and an import can make
-    /// any.
+    /// Name of a fact, if it is one of dbdyno's; a server, a catalog and an import can make up any
+    /// name.
     fn fact_name(&self, section: &str, name: &str) -> String {
         match super::facts::is_named(section, name, self.known) {
             true => format!("{section}: {name}"),
@@ -550,7 +550,7 @@ impl Publisher {
     }
 }
 
-/// True of numbers, alone, in lists, and in fields whose names are words of ours.
+/// True for numbers, alone, in lists, and in fields whose names are dbdyno's words.
 fn is_numbers(value: &Value) -> bool {
     match value {
         Value::Number(_) | Value::Bool(_) | Value::Null => true,

@@ -38,7 +38,7 @@ pub struct Data<'a> {
     between_runs: Vec<OfRuns<'a, BetweenRuns>>,
 }
 
-/// A loss of so much or more, as a fraction, would have been found in so many of the figures.
+/// Loss that would have been found, as a fraction, in this number of figures.
 #[derive(Serialize)]
 struct Detectable {
     loss: f64,

@@ -6,7 +6,7 @@ use dbdyno_core::error::visible;
 
 use super::signs::typeset_signs;
 
-/// A cell of a workbook holds at most so many characters.
+/// Maximum number of characters in a cell of a workbook.
 const MAX_CELL: usize = 32_767;
 
 /// Text that Markdown shows unchanged: no markup, no HTML, no link. Only what would be taken as one

@@ -43,7 +43,7 @@ pub enum Color {
     True,
 }
 
-/// No table of ours is wider than this.
+/// No table of dbdyno is wider than this.
 const WHOLE_TABLE: usize = 1000;
 
 impl Options {

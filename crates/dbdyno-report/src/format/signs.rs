@@ -8,7 +8,7 @@ const OPENING: &[char] = &['(', '['];
 /// Marks of verdicts are among them.
 const CLOSING: &[char] = &[')', ']', ',', '.', ';', ':', '!', '?'];
 
-/// The text with the signs of print. A word is changed only where it can be nothing else: the unit
+/// The text with the signs of print. A word is changed only if its meaning is certain: the unit
 /// `us` alone, in brackets or behind a number, `x` before a number that ends there.
 pub(super) fn typeset_signs(text: &str) -> String {
     if !["us", "+-", "x"].iter().any(|sign| text.contains(sign)) {

@@ -15,11 +15,11 @@ const MOST: f64 = 0.8;
 /// A size that many points keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Size {
-    /// Loss, as a fraction; a loss of this size or more
+    /// Loss, as a fraction.
     pub loss: f64,
-    /// would have been found in this number of points
+    /// Number of points in which a loss of this size or more would have been found.
     pub found: usize,
-    /// out of this number.
+    /// Number of all points.
     pub points: usize,
 }
 

@@ -4,7 +4,7 @@
 use super::STYLE;
 use crate::shade::Rgb;
 
-/// Okabe and Ito have eight colors; so have we.
+/// The palette of Okabe and Ito has eight colors, as this one does.
 const SERIES: usize = 8;
 
 /// The declarations of one `:root` block.
@@ -68,7 +68,7 @@ fn text_and_curves_can_be_read_in_light_dark_and_on_paper() {
     }
 }
 
-/// Distance of two colors that people still tell apart on a thin line.
+/// Distance from which on people distinguish two colors on a thin line.
 const MIN_DISTANCE: f64 = 0.18;
 
 #[test]

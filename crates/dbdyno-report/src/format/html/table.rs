@@ -1,5 +1,6 @@
 //! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of
-//! eleven of one hue, from 0 to the best; a sign tells the best, and hatching an invalid figure.
+//! eleven shades of one hue, from 0 to the best; a sign marks the best, and hatching an invalid
+//! figure.
 
 use maud::{Markup, html};
 
@@ -16,7 +17,7 @@ const MANY_COLUMNS: usize = 16;
 const MAX_NOTES: usize = 5;
 /// A text of more letters than these is broken into lines.
 const LONG_TEXT: usize = 60;
-/// A table of so many rows scrolls in a box of its own, below its head.
+/// Number of rows from which on a table scrolls in a box of its own, below its head.
 const TALL: usize = 40;
 /// Number of columns that a wide table shows at first; a switch shows all.
 const FIRST_COLUMNS: usize = 8;

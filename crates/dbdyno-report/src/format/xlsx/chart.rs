@@ -8,7 +8,7 @@ use rust_xlsxwriter::{
 use super::sheet::{Sheet, Written};
 use crate::document::{Axis, Chart, Role, Scale, Series};
 
-/// Colors of platforms (Okabe and Ito: also told apart by people who see colors differently).
+/// Colors of platforms (Okabe and Ito: also distinguished by people who see colors differently).
 const COLORS: [u32; 7] =
     [0x0000_72B2, 0x00D5_5E00, 0x0000_9E73, 0x00CC_79A7, 0x0056_B4E9, 0x00E6_9F00, 0x0000_0000];
 /// Marks of platforms, so that color is not the only sign.

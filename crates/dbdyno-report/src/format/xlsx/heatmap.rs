@@ -63,8 +63,8 @@ fn write_cell(
         Cell::Number { value, digits, verdict } => {
             let sign = rank_sign(cell.rank);
             let format = number_format(*value, *digits, *verdict, sign);
-            // Ground and text would both be colored: the mark alone tells the verdict, hatching
-            // the invalid.
+            // Ground and text would both be colored: only the mark shows the verdict, and hatching
+            // an invalid figure.
             let is_hatched = level(*verdict) == 2;
             let style = Style::Number { format, verdict: 0, is_best: !sign.is_empty(), is_hatched };
             sheet.worksheet.write_number_with_format(

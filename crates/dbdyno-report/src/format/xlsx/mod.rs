@@ -164,8 +164,8 @@ fn clean(title: &str) -> String {
     }
 }
 
-/// A name as it is, or cut behind a whole word; what stands in brackets at its end, which tells
-/// sheets apart, is kept.
+/// A name as it is, or cut behind a whole word; the text in brackets at its end, which
+/// distinguishes sheets, is kept.
 fn brief(name: &str) -> String {
     let all = name.encode_utf16().count();
     let Some((body, ending)) = name.rsplit_once(" (").filter(|_| all > LONGEST) else {
