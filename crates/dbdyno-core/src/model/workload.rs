@@ -466,9 +466,9 @@ pub struct Answer {
 /// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals
 /// within 0.5 %.
 ///
-/// Claim about a test. Its expressions know data set facts, numeric parameters, `jobs` and dbdyno's
-/// counts (`ops`, `rows`, `commits`, `units`). If a parameter has the name of a count (`rows`),
-/// `min` and `max` mean the parameter and `equals` means the count.
+/// Expressions know data set facts, numeric parameters, `jobs` and dbdyno's counts (`ops`, `rows`,
+/// `commits`, `units`). If a parameter has the name of a count (`rows`), `min` and `max` mean the
+/// parameter and `equals` means the count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
