@@ -20,6 +20,10 @@ pub mod studies;
 mod values;
 
 #[cfg(test)]
+mod suite_tests;
+#[cfg(test)]
+mod test_catalog;
+#[cfg(test)]
 mod tests;
 
 pub use again::{Again, again, differing, has_rates, nodes};
