@@ -1,4 +1,5 @@
-//! Capacity: does a platform do what is needed of it, what is used of it then, and what ends first.
+//! Capacity: whether a platform carries its requirements, how much of it they use, and which component
+//! saturates first.
 //! Pure.
 //!
 //! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the
@@ -9,6 +10,12 @@
 
 mod answer;
 mod need;
+#[cfg(test)]
+mod platform_tests;
+#[cfg(test)]
+mod slo_tests;
+#[cfg(test)]
+mod test_ramps;
 #[cfg(test)]
 mod tests;
 
