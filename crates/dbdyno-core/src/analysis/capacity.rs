@@ -1,6 +1,5 @@
-//! Capacity: whether a platform carries its requirements, how much of it they use, and which component
-//! saturates first.
-//! Pure.
+//! Capacity: whether a platform carries its requirements, how much of it they use, and which
+//! component saturates first. Pure.
 //!
 //! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the
 //! demand D of a component for one unit of work and what the component can do, C. Demands are those

@@ -190,7 +190,7 @@ mod tests {
     use crate::model::TestResult;
 
     #[test]
-    fn a_need_is_a_workload_a_rate_a_unit_parameters_and_a_promise() {
+    fn a_need_is_a_workload_a_rate_a_unit_parameters_and_an_slo() {
         let need = Need::parse("TP-LIGHT 8000 tps update_pct=30 p99 < 5ms drive=client").unwrap();
         assert_eq!(
             (need.label().as_str(), need.rate),
