@@ -78,7 +78,7 @@ impl Report for TrialsReport {
         let margin = base.run.plan.margin().unwrap_or(MARGIN);
         let method = Method::of_plan(&base.run.plan);
         let Rows { rule, rows } = rows(base.tests, other.tests, margin, method);
-        let found = Found {
+        let found = AbTestResults {
             base: *base,
             other: *other,
             rule,
@@ -117,7 +117,7 @@ fn side_description(side: &Side<'_>) -> String {
 }
 
 /// All that is said.
-struct Found<'a> {
+struct AbTestResults<'a> {
     base: Side<'a>,
     other: Side<'a>,
     rule: Rule,
@@ -127,7 +127,7 @@ struct Found<'a> {
     differences: Vec<Difference>,
 }
 
-impl Found<'_> {
+impl AbTestResults<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
         let [base, other] = [side_description(&self.base), side_description(&self.other)];
@@ -237,7 +237,7 @@ impl Found<'_> {
 
 /// A figure of both sides.
 struct FigureRow<'a> {
-    found: &'a Found<'a>,
+    found: &'a AbTestResults<'a>,
     row: &'a Row,
 }
 
@@ -365,7 +365,7 @@ struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    fn new(found: &'a Found<'a>) -> Data<'a> {
+    fn new(found: &'a AbTestResults<'a>) -> Data<'a> {
         Data {
             schema_version: SCHEMA_VERSION,
             base: found.base.name,

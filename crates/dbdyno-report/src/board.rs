@@ -74,12 +74,12 @@ pub struct Row {
     /// Direction in which figures of the row are better.
     pub better: Better,
     /// Per platform; none where it has no such figure.
-    pub figures: Vec<Option<Shown>>,
+    pub figures: Vec<Option<FigureText>>,
 }
 
 /// A figure as it is shown, and what it may be compared with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct FigureText {
     /// Number of the test that stands for the figure.
     pub test: u32,
     /// Text of the value in the language of the board.
@@ -181,11 +181,11 @@ fn part(input: &Input, metric: &Metric) -> Part {
     Part { metric: metric.name(), title: input.language.phrase(title), rows }
 }
 
-fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
+fn shown(input: &Input, figure: &Figure<'_>) -> FigureText {
     let language = input.language;
     let known = ValidValue::from_figure(figure);
     let verdict = figure.verdict();
-    Shown {
+    FigureText {
         test: figure.test.seq(),
         text: language.number(figure.value, RATE),
         value: figure.value,

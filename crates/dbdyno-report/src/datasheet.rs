@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, no_percentile};
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::shareable::shareable;
 use super::{
     BaselinePlaces, Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread,
@@ -463,7 +463,7 @@ impl<'a> KpmRow<'a> {
     }
 
     /// Reasons that lowered the verdicts on what is shown, and on what is left out.
-    fn lowering_reasons(&self, language: Language) -> Vec<Lowered> {
+    fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
         let mut lowered = Vec::new();
         for VerdictAtJobs { jobs, verdict } in self.verdicts() {
             let values = [("label", &*self.label), ("jobs", &language.jobs(jobs))];

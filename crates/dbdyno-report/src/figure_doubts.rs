@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Language;
-use super::lowered::Lowered;
+use super::lowered::LoweringReason;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::ramp;
@@ -47,8 +47,8 @@ impl<'a> FigureDoubts<'a> {
     }
 
     /// The reasons, each with the name of its figure.
-    pub fn lowering_reasons(&self, language: Language) -> Vec<Lowered> {
-        let lowered = |Doubt { figure, reason }: &Doubt<'_>| Lowered {
+    pub fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
+        let lowered = |Doubt { figure, reason }: &Doubt<'_>| LoweringReason {
             subject: format!("{} ({})", figure.workload, language.jobs(figure.jobs)),
             reason: reason.clone(),
         };

@@ -5,7 +5,7 @@ use super::columns::RATE;
 use super::document::{
     Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
 };
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::ramps::{RampRow, compared};
 use super::{BaselinePlaces, Input, Language, Report, beside, masthead};
 use dbdyno_core::analysis::compare::Kind;
@@ -163,7 +163,7 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
 }
 
 /// Adds the row, unless it has no figure at all.
-fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<Lowered>) {
+fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<LoweringReason>) {
     let Some(found) = side_by_side(&row.runs, metric) else { return };
     let mut cells = Vec::new();
     for (run, figure) in found.figures.iter().enumerate() {
@@ -237,7 +237,7 @@ fn doubts(
     row: &RampRow<'_>,
     found: &Compared<'_>,
     metric: &Metric,
-) -> Vec<Lowered> {
+) -> Vec<LoweringReason> {
     let subject = |run: usize, figure: &Figure<'_>| {
         let label = format!("{}, {}", platforms[run], row.label);
         match figure.jobs {
@@ -250,16 +250,17 @@ fn doubts(
     let of_run = |(run, figure): (usize, &Option<Figure<'_>>)| {
         let own = figure.iter().flat_map(|figure| {
             let subject = subject(run, figure);
-            found.lowered[run]
-                .iter()
-                .map(move |reason| Lowered { subject: subject.clone(), reason: reason.clone() })
+            found.lowered[run].iter().map(move |reason| LoweringReason {
+                subject: subject.clone(),
+                reason: reason.clone(),
+            })
         });
         let passed_over = metric.passed_over(&row.runs[run]);
         let others = passed_over.iter().flat_map(|other| {
             let subject = left_out(&subject(run, other));
             lowering(other)
                 .into_iter()
-                .map(move |reason| Lowered { subject: subject.clone(), reason })
+                .map(move |reason| LoweringReason { subject: subject.clone(), reason })
         });
         own.chain(others).collect::<Vec<_>>()
     };
@@ -270,14 +271,14 @@ fn doubts(
 /// notes have all.
 const MAX_SENTENCES: usize = 10;
 
-fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
+fn remarks(language: Language, reasons: &[LoweringReason]) -> Vec<String> {
     let sentences = lowered::remarks(language, reasons);
     if sentences.len() <= MAX_SENTENCES {
         return sentences;
     }
-    let mut kinds: Vec<(&Lowered, usize)> = Vec::new();
+    let mut kinds: Vec<(&LoweringReason, usize)> = Vec::new();
     for one in reasons {
-        let is_same = |kind: &&mut (&Lowered, usize)| {
+        let is_same = |kind: &&mut (&LoweringReason, usize)| {
             let known = &kind.0.reason;
             (known.status, &known.code) == (one.reason.status, &one.reason.code)
         };
@@ -286,7 +287,7 @@ fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
             None => kinds.push((one, 1)),
         }
     }
-    let told = kinds.into_iter().map(|(Lowered { subject, reason }, count)| {
+    let told = kinds.into_iter().map(|(LoweringReason { subject, reason }, count)| {
         let example = format!("{subject}: {}", language.reason(reason));
         let figures = language.count("such_figures", count, &[("example", &example)]);
         format!("{} ({}): {figures}", language.verdict(reason.status), language.code(&reason.code))

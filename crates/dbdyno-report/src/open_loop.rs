@@ -9,7 +9,7 @@ use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Declared, Table};
 use super::{Language, RunTests, lowered, test_charts};
 use dbdyno_core::analysis::ReasonCount;
-use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, SettledRate, Tried};
+use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, RateTrials, SettledRate};
 use dbdyno_core::model::{
     OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Sentence, Status, Test,
     TestResult, params, without_schedule,
@@ -324,17 +324,17 @@ fn doubtful(
     answer: &Answer<'_>,
     bracket: &Bracket<'_>,
 ) -> String {
-    let rate = |tried: Option<Tried>| {
+    let rate = |tried: Option<RateTrials>| {
         tried.map(|tried| language.number(tried.per_s, RATE)).unwrap_or_default()
     };
-    let times = |tried: Option<Tried>, of: fn(&Tried) -> u32| {
+    let times = |tried: Option<RateTrials>, of: fn(&RateTrials) -> u32| {
         tried.map(|tried| of_trials(language, of(&tried), tried.trials)).unwrap_or_default()
     };
     let (label, slo) = (label(answer.test), answer.slo.to_string());
     let jobs = language.jobs(Some(answer.test.jobs));
     let (met, missed) = (rate(bracket.met), rate(bracket.missed));
     let met_times = times(bracket.met, |tried| tried.met);
-    let missed_times = times(bracket.missed, Tried::missed);
+    let missed_times = times(bracket.missed, RateTrials::missed);
     let verdict = language.verdict(Status::Conditional);
     let disturbed = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
         let (reason, trials) = (language.reason(&reason), trials.to_string());
@@ -498,21 +498,21 @@ pub(super) struct SloAnswer<'a> {
     conditions: Vec<ReasonCount>,
     /// The bracket where disturbed trials keep the others from settling two rates.
     #[serde(skip_serializing_if = "Option::is_none")]
-    measured: Option<Measured>,
+    measured: Option<BracketJson>,
 }
 
 /// An answer with its doubt.
 #[derive(Serialize)]
-struct Measured {
-    met: Option<Tried>,
-    missed: Option<Tried>,
-    because: Vec<Disturbed>,
+struct BracketJson {
+    met: Option<RateTrials>,
+    missed: Option<RateTrials>,
+    because: Vec<DisturbanceJson>,
     settled_by: Option<String>,
 }
 
 /// Cause that disturbed trials, with their number.
 #[derive(Serialize)]
-struct Disturbed {
+struct DisturbanceJson {
     code: ReasonCode,
     trials: usize,
     text: String,
@@ -523,12 +523,12 @@ pub(super) fn slo_answers<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<SloAnsw
     slo_search::answers(tests).into_iter().map(|answer| SloAnswer::new(run, answer)).collect()
 }
 
-impl Measured {
-    fn new(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
+impl BracketJson {
+    fn new(run: &RunRecord, bracket: &Bracket<'_>) -> BracketJson {
         let because = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
-            Disturbed { code: reason.code, trials, text: reason.text }
+            DisturbanceJson { code: reason.code, trials, text: reason.text }
         });
-        Measured {
+        BracketJson {
             met: bracket.met,
             missed: bracket.missed,
             because: because.collect(),
@@ -540,7 +540,7 @@ impl Measured {
 impl<'a> SloAnswer<'a> {
     fn new(run: &RunRecord, answer: Answer<'a>) -> SloAnswer<'a> {
         SloAnswer {
-            measured: answer.measured.as_ref().map(|bracket| Measured::new(run, bracket)),
+            measured: answer.measured.as_ref().map(|bracket| BracketJson::new(run, bracket)),
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::{Input, Language};
 use dbdyno_core::analysis::heatmap;
-use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
+use dbdyno_core::analysis::ramp::{self, Figure, RepeatedTest};
 use dbdyno_core::model::{Better, KpmValue, Reason, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
@@ -17,7 +17,7 @@ const ABOUT: &str = "The same work on the same rows, stored by rows and by colum
 
 /// A figure of a workload that rows or columns can be stored for.
 #[derive(Clone, Copy)]
-struct Stored<'a> {
+struct StoreFigure<'a> {
     platform: &'a str,
     run: &'a RunRecord,
     /// The test that stands for its repetitions.
@@ -38,7 +38,7 @@ struct Work<'a> {
     data_set_id: Option<&'a str>,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoreFigure<'a> {
     fn store(&self) -> Option<&'a str> {
         self.test.params().get(params::STORE).map(String::as_str)
     }
@@ -69,12 +69,13 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     let language = input.language;
     let platforms = input.platforms();
     let tests = stored_tests(input, &platforms);
-    let (accepted, refused): (Vec<_>, Vec<_>) = tests.into_iter().partition(Stored::is_accepted);
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        tests.into_iter().partition(StoreFigure::is_accepted);
     let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
     let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
     let columns = pair_columns();
     let mut table = Table::declared(language, "stores", &columns);
-    let has_data_set = |stored: &Stored<'_>| stored.run.data_set_id.is_some();
+    let has_data_set = |stored: &StoreFigure<'_>| stored.run.data_set_id.is_some();
     let mut lowered = Vec::new();
     for (by_rows, by_columns) in pairs {
         if has_data_set(by_rows) && by_rows.work() == by_columns.work() {
@@ -98,14 +99,14 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     Some(Section::new(language, TITLE, vec![Block::Paragraph(about), Block::Table(table)]))
 }
 
-fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
+fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<StoreFigure<'a>> {
     let mut stored = Vec::new();
     for (data, platform) in input.runs.iter().zip(platforms) {
         let tests: Vec<&Test> =
             data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
         for repeated in ramp::repeated(&tests) {
             let (run, test) = (&data.run, repeated.test);
-            stored.push(Stored { platform, run, test, figure: figure(&repeated, &tests) });
+            stored.push(StoreFigure { platform, run, test, figure: figure(&repeated, &tests) });
         }
     }
     stored
@@ -113,7 +114,7 @@ fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>
 
 /// The KPM of repetitions among these tests; the second metric where the KPM is what was read: a
 /// column store reads less for the same rows.
-fn figure<'a>(repeated: &Repeated<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
+fn figure<'a>(repeated: &RepeatedTest<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
     let test = repeated.test;
     match test.kpm().value {
         KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
@@ -127,8 +128,8 @@ fn figure<'a>(repeated: &Repeated<'a>, tests: &[&'a Test]) -> Option<Figure<'a>>
 
 /// The same work on a row and on a column store.
 struct StorePair<'a> {
-    by_rows: &'a Stored<'a>,
-    by_columns: &'a Stored<'a>,
+    by_rows: &'a StoreFigure<'a>,
+    by_columns: &'a StoreFigure<'a>,
     of_rows: Figure<'a>,
     of_columns: Figure<'a>,
     /// Above 1 the column store is better.
@@ -139,7 +140,7 @@ struct StorePair<'a> {
 
 impl<'a> StorePair<'a> {
     /// A pair of accepted tests; none of others.
-    fn new(by_rows: &'a Stored<'a>, by_columns: &'a Stored<'a>) -> Option<StorePair<'a>> {
+    fn new(by_rows: &'a StoreFigure<'a>, by_columns: &'a StoreFigure<'a>) -> Option<StorePair<'a>> {
         let (of_rows, of_columns) = (by_rows.figure?, by_columns.figure?);
         let ratio = match of_rows.better {
             Better::Higher => of_columns.value / of_rows.value,
@@ -157,12 +158,13 @@ impl<'a> StorePair<'a> {
     }
 
     /// Reasons that lower the verdict on the ratio alone.
-    fn lowering_reasons(&self, language: Language) -> Vec<Lowered> {
+    fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
         let test = self.by_columns.test;
         let label = format!("{}, {}", self.by_columns.platform, work_name(test));
         let jobs = language.jobs(test.jobs());
         let subject = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &jobs)]);
-        let of = |reason: &Reason| Lowered { subject: subject.clone(), reason: reason.clone() };
+        let of =
+            |reason: &Reason| LoweringReason { subject: subject.clone(), reason: reason.clone() };
         self.other_work.iter().map(of).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Confirmed, Profile, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, ConfirmedVersion, Profile, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
 use crate::cli::{out, paths};
@@ -268,7 +268,7 @@ struct EngineEntry<'a> {
     url_schemes: &'static [&'static str],
     /// Versions on which it is confirmed: in a line for people, and one by one.
     confirmed: String,
-    confirmations: &'a [Confirmed],
+    confirmations: &'a [ConfirmedVersion],
 }
 
 fn engines(catalog: &Catalog) -> List {
@@ -292,7 +292,7 @@ fn engines(catalog: &Catalog) -> List {
 }
 
 /// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.
-fn confirmed(all: &[Confirmed]) -> String {
+fn confirmed(all: &[ConfirmedVersion]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for one in all {
         let how = format!("since {}, {}, {}", one.since, one.on, one.by);

@@ -112,7 +112,7 @@ fn share_of(having: usize, all: usize) -> State {
     }
 }
 
-fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
+fn repetitions(figures: &[ramp::RepeatedTest<'_>], run: &RunRecord) -> Point {
     let enough = figures.iter().filter(|figure| figure.times >= ENOUGH_REPETITIONS).count();
     let fresh = run.disclosure.get("dbdyno", "fresh");
     let state = match share_of(enough, figures.len()) {
@@ -222,7 +222,7 @@ fn distribution(tests: &[&Test]) -> Point {
     )
 }
 
-fn intervals(figures: &[ramp::Repeated<'_>]) -> Point {
+fn intervals(figures: &[ramp::RepeatedTest<'_>]) -> Point {
     let having = figures.iter().filter(|figure| figure.interval().is_ok()).count();
     let found = Sentence::new("{having} of {all} figures have a 95 % interval")
         .with("having", having)

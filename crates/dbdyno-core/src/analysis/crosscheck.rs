@@ -83,7 +83,7 @@ impl<'a> Check<'a> {
 
 /// Counter of the database, with its value as counted and as dbdyno's counts require it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct ComparedCounter {
     /// Name of the counter.
     pub counter: String,
     /// Growth of the counter.
@@ -97,13 +97,13 @@ pub(super) fn compared_counters(
     result: &TestResult,
     claims: &[Claim],
     engine: &str,
-) -> Vec<Compared> {
+) -> Vec<ComparedCounter> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
     let one = |claim: &Claim| {
         let (counted, expected) =
             (scope.counter(&claim.what)?, expected_value(&scope, claim).ok()?);
-        Some(Compared { counter: claim.what.clone(), counted, expected })
+        Some(ComparedCounter { counter: claim.what.clone(), counted, expected })
     };
     applying.filter_map(one).collect()
 }

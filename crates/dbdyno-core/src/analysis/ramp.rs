@@ -56,7 +56,7 @@ pub fn is_saturated(mut steps: impl Iterator<Item = f64>) -> bool {
 }
 
 /// A test and its repetitions.
-pub struct Repeated<'a> {
+pub struct RepeatedTest<'a> {
     /// KPM of the repetitions; absent if none has one.
     pub figure: Option<Figure<'a>>,
     /// The repetition that stands for all of them.
@@ -65,7 +65,7 @@ pub struct Repeated<'a> {
     pub times: usize,
 }
 
-impl Repeated<'_> {
+impl RepeatedTest<'_> {
     /// Interval of the KPM, or the reason why it has none.
     pub fn interval(&self) -> IntervalOrReason {
         let of_test = || interval::of_test(self.test, &self.test.kpm().value);
@@ -81,7 +81,7 @@ impl Repeated<'_> {
 /// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one
 /// with the median KPM, or the last if none has a KPM. Rows of a publication's table are not
 /// repetitions.
-pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
+pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<RepeatedTest<'a>> {
     let mut points: Vec<Vec<&'a Test>> = Vec::new();
     for test in tests {
         let is_of =
@@ -94,12 +94,12 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
     points.iter().map(|point| stand_in(point)).collect()
 }
 
-fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
+fn stand_in<'a>(point: &[&'a Test]) -> RepeatedTest<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
     let figure =
         by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].test.kpm()));
     let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
-    Repeated { figure, test, times: point.len() }
+    RepeatedTest { figure, test, times: point.len() }
 }
 
 /// Speed: the KPM at one job; absent if the ramp has no test at one job or its KPM is unknown.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::crosscheck::{self, Compared};
+use super::crosscheck::{self, ComparedCounter};
 use super::durability::commits_per_job_s;
 use crate::model::params::SLEEP_US;
 use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
@@ -117,7 +117,7 @@ impl PlannedTest<'_> {
     }
 
     /// The counters that could be compared.
-    pub fn compared(&self, engine: &str) -> Vec<Compared> {
+    pub fn compared(&self, engine: &str) -> Vec<ComparedCounter> {
         crosscheck::compared_counters(self.test, &self.selection.workload.crosscheck, engine)
     }
 }
@@ -147,7 +147,8 @@ pub fn counters(
             .map(|(tried, reason)| format!("{}: {}: {}", tried.name(), reason.code, reason.text));
         return Some(Finding::new(check, Outcome::Failed, said.collect::<Vec<_>>().join("; ")));
     }
-    let compared: Vec<Compared> = own.iter().flat_map(|tried| tried.compared(engine)).collect();
+    let compared: Vec<ComparedCounter> =
+        own.iter().flat_map(|tried| tried.compared(engine)).collect();
     let outcome = if compared.is_empty() { Outcome::NotJudged } else { Outcome::Ok };
     let exact = compared.iter().filter(|one| is_exact(one)).count();
     let mut evidence =
@@ -165,7 +166,7 @@ fn is_excused(tried: &PlannedTest<'_>, reason: &Reason) -> bool {
 }
 
 /// True if a counter is what it must be; others may hold what sessions cause beside their ops.
-fn is_exact(one: &Compared) -> bool {
+fn is_exact(one: &ComparedCounter) -> bool {
     (one.counted - one.expected).abs() <= (crosscheck::TOLERANCE * one.expected.abs()).max(1.0)
 }
 

@@ -18,7 +18,7 @@ use crate::model::{
     Loop, OfferedLoad, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict, without_offer,
 };
 
-pub use conditional::{Bracket, Tried};
+pub use conditional::{Bracket, RateTrials};
 pub use trial_counts::TrialCounts;
 
 /// A step of the grid.

@@ -8,7 +8,7 @@ use super::{Catalog, Entry, Profile, Suite};
 
 /// Result of `find`: the workload, and what an alias fixes.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct NamedWorkload<'a> {
     /// Workload with its SQL.
     pub entry: &'a Entry,
     /// The alias as the catalog writes it, if it was asked for by one (`T611`).
@@ -17,7 +17,7 @@ pub struct Asked<'a> {
     pub params: BTreeMap<String, String>,
 }
 
-impl Asked<'_> {
+impl NamedWorkload<'_> {
     /// Adds the given parameters to those that the alias fixes.
     ///
     /// # Errors
@@ -82,14 +82,14 @@ impl Catalog {
     ///
     /// # Errors
     /// Unknown name, with the nearest names.
-    pub fn find(&self, name: &str) -> Result<Asked<'_>> {
+    pub fn find(&self, name: &str) -> Result<NamedWorkload<'_>> {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         if let Some(entry) = self.entries().iter().find(|entry| same(&entry.workload.id)) {
-            return Ok(Asked { entry, alias: None, params: BTreeMap::new() });
+            return Ok(NamedWorkload { entry, alias: None, params: BTreeMap::new() });
         }
         let aliased = self.entries().iter().find_map(|entry| {
             let alias = entry.workload.aliases.iter().find(|alias| same(&alias.code))?;
-            Some(Asked { entry, alias: Some(&alias.code), params: alias.params.clone() })
+            Some(NamedWorkload { entry, alias: Some(&alias.code), params: alias.params.clone() })
         });
         aliased.ok_or_else(|| {
             if let Some(error) = self.several(name) {

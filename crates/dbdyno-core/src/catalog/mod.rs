@@ -32,11 +32,11 @@ mod wire;
 mod tests;
 
 pub use lists::{Form, Group, Tile};
-pub use lookup::{Asked, SelectionText, nearest, parse_selection};
+pub use lookup::{NamedWorkload, SelectionText, nearest, parse_selection};
 pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
-pub use versions::Confirmed;
+pub use versions::ConfirmedVersion;
 
 /// Folder of the catalog in the binary that is a catalog of its own.
 const SELFTEST: &str = "selftest";
@@ -288,7 +288,7 @@ impl Catalog {
     }
 
     /// The versions of an engine on which the whole program is known to work.
-    pub fn confirmed(&self, engine: &str) -> &[Confirmed] {
+    pub fn confirmed(&self, engine: &str) -> &[ConfirmedVersion] {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)
     }
 

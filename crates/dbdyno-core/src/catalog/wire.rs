@@ -179,7 +179,7 @@ pub(super) struct EngineFile {
     #[serde(default)]
     pub publishing: Option<String>,
     #[serde(default)]
-    pub confirmed: Vec<super::Confirmed>,
+    pub confirmed: Vec<super::ConfirmedVersion>,
     #[serde(default, rename = "licence")]
     pub licences: Vec<Licence>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::document::Block;
 use super::super::figure_doubts::FigureDoubts;
-use super::super::lowered::{self, Lowered};
+use super::super::lowered::{self, LoweringReason};
 use super::super::picture::{Count, Fold, Mark, StyledText};
 use super::super::{Input, Language, RunTests};
 use super::entries::{self, Entry, compact, headline, times_shown};
@@ -257,7 +257,7 @@ pub(crate) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
 /// The reasons that lowered verdicts, each once with the tests that it is about and the span of its
 /// numbers.
 pub(crate) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
-    let lowered: Vec<Lowered> = tests
+    let lowered: Vec<LoweringReason> = tests
         .iter()
         .flat_map(|test| {
             let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));

@@ -42,7 +42,7 @@ struct Line {
 
 /// A platform and its share of the best figure of a line.
 #[derive(Clone, Copy)]
-struct Reached {
+struct ReachedShare {
     run: usize,
     share: f64,
 }
@@ -109,11 +109,11 @@ impl Line {
     }
 
     /// The shares of those platforms that have the figure.
-    fn reached_shares(&self) -> Vec<Reached> {
+    fn reached_shares(&self) -> Vec<ReachedShare> {
         let mut reached = Vec::new();
         for (run, place) in self.places.iter().enumerate() {
             if let Some(place) = place {
-                reached.push(Reached { run, share: place.share });
+                reached.push(ReachedShare { run, share: place.share });
             }
         }
         reached

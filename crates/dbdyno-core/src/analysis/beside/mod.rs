@@ -197,7 +197,7 @@ pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside 
     let is_measured = |test: &&Test| test.measured().is_some();
     let ours: Vec<&Test> = yours.tests.iter().filter(is_measured).collect();
     for tests in &foreign {
-        let code = Compared { words, engine: own, yours, theirs, ours: &ours, tests };
+        let code = CodeComparison { words, engine: own, yours, theirs, ours: &ours, tests };
         for kind in [Kind::Speed, Kind::Throughput] {
             match code.pair(kind) {
                 Some(Ok(pair)) => found.pairs.push(pair),
@@ -257,7 +257,7 @@ fn without_threads(params: &BTreeMap<String, String>) -> BTreeMap<&String, &Stri
 }
 
 /// A code of a publication, and everything that may stand beside it.
-struct Compared<'a> {
+struct CodeComparison<'a> {
     words: &'a Words<'a>,
     engine: &'a str,
     yours: &'a Side<'a>,
@@ -267,7 +267,7 @@ struct Compared<'a> {
     tests: &'a [&'a PublishedTest],
 }
 
-impl<'a> Compared<'a> {
+impl<'a> CodeComparison<'a> {
     /// The pair of a kind, or why there is none; nothing if the publication prints no such figure.
     fn pair(&self, kind: Kind) -> Option<Result<Pair, Unpaired>> {
         let theirs: Vec<&PublishedTest> =

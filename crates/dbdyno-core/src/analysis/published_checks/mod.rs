@@ -13,11 +13,11 @@ pub use platform::{BusyPoint, Implied, implied_cpus, of_platform};
 use crate::model::{PublishedKind, PublishedTest, Reason};
 
 /// The reasons found against each test of each run.
-pub type Found = Vec<Vec<Vec<Reason>>>;
+pub type ReasonsByTest = Vec<Vec<Vec<Reason>>>;
 
 /// Reasons against single figures that the tables of several publications show, per run and test.
-pub fn of_tables(runs: &[&[PublishedTest]]) -> Found {
-    let mut found: Found =
+pub fn of_tables(runs: &[&[PublishedTest]]) -> ReasonsByTest {
+    let mut found: ReasonsByTest =
         runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
     let cells: Vec<Cell<'_>> =
         runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();

@@ -95,15 +95,15 @@ fn beyond(table: &Table, most: usize, front: &[usize]) -> Vec<usize> {
 
 /// Media and states in which a column is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Shown {
+struct ColumnVisibility {
     /// Left out on paper.
     is_screen_only: bool,
     /// Left out on the screen, until the reader switches all columns on.
     is_extra: bool,
 }
 
-fn places(table: &Table) -> Vec<Shown> {
-    let mut places = vec![Shown::default(); table.columns.len()];
+fn places(table: &Table) -> Vec<ColumnVisibility> {
+    let mut places = vec![ColumnVisibility::default(); table.columns.len()];
     for column in beyond(table, PAPER_COLUMNS, &[]) {
         places[column].is_screen_only = table.columns[column].priority > 0;
     }
@@ -116,7 +116,7 @@ fn places(table: &Table) -> Vec<Shown> {
 }
 
 /// The switch that shows all columns of a wide table; it needs no script.
-fn switch(places: &[Shown], language: Language) -> Markup {
+fn switch(places: &[ColumnVisibility], language: Language) -> Markup {
     html! {
         @if places.iter().any(|shown| shown.is_extra) {
             label.columns {
@@ -130,7 +130,7 @@ fn switch(places: &[Shown], language: Language) -> Markup {
     }
 }
 
-fn cell(cell: &Cell, language: Language, place: Shown) -> Markup {
+fn cell(cell: &Cell, language: Language, place: ColumnVisibility) -> Markup {
     let (kind, mark) = match cell {
         Cell::Number { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
@@ -142,7 +142,7 @@ fn cell(cell: &Cell, language: Language, place: Shown) -> Markup {
 }
 
 /// The classes of a cell, if it has any.
-fn classes(kind: &str, mark: &str, place: Shown) -> Option<String> {
+fn classes(kind: &str, mark: &str, place: ColumnVisibility) -> Option<String> {
     let screen = if place.is_screen_only { "screen" } else { "" };
     let extra = if place.is_extra { "extra" } else { "" };
     let names = [kind, mark, screen, extra].into_iter().filter(|name| !name.is_empty());
@@ -159,7 +159,7 @@ fn class(verdict: Option<Status>) -> &'static str {
 }
 
 /// Says on paper what is not there.
-fn paper_note(places: &[Shown], language: Language) -> Markup {
+fn paper_note(places: &[ColumnVisibility], language: Language) -> Markup {
     let left_out = places.iter().filter(|shown| shown.is_screen_only).count();
     html! {
         @if left_out > 0 { p.paper { (language.count("left_out_on_paper", left_out, &[])) } "\n" }
