@@ -93,43 +93,69 @@ fn workload(
     findings
 }
 
-fn shape(workload: &Workload) -> Vec<String> {
-    let mut findings = Vec::new();
-    let mut expect = |holds: bool, what: &str| {
-        if !holds {
-            findings.push(what.to_string());
+/// Expectations on a workload that it does not meet.
+#[derive(Default)]
+struct Unmet(Vec<String>);
+
+impl Unmet {
+    fn expect(&mut self, is_met: bool, what: &str) {
+        if !is_met {
+            self.0.push(what.to_string());
         }
-    };
+    }
+}
+
+/// Complaints about fields of a workload that do not fit together.
+fn shape(workload: &Workload) -> Vec<String> {
+    let mut unmet = Unmet::default();
+    check_work(workload, &mut unmet);
+    check_tables(workload, &mut unmet);
+    for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
+        unmet.expect(!kpm.unit.is_empty(), "a metric has no unit");
+        let is_scale = kpm.scale > 0.0 && kpm.scale.is_finite();
+        unmet.expect(is_scale, "the scale of a metric is not above 0");
+    }
+    unmet.0
+}
+
+/// Checks the id, and the parts, branches and ops of a workload.
+fn check_work(workload: &Workload, unmet: &mut Unmet) {
     let loops = !workload.client.is_empty() || workload.bulk;
     let upper =
         workload.id.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-');
-    expect(upper && !workload.id.is_empty(), "an id has capital letters, digits and '-' only");
-    expect(workload.revision >= 1, "the revision starts at 1");
-    expect(
+    let is_id = upper && !workload.id.is_empty();
+    unmet.expect(is_id, "an id has capital letters, digits and '-' only");
+    unmet.expect(workload.revision >= 1, "the revision starts at 1");
+    unmet.expect(
         workload.parts.is_empty() || !loops,
         "a mixed workload has parts and no steps of its own",
     );
-    expect(
+    unmet.expect(
         !workload.bulk || workload.params.iter().any(|param| param.name == BATCH),
         "a bulk load needs the parameter 'batch'",
     );
-    expect(
+    unmet.expect(
         !workload.connects
             || !workload.client.is_empty()
                 && workload.params.iter().all(|param| param.name != READ_TX),
         "ops that open connections have steps of a client, whose reads share nothing",
     );
-    expect(
+    unmet.expect(
         workload.client.iter().filter(|branch| branch.chance.is_none()).count() <= 1,
         "two branches take the rest of the chances",
     );
-    expect(workload.client.iter().all(|branch| !branch.steps.is_empty()), "a branch has no steps");
+    let has_steps = workload.client.iter().all(|branch| !branch.steps.is_empty());
+    unmet.expect(has_steps, "a branch has no steps");
+}
+
+/// Checks the tables that a workload uses, warms and evicts.
+fn check_tables(workload: &Workload, unmet: &mut Unmet) {
     let chooses = workload.params.iter().any(|param| !param.table.is_empty());
     let known = |table: &String| TABLES.contains(&table.as_str()) || chooses && table == CHOSEN;
     let chosen = workload.params.iter().flat_map(|param| param.table.values());
     let tables = workload.tables.iter().chain(&workload.warm).chain(&workload.evict);
-    expect(tables.into_iter().all(known), "tables are small and big");
-    expect(
+    unmet.expect(tables.into_iter().all(known), "tables are small and big");
+    unmet.expect(
         chosen.clone().all(|table| TABLES.contains(&table.as_str())),
         "a parameter chooses small or big",
     );
@@ -138,15 +164,10 @@ fn shape(workload: &Workload) -> Vec<String> {
     let is_chosen =
         |table: &String| chooses && table == CHOSEN || chosen.clone().any(|chosen| chosen == table);
     let used = |table: &String| workload.tables.contains(table) || is_chosen(table);
-    expect(
+    unmet.expect(
         workload.warm.iter().chain(&workload.evict).all(used),
         "a table to warm or to evict is not among its tables",
     );
-    for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
-        expect(!kpm.unit.is_empty(), "a metric has no unit");
-        expect(kpm.scale > 0.0 && kpm.scale.is_finite(), "the scale of a metric is not above 0");
-    }
-    findings
 }
 
 fn param(param: &Param, engines: &[&str]) -> Option<String> {

@@ -39,32 +39,31 @@ pub enum Action {
 
 /// Describes the result of an experiment in a sentence.
 pub fn describe(explained: &ExperimentResult) -> Sentence {
-    let unknown = || Sentence::new("unknown");
-    let ratio = |ratio: Option<f64>| {
-        ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
-    };
-    let share = |share: Option<f64>| {
-        share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share))
-    };
-    let at = |template: &str, end: Option<f64>| {
-        Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)))
-    };
-    let foretold = || match (explained.bound, explained.forecast_low, explained.forecast_high) {
-        (Bound::AtLeast, low, _) => at("at least {ratio}", low),
-        (Bound::AtMost, _, high) => at("at most {ratio}", high),
-        (Bound::About, Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
-            .with("ratio", ratio(explained.forecast))
-            .with("low", ratio(Some(low)))
-            .with("high", ratio(Some(high))),
-        _ => ratio(explained.forecast),
-    };
-    let changed = explained
-        .changed
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    let template = match (explained.outcome, explained.low.is_some()) {
+    let changed = explained.changed.iter().map(|(name, value)| format!("{name}={value}"));
+    let sentence = Sentence::new(result_template(explained))
+        .with("change", explained.change.clone())
+        .with("changed", changed.collect::<Vec<_>>().join(", "))
+        .with("ratio", ratio_text(explained.ratio))
+        .with("low", ratio_text(explained.low))
+        .with("high", ratio_text(explained.high))
+        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
+        .with("forecast", predicted_ratio(explained))
+        .with("outcome", Sentence::new(explained.outcome.name()))
+        .with("cause", Sentence::new(explained.cause.clone()))
+        .with("before", share_text(explained.share_before))
+        .with("after", share_text(explained.share_after));
+    match (&explained.missing, explained.outcome) {
+        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
+        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
+            .with("text", sentence)
+            .with("why", why.clone()),
+        (None, _) => sentence,
+    }
+}
+
+/// Template of the sentence about the result of an experiment.
+fn result_template(explained: &ExperimentResult) -> &'static str {
+    match (explained.outcome, explained.low.is_some()) {
         (ForecastOutcome::NotTried, _) => {
             "{change}: predicted throughput ratio {forecast}; not tried because {why}"
         }
@@ -81,25 +80,40 @@ pub fn describe(explained: &ExperimentResult) -> Sentence {
              predicted {forecast}: {outcome}; {cause} took {before} of session time before and \
              {after} after the change"
         }
-    };
-    let sentence = Sentence::new(template)
-        .with("change", explained.change.clone())
-        .with("changed", changed)
-        .with("ratio", ratio(explained.ratio))
-        .with("low", ratio(explained.low))
-        .with("high", ratio(explained.high))
-        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
-        .with("forecast", foretold())
-        .with("outcome", Sentence::new(explained.outcome.name()))
-        .with("cause", Sentence::new(explained.cause.clone()))
-        .with("before", share(explained.share_before))
-        .with("after", share(explained.share_after));
-    match (&explained.missing, explained.outcome) {
-        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
-        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
-            .with("text", sentence)
-            .with("why", why.clone()),
-        (None, _) => sentence,
+    }
+}
+
+/// The predicted ratio, with its ends or as the end of a range, by the kind of the prediction.
+fn predicted_ratio(explained: &ExperimentResult) -> Sentence {
+    let forecast = explained.forecast;
+    match (explained.bound, explained.forecast_low, explained.forecast_high) {
+        (Bound::AtLeast, low, _) => {
+            Sentence::new("at least {ratio}").with("ratio", ratio_text(low.or(forecast)))
+        }
+        (Bound::AtMost, _, high) => {
+            Sentence::new("at most {ratio}").with("ratio", ratio_text(high.or(forecast)))
+        }
+        (Bound::About, Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
+            .with("ratio", ratio_text(forecast))
+            .with("low", ratio_text(Some(low)))
+            .with("high", ratio_text(Some(high))),
+        _ => ratio_text(forecast),
+    }
+}
+
+/// `x1.50`, or `unknown`.
+fn ratio_text(ratio: Option<f64>) -> Sentence {
+    match ratio {
+        Some(ratio) => Sentence::new("x{ratio~}").with("ratio", ratio),
+        None => Sentence::new("unknown"),
+    }
+}
+
+/// `45 %`, or `unknown`.
+fn share_text(share: Option<f64>) -> Sentence {
+    match share {
+        Some(share) => Sentence::new("{share%}").with("share", share),
+        None => Sentence::new("unknown"),
     }
 }
 
