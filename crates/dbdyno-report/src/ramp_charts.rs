@@ -251,8 +251,7 @@ fn describe_law(language: Language, fit: &Fit, subject: &str) -> String {
 
 fn peak(language: Language, fit: &Fit) -> String {
     let jobs = |peak: f64, digits| language.number(peak, digits);
-    let known = fit.peak_jobs().map(|(jobs, _)| jobs);
-    match known {
+    match fit.peak_jobs() {
         _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];

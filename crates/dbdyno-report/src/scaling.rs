@@ -224,15 +224,9 @@ impl LawRow<'_> {
         }
     }
 
-    /// A number of jobs that is found with a range; `of_law` is where the law alone has it.
-    fn jobs(
-        &self,
-        table: &mut Table,
-        found: Option<(f64, JobsRange)>,
-        of_law: Option<f64>,
-    ) -> Cell {
-        let at_first = || self.never_grows().then_some(1.0);
-        let jobs = found.map(|found| found.0).or_else(at_first);
+    /// A number of jobs that the points determine; `of_law` is the number by the law alone.
+    fn jobs(&self, table: &mut Table, jobs: Option<f64>, of_law: Option<f64>) -> Cell {
+        let jobs = jobs.or_else(|| self.never_grows().then_some(1.0));
         self.cell(table, jobs, JOBS, if of_law.is_some() { OPEN } else { NO_PEAK })
     }
 

@@ -10,9 +10,10 @@ use crate::model::Workload;
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::{File, with_lent};
+use super::inherit::{self, PlacedGroup};
 use super::lookup::nearest;
 use super::wire::{EffectsFile, EngineFile, GroupFile, OnEngine, line_of, read_toml};
-use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profiles, versions};
+use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, profiles, versions};
 
 /// Adds `files`; what has the same id or name as before is replaced.
 ///
@@ -131,7 +132,7 @@ const EVERY: &str = "every";
 fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {
     let toml = toml_of(files, GROUP, folder)?;
     let blocks = Arc::new(folder_blocks(files)?.over(&catalog.shared));
-    let (file, places) = inherit::group(&catalog.common, toml)?;
+    let PlacedGroup { group: file, places } = inherit::group(&catalog.common, toml)?;
     catalog.groups.retain(|known| known.id != file.id);
     let GroupFile { id, title, about, order, form, tile, workload } = file;
     let mut group = Group { id: id.clone(), title, about, order, form, tile };

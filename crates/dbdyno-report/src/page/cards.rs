@@ -168,8 +168,7 @@ pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
         .law
         .filter(|fit| fit.r_squared.is_some_and(|share| share >= MIN_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
-    let (jobs, _) = fit.knee_jobs()?;
-    Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
+    fit.knee_jobs().filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
 }
 
 /// Service times at one job and at the best number of jobs.

@@ -66,7 +66,9 @@ impl ComparedFact {
 fn disclosed_facts(base: &Side<'_>, other: &Side<'_>) -> Vec<ComparedFact> {
     let sections = [base, other].into_iter().flat_map(|side| side.run.disclosure.0.iter());
     let names: BTreeSet<(&str, &str)> = sections
-        .flat_map(|(section, facts)| facts.keys().map(|fact| (section.as_str(), fact.as_str())))
+        .flat_map(|(section, facts)| {
+            facts.keys().map(move |fact| (section.as_str(), fact.as_str()))
+        })
         .collect();
     names
         .into_iter()
