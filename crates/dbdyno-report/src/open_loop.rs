@@ -88,14 +88,14 @@ fn settled_rate(known: Option<SettledRate>) -> Option<SearchedRate> {
 
 /// The highest rate that meets the SLO.
 fn met(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled_rate(answer.kept) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.met) };
     let tried = bracket.met.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.met, trials: tried.trials })
 }
 
 /// The lowest rate that misses it.
 fn missed(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled_rate(answer.broken) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.missed) };
     let tried = bracket.missed.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.missed(), trials: tried.trials })
 }
@@ -289,19 +289,19 @@ fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String 
         |rate: Option<SettledRate>| rate.map(|rate| rate.trials.to_string()).unwrap_or_default();
     let (label, slo, jobs) =
         (label(answer.test), answer.slo.to_string(), language.jobs(Some(answer.test.jobs)));
-    let (kept, broken, trials) =
-        (number(answer.kept), number(answer.broken), answer.trials.to_string());
+    let (met, missed, trials) =
+        (number(answer.met), number(answer.missed), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
     let settled = slo_search::SETTLED.to_string();
-    let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
+    let (met_times, missed_times) = (times(answer.met), times(answer.missed));
     let values = [
         ("label", label.as_str()),
         ("jobs", &jobs),
         ("promise", &slo),
-        ("kept", &kept),
-        ("kept_times", &kept_times),
-        ("broken", &broken),
-        ("broken_times", &broken_times),
+        ("kept", &met),
+        ("kept_times", &met_times),
+        ("broken", &missed),
+        ("broken_times", &missed_times),
         ("trials", &trials),
         ("unknown", &unknown),
         ("settled", &settled),
@@ -398,15 +398,15 @@ fn disturbances(bracket: &Bracket<'_>) -> Vec<Disturbance> {
 
 /// Statements of single trials about an answer that is not settled.
 fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let is_settled = answer.kept.is_some() && answer.broken.is_some();
+    let is_settled = answer.met.is_some() && answer.missed.is_some();
     if is_settled {
         return None;
     }
-    of_single_trials(language, answer.highest_kept_per_s, answer.lowest_broken_per_s)
+    of_single_trials(language, answer.highest_met_per_s, answer.lowest_missed_per_s)
 }
 
-fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) -> Option<String> {
-    let said = match (kept, broken) {
+fn of_single_trials(language: Language, met: Option<f64>, missed: Option<f64>) -> Option<String> {
+    let said = match (met, missed) {
         (Some(_), Some(_)) => {
             "In single trials the highest rate that kept it was {kept} ops/s, the lowest that \
              broke it {broken} ops/s."
@@ -421,8 +421,8 @@ fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) 
         }
         (None, None) => return None,
     };
-    let [kept, broken] = [kept, broken].map(|rate| language.number(rate.unwrap_or_default(), RATE));
-    Some(language.say(said, &[("kept", &kept), ("broken", &broken)]))
+    let [met, missed] = [met, missed].map(|rate| language.number(rate.unwrap_or_default(), RATE));
+    Some(language.say(said, &[("kept", &met), ("broken", &missed)]))
 }
 
 /// Trials that are no evidence, with the reasons.
@@ -450,7 +450,7 @@ fn reason_counts(language: Language, counted: &[ReasonCount]) -> String {
 
 /// The sentence by what is known.
 fn form(answer: &Answer<'_>) -> &'static str {
-    match (answer.kept, answer.broken) {
+    match (answer.met, answer.missed) {
         (Some(_), Some(_)) => {
             "{label} with {jobs}: {promise} is met at {kept} ops/s (in {kept_times} of \
              {kept_times} trials) and missed at {broken} ops/s ({broken_times} of {broken_times}); \
@@ -545,8 +545,8 @@ impl<'a> SloAnswer<'a> {
             params: answer.params,
             jobs: answer.test.jobs,
             slo: answer.slo.to_string(),
-            kept_per_s: answer.kept.map(|rate| rate.per_s),
-            broken_per_s: answer.broken.map(|rate| rate.per_s),
+            kept_per_s: answer.met.map(|rate| rate.per_s),
+            broken_per_s: answer.missed.map(|rate| rate.per_s),
             trials: answer.trials,
             unknown: answer.unknown,
             unknown_because: answer.unknown_because,
@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn single_trials_tell_what_they_know_and_name_no_unknown_rate() {
-        let said = |kept, broken| of_single_trials(Language::English, kept, broken);
+        let said = |met, missed| of_single_trials(Language::English, met, missed);
         assert_eq!(
             said(Some(919.4), None).unwrap(),
             "In single trials the highest rate that kept it was 919.4 ops/s; none tells of a rate \

@@ -31,8 +31,11 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let input = Input { needs, language: args.out.language, ..input };
     let outcome = judged(&input);
     let format = report::form(context, &CapacityReport, output)?;
-    let document =
-        report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
+    let document = report::with_branding(
+        report::build(&CapacityReport, format, input),
+        format,
+        &args.branding_args,
+    )?;
     report::show(context, format, &document, output)?;
     outcome
 }

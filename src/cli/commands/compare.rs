@@ -48,8 +48,11 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         let document = report::build(&CompareReport, &Junit, judged);
         report::show(context, &Junit, &document, Some(path))?;
     }
-    let document =
-        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
+    let document = report::with_branding(
+        report::build(&CompareReport, format, input),
+        format,
+        &args.branding_args,
+    )?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }

@@ -64,7 +64,7 @@ pub struct Trial {
     /// Throughput of the test, in ops per second.
     pub ops_per_s: f64,
     /// True if the SLO was met; none if that is unknown.
-    pub kept: Option<bool>,
+    pub met: Option<bool>,
     /// The SLO was missed, but others disturbed the trial: that is no evidence.
     pub is_excused: bool,
 }
@@ -74,21 +74,21 @@ impl Trial {
     pub fn from_result(result: &TestResult) -> Trial {
         let offer = result.open.as_ref().map(|open| open.offer);
         let outcome = Outcome::from_result(result);
-        let kept = match outcome {
-            Some(Outcome::Kept) => Some(true),
-            Some(Outcome::Broken) => Some(false),
+        let met = match outcome {
+            Some(Outcome::Met) => Some(true),
+            Some(Outcome::Missed) => Some(false),
             Some(Outcome::Excused(_) | Outcome::Unknown(_)) | None => None,
         };
         let is_excused = matches!(outcome, Some(Outcome::Excused(_)));
-        Trial { offer, ops_per_s: result.ops_per_s, kept, is_excused }
+        Trial { offer, ops_per_s: result.ops_per_s, met, is_excused }
     }
 }
 
 /// Outcome of a trial for the SLO at its rate.
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
-    Kept,
-    Broken,
+    Met,
+    Missed,
     /// The trial missed the SLO, but these disturbances excuse it: it is no evidence.
     Excused(Vec<ReasonCode>),
     /// The trial is no evidence, for these reasons.
@@ -113,10 +113,10 @@ impl Outcome {
         if is_met == Some(false) || is_shed {
             let excuses = codes(&result.verdict, is_from_outside);
             let is_excused = !excuses.is_empty();
-            return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Broken });
+            return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Missed });
         }
         Some(match (is_met, slo.percentile.value_us(&open.response)) {
-            (Some(_), _) => Outcome::Kept,
+            (Some(_), _) => Outcome::Met,
             (None, None) => Outcome::Unknown(vec![ReasonCode::Samples]),
             (None, Some(_)) => Outcome::Unknown(vec![ReasonCode::Overload]),
         })
@@ -201,8 +201,8 @@ impl Search {
         for trial in trials {
             let Some(offer) = trial.offer else { continue };
             let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
-            match trial.kept {
-                Some(_) => steps.entry(step).or_default().add(trial.kept),
+            match trial.met {
+                Some(_) => steps.entry(step).or_default().add(trial.met),
                 None if trial.is_excused => *excused.entry(step).or_default() += 1,
                 None => {}
             }
@@ -211,12 +211,12 @@ impl Search {
             let others = steps.entry(step).or_default();
             others.missed += if others.met == 0 { count } else { 0 };
         }
-        let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
+        let unknown = trials.iter().filter(|trial| trial.met.is_none()).count();
         Search { steps, trials: trials.len(), unknown }
     }
 
     /// The highest rate that met the SLO in every trial, as did every lower one.
-    fn kept(&self) -> Option<i32> {
+    fn met(&self) -> Option<i32> {
         self.steps
             .iter()
             .rev()
@@ -225,8 +225,8 @@ impl Search {
             .last()
     }
 
-    /// The lowest rate that broke it in every trial, as did every higher one.
-    fn broken(&self) -> Option<i32> {
+    /// The lowest rate that missed the SLO in every trial, as did every higher one.
+    fn missed(&self) -> Option<i32> {
         self.steps.iter().take_while(|(_, trials)| trials.met == 0).map(|(step, _)| *step).last()
     }
 
@@ -239,12 +239,12 @@ impl Search {
         if self.trials >= MAX_TRIALS || self.unknown > MAX_TRIALS / 4 {
             return None;
         }
-        match (self.broken(), self.kept()) {
+        match (self.missed(), self.met()) {
             (None, None) if self.steps.is_empty() => Some((HIGHEST + LOWEST) / 2),
             // All that was tried gave both: wider on both sides.
             (None, _) if self.first()? > HIGHEST => Some(middle(HIGHEST, self.first()?)),
             (_, None) if self.last()? < LOWEST => Some(middle(self.last()?, LOWEST)),
-            (Some(broken), Some(kept)) => self.between(broken, kept),
+            (Some(missed), Some(met)) => self.between(missed, met),
             (Some(edge), None) | (None, Some(edge)) if !self.is_settled(edge) => Some(edge),
             _ => None,
         }
@@ -252,12 +252,12 @@ impl Search {
 
     /// The rate in the middle, if none between has been tried; then those on both sides until they
     /// are settled.
-    fn between(&self, broken: i32, kept: i32) -> Option<i32> {
-        let is_untried = self.steps.range(broken + 1..kept).next().is_none();
-        if is_untried && kept - broken > 1 {
-            return Some(middle(broken, kept));
+    fn between(&self, missed: i32, met: i32) -> Option<i32> {
+        let is_untried = self.steps.range(missed + 1..met).next().is_none();
+        if is_untried && met - missed > 1 {
+            return Some(middle(missed, met));
         }
-        [kept, broken].into_iter().find(|step| !self.is_settled(*step))
+        [met, missed].into_iter().find(|step| !self.is_settled(*step))
     }
 
     fn first(&self) -> Option<i32> {
@@ -297,9 +297,9 @@ pub struct Answer<'a> {
     /// The SLO.
     pub slo: Slo,
     /// The highest rate that met the SLO in every trial; none if no rate did in enough of them.
-    pub kept: Option<SettledRate>,
-    /// The lowest rate above it that broke it in every trial.
-    pub broken: Option<SettledRate>,
+    pub met: Option<SettledRate>,
+    /// The lowest rate above it that missed the SLO in every trial.
+    pub missed: Option<SettledRate>,
     /// Number of trials.
     pub trials: usize,
     /// Trials that are no evidence, and why.
@@ -310,10 +310,11 @@ pub struct Answer<'a> {
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
     /// The highest rate that met the SLO in any trial, in ops per second.
-    pub highest_kept_per_s: Option<f64>,
-    /// The lowest rate that broke it in any trial, in ops per second.
-    pub lowest_broken_per_s: Option<f64>,
-    /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
+    pub highest_met_per_s: Option<f64>,
+    /// The lowest rate that missed the SLO in any trial, in ops per second.
+    pub lowest_missed_per_s: Option<f64>,
+    /// True if the SLO was met and missed at one rate, or missed at a lower rate than one at which
+    /// it was met.
     pub is_contradictory: bool,
     /// Worst verdict of the trials that settle the two rates, and the reasons that lower it; with
     /// a measured bracket conditional.
@@ -370,14 +371,14 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
     let mut rates: Vec<Rate<'a>> = Vec::new();
     for test in group {
         let trial = Trial::from_result(test);
-        let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
+        let Some((offer, met)) = trial.offer.zip(trial.met) else { continue };
         if !rates.iter().any(|rate| rate.per_s == offer.per_s) {
             let trials = TrialCounts::default();
             rates.push(Rate { per_s: offer.per_s, trials, verdicts: Vec::new() });
         }
         let same = rates.iter_mut().filter(|rate| rate.per_s == offer.per_s);
         for rate in same {
-            rate.trials.add(Some(kept));
+            rate.trials.add(Some(met));
             rate.verdicts.push(&test.verdict);
         }
     }
@@ -388,11 +389,11 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
 fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let rates = rates(group);
     let lower = rates.iter().take_while(|rate| rate.trials.agreed() == Some(true));
-    let kept = lower.filter(|rate| rate.trials.met >= SETTLED).last();
+    let met = lower.filter(|rate| rate.trials.met >= SETTLED).last();
     let higher = rates.iter().rev().take_while(|rate| rate.trials.agreed() == Some(false));
-    let broken = higher.filter(|rate| rate.trials.missed >= SETTLED).last();
-    let first_broken = rates.iter().position(|rate| rate.trials.missed > 0);
-    let last_kept = rates.iter().rposition(|rate| rate.trials.met > 0);
+    let missed = higher.filter(|rate| rate.trials.missed >= SETTLED).last();
+    let first_missed = rates.iter().position(|rate| rate.trials.missed > 0);
+    let last_met = rates.iter().rposition(|rate| rate.trials.met > 0);
     let mut unknown_because = Vec::new();
     let mut unknown = 0;
     for test in group {
@@ -403,13 +404,13 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         }
     }
     let mut conditions = Vec::new();
-    let settling = || kept.iter().chain(&broken).flat_map(|rate| &rate.verdicts);
-    // That a broken rate is invalid (errors, overload) is how it was broken.
+    let settling = || met.iter().chain(&missed).flat_map(|rate| &rate.verdicts);
+    // A rate that missed the SLO may be invalid: errors and overload are ways to miss it.
     let lowering = settling()
         .flat_map(|verdict| &verdict.reasons)
         .filter(|reason| reason.status == Status::Conditional);
     lowering.for_each(|reason| count(&mut conditions, reason.code.clone()));
-    let is_settled = kept.is_some() && broken.is_some();
+    let is_settled = met.is_some() && missed.is_some();
     let measured = Bracket::from_trials(group).filter(|_| !is_settled);
     let is_valid = conditions.is_empty() && measured.is_none();
     let status = if is_valid { Status::Valid } else { Status::Conditional };
@@ -418,15 +419,15 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         test,
         params: without_offer(&test.params),
         slo,
-        kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
-        broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
+        met: met.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
+        missed: missed.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
         trials: group.len(),
         unknown,
         unknown_because,
         measured,
-        highest_kept_per_s: last_kept.map(|at| rates[at].per_s),
-        lowest_broken_per_s: first_broken.map(|at| rates[at].per_s),
-        is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
+        highest_met_per_s: last_met.map(|at| rates[at].per_s),
+        lowest_missed_per_s: first_missed.map(|at| rates[at].per_s),
+        is_contradictory: first_missed.zip(last_met).is_some_and(|(low, high)| low <= high),
         status,
         conditions,
     })

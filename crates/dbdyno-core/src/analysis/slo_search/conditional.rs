@@ -56,8 +56,8 @@ impl<'a> Bracket<'a> {
                 continue;
             };
             let is_met = match outcome {
-                Outcome::Kept => true,
-                Outcome::Broken => false,
+                Outcome::Met => true,
+                Outcome::Missed => false,
                 Outcome::Excused(_) => {
                     is_excused = true;
                     false
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(bracket.missed, Some(RateTrials { per_s: 4512.0, met: 1, trials: 4 }));
         assert_eq!(bracket.missed.unwrap().missed(), 3);
         assert_eq!((bracket.disturbances.len(), answer.unknown), (6, 4));
-        assert_eq!((answer.kept, answer.broken, answer.status), (None, None, Status::Conditional));
+        assert_eq!((answer.met, answer.missed, answer.status), (None, None, Status::Conditional));
     }
 
     #[test]

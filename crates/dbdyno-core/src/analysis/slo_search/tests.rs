@@ -15,9 +15,9 @@ fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> V
     let looping = Loop::Highest(slo(), Arrivals::Poisson);
     let mut done = Vec::new();
     while let Some(offer) = next_offer(&looping, &done) {
-        let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
+        let met = offer.and_then(|offer| platform(offer.per_s, done.len()));
         let ops_per_s = offer.map_or(closed_per_s, |offer| offer.per_s);
-        done.push(Trial { offer, ops_per_s, kept, is_excused: false });
+        done.push(Trial { offer, ops_per_s, met, is_excused: false });
         assert!(done.len() < 60, "it ends");
     }
     done
@@ -35,10 +35,10 @@ fn a_window_holds_enough_ops_for_the_percentile_or_the_search_is_refused() {
     assert!(!is_hopeless(median, 2.0, 2.0));
 }
 
-fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {
+fn rates(trials: &[Trial], met: bool) -> Vec<f64> {
     trials
         .iter()
-        .filter(|trial| trial.kept == Some(kept))
+        .filter(|trial| trial.met == Some(met))
         .filter_map(|trial| Some(trial.offer?.per_s))
         .collect()
 }
@@ -47,16 +47,16 @@ fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {
 fn the_search_encloses_the_limit_within_a_step_and_settles_both_sides() {
     for limit in [60.0, 300.0, 700.0, 970.0, 1040.0] {
         let trials = search(1000.0, &|rate, _| Some(rate <= limit));
-        let kept = rates(&trials, true).into_iter().fold(0.0, f64::max);
-        let broken = rates(&trials, false).into_iter().fold(f64::INFINITY, f64::min);
+        let met = rates(&trials, true).into_iter().fold(0.0, f64::max);
+        let missed = rates(&trials, false).into_iter().fold(f64::INFINITY, f64::min);
         assert!(
-            kept <= limit && broken > limit && broken / kept < 1.0 / STEP + 0.004,
-            "{limit}: {kept} {broken}"
+            met <= limit && missed > limit && missed / met < 1.0 / STEP + 0.004,
+            "{limit}: {met} {missed}"
         );
         let times = |rate: f64| {
             trials.iter().filter(|trial| trial.offer.is_some_and(|o| o.per_s == rate)).count()
         };
-        assert_eq!((times(kept), times(broken)), (5, 5));
+        assert_eq!((times(met), times(missed)), (5, 5));
         assert!(trials.len() <= 18, "{limit}: {} trials", trials.len());
     }
 }
@@ -72,7 +72,7 @@ fn where_trials_disagree_the_sides_are_further_apart() {
 }
 
 #[test]
-fn what_is_never_kept_or_never_known_ends() {
+fn an_slo_that_is_never_met_or_never_known_ends() {
     assert!(search(1000.0, &|_, _| Some(false)).len() <= 14);
     assert!(search(1000.0, &|_, _| Some(true)).len() <= 14);
     assert!(search(1000.0, &|_, _| None).len() <= 12);
@@ -87,8 +87,8 @@ fn where_every_miss_is_disturbed_lower_rates_are_tried_all_the_same() {
         while let Some(offer) = next_offer(&looping, &done) {
             let is_met = offer.map(|offer| offer.per_s <= limit);
             let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
-            let (kept, is_excused) = (is_met.filter(|met| *met), is_met == Some(false));
-            done.push(Trial { offer, ops_per_s, kept, is_excused });
+            let (met, is_excused) = (is_met.filter(|met| *met), is_met == Some(false));
+            done.push(Trial { offer, ops_per_s, met, is_excused });
             assert!(done.len() < 60, "it ends");
         }
         done
@@ -97,7 +97,7 @@ fn where_every_miss_is_disturbed_lower_rates_are_tried_all_the_same() {
     let tried: Vec<f64> = done.iter().filter_map(|trial| Some(trial.offer?.per_s)).collect();
     assert_eq!(tried[..3], [tried[0]; 3], "one disturbed trial tells nothing");
     assert!(tried[3] < tried[0], "{tried:?}");
-    assert!(done.iter().any(|trial| trial.kept == Some(true)), "{tried:?}");
+    assert!(done.iter().any(|trial| trial.met == Some(true)), "{tried:?}");
     assert!(search(0.0).len() <= 1 + MAX_TRIALS / 4 + 1, "nothing is ever met");
 }
 
@@ -125,14 +125,14 @@ fn the_answer_is_taken_from_the_stored_tests() {
     let settled = tests(&settled);
     let answer = &answers(&settled)[0];
     assert_eq!(
-        (answer.kept, answer.broken, answer.trials),
+        (answer.met, answer.missed, answer.trials),
         (settled_rate(500.0), settled_rate(510.0), 11)
     );
     assert_eq!((answer.status, answer.is_contradictory), (Status::Valid, false));
     assert_eq!(answer.params, fixture::result().params);
     let open = tests(&[(500.0, 4e3), (510.0, 6e3)]);
     assert_eq!(
-        (answers(&open)[0].kept, answers(&open)[0].broken),
+        (answers(&open)[0].met, answers(&open)[0].missed),
         (None, None),
         "one trial settles nothing"
     );
@@ -142,17 +142,17 @@ fn the_answer_is_taken_from_the_stored_tests() {
 }
 
 #[test]
-fn a_rate_that_is_not_kept_up_breaks_the_promise_and_disturbed_trials_do_not() {
+fn a_rate_that_is_not_kept_up_misses_the_slo_and_disturbed_trials_do_not() {
     let mut late = result(500.0, 4e3);
-    assert_eq!(Trial::from_result(&late).kept, Some(true));
+    assert_eq!(Trial::from_result(&late).met, Some(true));
     late.open.as_mut().unwrap().due *= 1.02;
-    assert_eq!(Trial::from_result(&late).kept, Some(false));
+    assert_eq!(Trial::from_result(&late).met, Some(false));
     let steal = Reason::new(Status::Conditional, ReasonCode::Steal, "");
     late.verdict = Verdict::from_reasons(vec![steal]);
-    assert_eq!(Trial::from_result(&late).kept, None);
+    assert_eq!(Trial::from_result(&late).met, None);
     let mut few = result(500.0, 4e3);
     few.open.as_mut().unwrap().response.p99_us = None;
-    assert_eq!(Trial::from_result(&few).kept, None, "too few ops for the percentile");
+    assert_eq!(Trial::from_result(&few).met, None, "too few ops for the percentile");
 }
 
 fn with(reasons: &[(Status, ReasonCode)], p99_us: f64) -> TestResult {
@@ -168,14 +168,14 @@ fn an_invalid_trial_never_meets_an_slo_and_errors_miss_it() {
     use Status::{Conditional, Invalid};
     let (good, bad) = (1e3, 6e3);
     let said = |reasons: &[(Status, ReasonCode)], p99_us: f64| {
-        Trial::from_result(&with(reasons, p99_us)).kept
+        Trial::from_result(&with(reasons, p99_us)).met
     };
     assert_eq!(said(&[(Invalid, ReasonCode::Errors)], good), Some(false));
     for code in ReasonCode::ALL {
-        let kept = said(&[(Invalid, code.clone())], good);
-        assert_ne!(kept, Some(true), "{code}");
+        let met = said(&[(Invalid, code.clone())], good);
+        assert_ne!(met, Some(true), "{code}");
         let is_own = matches!(code, ReasonCode::Errors | ReasonCode::Overload);
-        assert_eq!(kept == Some(false), is_own, "{code}");
+        assert_eq!(met == Some(false), is_own, "{code}");
     }
     assert_eq!(said(&[(Invalid, ReasonCode::Contract)], bad), None, "nor does it break one");
     assert_eq!(said(&[(Conditional, ReasonCode::Tier)], good), None);
@@ -194,11 +194,11 @@ fn ops_that_were_due_and_not_done_count_against_the_percentile() {
     let open = few.open.as_mut().unwrap();
     open.offer.slo = "p99.9<5ms".parse().ok();
     open.response.p999_us = Some(4e3);
-    assert_eq!(Trial::from_result(&few).kept, Some(true));
+    assert_eq!(Trial::from_result(&few).met, Some(true));
     few.open.as_mut().unwrap().due *= 1.005;
-    assert_eq!(Trial::from_result(&few).kept, None, "half a percent may all be beyond the limit");
+    assert_eq!(Trial::from_result(&few).met, None, "half a percent may all be beyond the limit");
     few.open.as_mut().unwrap().offer.slo = "p99<5ms".parse().ok();
-    assert_eq!(Trial::from_result(&few).kept, Some(true), "p99 leaves out one percent");
+    assert_eq!(Trial::from_result(&few).met, Some(true), "p99 leaves out one percent");
 }
 
 #[test]
@@ -212,9 +212,9 @@ fn an_answer_names_the_trials_that_are_no_evidence_and_what_is_against_the_other
         }
     }
     let only_invalid = &answers(&tests[..5])[0];
-    assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
+    assert_eq!((only_invalid.met, only_invalid.unknown), (None, 5));
     let all = &answers(&tests)[0];
-    assert_eq!((all.kept, all.unknown), (settled_rate(500.0), 5));
+    assert_eq!((all.met, all.unknown), (settled_rate(500.0), 5));
     let counted = |code: &ReasonCode| vec![ReasonCount { code: code.clone(), trials: 5 }];
     assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
     assert_eq!(
@@ -232,11 +232,11 @@ fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
     let mut done: Vec<Trial> = Vec::new();
     let mut tests: Vec<Test> = Vec::new();
     while let Some(offer) = next_offer(&looping, &done) {
-        let kept = offer.map(|offer| offer.per_s < limit_per_s * (noise * normal()).exp());
+        let met = offer.map(|offer| offer.per_s < limit_per_s * (noise * normal()).exp());
         let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
-        done.push(Trial { offer, ops_per_s, kept, is_excused: false });
-        if let Some((offer, kept)) = offer.zip(kept) {
-            let test = result(offer.per_s, if kept { 4e3 } else { 6e3 });
+        done.push(Trial { offer, ops_per_s, met, is_excused: false });
+        if let Some((offer, met)) = offer.zip(met) {
+            let test = result(offer.per_s, if met { 4e3 } else { 6e3 });
             tests.push(Test::Measured(Box::new(test)));
         }
     }
@@ -251,8 +251,8 @@ fn the_highest_rate_lies_between_the_two_rates_in_95_of_100_searches_whatever_th
         let holds = |number: u32| {
             let limit_per_s = 150.0 + 5.0 * f64::from(number);
             let answer = noisy_answer(limit_per_s, noise, number + 1);
-            answer.kept.is_none_or(|rate| rate.per_s <= limit_per_s)
-                && answer.broken.is_none_or(|rate| rate.per_s >= limit_per_s)
+            answer.met.is_none_or(|rate| rate.per_s <= limit_per_s)
+                && answer.missed.is_none_or(|rate| rate.per_s >= limit_per_s)
         };
         let share =
             (0..SEARCHES).filter(|number| holds(*number)).count() as f64 / f64::from(SEARCHES);
