@@ -226,9 +226,9 @@ pub fn visible_json(json: &str) -> String {
     shown
 }
 
-/// True if a character is not seen but changes what is: control characters (escape, C1, DEL),
-/// directions and isolates, what has no width, tags, and what no document may hold (noncharacters,
-/// which XML forbids).
+/// True if a character is invisible but changes others: control characters (escape, C1, DEL),
+/// directions and isolates, characters without a width, tags, and characters that no document may
+/// hold (noncharacters, which XML forbids).
 pub fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,

@@ -37,11 +37,11 @@ pub struct Platform {
     pub run: i64,
     /// Name that is unique among the runs, see [`Input::platforms`].
     pub name: String,
-    /// Product, processors and cores, as far as they are disclosed.
+    /// Product, CPUs and cores, if they are disclosed.
     pub what: String,
     /// Registry name of the engine.
     pub engine: String,
-    /// Data, memory and the like, as far as they are disclosed.
+    /// Data, memory and similar facts, if they are disclosed.
     pub facts: Vec<(String, String)>,
     /// Day on which the run started, as the language writes dates.
     pub day: String,
@@ -77,7 +77,7 @@ pub struct Row {
     pub figures: Vec<Option<FigureText>>,
 }
 
-/// A figure as it is shown, and what it may be compared with.
+/// A figure as it is shown, with the identity of its work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureText {
     /// Number of the test that stands for the figure.
@@ -132,7 +132,7 @@ fn usual(runs: &[RunTests]) -> BTreeSet<usize> {
         let own = (run.kind == RunKind::Published).then_some(run.id);
         seen.insert((run.engine.clone(), system, own)) && !runs[at].tests.is_empty()
     });
-    // What was measured and what others printed has no row in common.
+    // Measured and published figures have no row in common.
     let is_measured = |at: &&usize| runs[**at].run.kind != RunKind::Published;
     let measured = newest.iter().filter(is_measured).count();
     let kept = if measured > 1 { measured } else { newest.len() };

@@ -9,7 +9,7 @@ use super::document::{Block, Document, Section};
 use super::shade::{Rgb, WHITE};
 use dbdyno_core::error::{TextError, visible};
 
-/// The largest logo in bytes: it stands in every page.
+/// Maximum size of a logo in bytes: it is in every page.
 pub const MAX_LOGO_BYTES: usize = 200_000;
 /// Most characters of name and footer.
 const MAX_LETTERS: usize = 200;

@@ -1,5 +1,6 @@
-//! The answer to needs: does it fit, at which jobs, what is used of which component, what ends
-//! first; over several platforms the smallest and the cheapest that fits.
+//! The answer to requirements: whether the platform carries them, at which jobs, how much of each
+//! component they use, and which component saturates first; over several platforms the smallest and
+//! the cheapest that fits.
 
 use serde_json::{Value, json};
 
@@ -102,7 +103,8 @@ fn describe(language: Language, platform: &Platform<'_>) -> String {
             language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)])
         }
     };
-    // What is full first is known of the valid figures alone, not of one with a doubt.
+    // The component that saturates first is known from valid figures only, not from one with a
+    // doubt.
     let first = first(language, platform).filter(|_| platform.doubts().is_empty());
     let sentences = [Some(verdict), headroom(language, platform), first].into_iter().flatten();
     let why =
@@ -440,7 +442,7 @@ struct ComponentRow<'a> {
     platform: &'a str,
     component: Component,
     workload: String,
-    /// Share of what the component can do, or why it is not known.
+    /// Share of the component's maximum, or the reason why it is not known.
     share: Result<f64, Sentence>,
 }
 

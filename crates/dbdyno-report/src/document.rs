@@ -80,11 +80,11 @@ pub enum Block {
     Table(Table),
     /// Curves over an axis.
     Chart(Chart),
-    /// A chart whose points stand in a table beside it: texts leave it out.
+    /// A chart whose points are in a table next to it: texts leave it out.
     Drawing(Chart),
     /// Figures of several platforms, colored by row.
     Heatmap(Heatmap),
-    /// Bars whose figures stand in tables elsewhere: only pages draw them.
+    /// Bars whose figures are in tables elsewhere: only pages draw them.
     Bars(Bars),
     /// SQL or a plan, line by line.
     Code(Code),
@@ -115,7 +115,7 @@ pub struct Chart {
     pub y: Axis,
     /// Curves in the order of the legend.
     pub series: Vec<Series>,
-    /// Levels drawn behind the curves of a drawing; a table beside it has their figures.
+    /// Levels drawn behind the curves of a drawing; a table next to it has their figures.
     pub levels: Vec<Level>,
     /// Caption: what to see in it, and how it was made; may be empty.
     pub caption: String,

@@ -241,8 +241,8 @@ pub enum Subject {
     AbTest,
 }
 
-/// The places in which a report shows its figures against those of another run (`--baseline`);
-/// by default none. What the page shows is the greater place.
+/// The places in which a report shows its figures against those of another run (`--baseline`); by
+/// default none. The page shows the greater set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaselinePlaces {
     /// True to compare on the page: a single run with any other, or several runs with one of

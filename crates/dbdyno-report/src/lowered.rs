@@ -40,7 +40,7 @@ impl SharedReason {
         SharedReason { subjects: vec![subject.into()], sentence: sentence.clone() }
     }
 
-    /// Adds a figure; false if something else is to be said of it.
+    /// Adds a figure; false if its statement is of another kind.
     fn takes(&mut self, subject: &str, sentence: &Sentence) -> bool {
         let Some(both) = self.sentence.together(sentence) else { return false };
         self.sentence = both;
@@ -92,7 +92,7 @@ fn worded(reason: &Reason, sentence: &Sentence) -> Reason {
     Reason { text, sentence, ..reason.clone() }
 }
 
-/// A reason, and what it is about.
+/// Reason with the things that it is about.
 pub type ReasonGroup<T> = (Reason, Vec<T>);
 
 /// Reasons that are joined so far.

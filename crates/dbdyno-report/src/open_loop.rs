@@ -448,7 +448,7 @@ fn reason_counts(language: Language, counted: &[ReasonCount]) -> String {
     counted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The sentence by what is known.
+/// Sentence for what is known.
 fn form(answer: &Answer<'_>) -> &'static str {
     match (answer.met, answer.missed) {
         (Some(_), Some(_)) => {

@@ -43,7 +43,8 @@ pub struct StyledText {
     pub is_strong: bool,
 }
 
-/// Around what is strong in a sentence that is being said; no text from outside has it.
+/// Mark around the emphasized part of a sentence that is being made; no text from outside contains
+/// it.
 const STRONG: char = '\u{1}';
 
 impl StyledText {
@@ -279,7 +280,7 @@ pub struct RatioMark {
     /// Ends of the 95 % interval.
     pub span: Option<(f64, f64)>,
     pub mark: Mark,
-    /// Nothing can be said of it, as an interval that is needed is not known.
+    /// True if nothing can be stated, because an interval that is needed is not known.
     pub is_open: bool,
     /// True if the point belongs to a second series: speed next to throughput.
     pub is_second: bool,

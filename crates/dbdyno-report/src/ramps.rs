@@ -29,8 +29,8 @@ pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     as_rows(input, &ramps(input, group))
 }
 
-/// The rows of a group whose figures are compared: what runs measured with different drives stands
-/// in one row where no run has both.
+/// Rows of a group whose figures are compared. Tests that runs measured with different drives share
+/// a row if no run has both drives.
 pub fn compared<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     let mut merged: Vec<Vec<Placed<'a>>> = Vec::new();
     for ramp in ramps(input, group) {

@@ -112,7 +112,7 @@ fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<StoreFigur
     stored
 }
 
-/// The KPM of repetitions among these tests; the second metric where the KPM is what was read: a
+/// The KPM of repetitions among these tests; the second metric if the KPM counts reads, because a
 /// column store reads less for the same rows.
 fn figure<'a>(repeated: &RepeatedTest<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
     let test = repeated.test;

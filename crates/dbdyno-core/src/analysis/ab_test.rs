@@ -184,8 +184,8 @@ impl Trial<'_> {
         self.value.is_none_or(|value| value <= 0.0 || !value.is_finite())
     }
 
-    /// True if the trial has no figure, or one that must not be used, or if ops of it failed,
-    /// however few: all of that is what its side did.
+    /// True if the trial has no figure, or one that must not be used, or if any of its ops failed:
+    /// all of these are results of its side.
     fn is_invalid(&self) -> bool {
         let has_failed =
             |reason: &Reason| reason.code == ReasonCode::Errors && reason.status > Status::Valid;
@@ -236,7 +236,8 @@ impl Blocks {
             return;
         }
         for reason in trials().flat_map(|trial| &trial.verdict.reasons) {
-            // The other side beside it is the method, not a condition.
+            // The other side that runs at the same time belongs to the method and is not a
+            // condition.
             if reason.status == Status::Conditional && reason.code != ReasonCode::Beside {
                 count(&mut self.conditions, reason.code.clone());
             }
@@ -375,8 +376,8 @@ fn at_least(heads: usize, throws: usize) -> f64 {
     sum
 }
 
-/// A figure of an A/B test with what both sides stored of it, in order, and that of each side's run
-/// as every report shows it.
+/// A figure of an A/B test: what both sides stored of it, in order, and its value in each side's
+/// run as every report shows it.
 struct Figure<'a> {
     base: Vec<&'a TestResult>,
     other: Vec<&'a TestResult>,

@@ -16,9 +16,9 @@ use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
 pub enum State {
     /// The point is as it should be.
     Kept,
-    /// Some of it.
+    /// The point is met in part.
     Partly,
-    /// Nothing of it.
+    /// The point is not met.
     Missing,
 }
 
@@ -53,7 +53,7 @@ pub struct Point {
 pub struct Circumstances {
     /// True if the run was read from a bundle whose hashes are right.
     pub is_sealed: bool,
-    /// Somebody states what the platform costs.
+    /// True if a price list states what the platform costs.
     pub has_price: bool,
 }
 

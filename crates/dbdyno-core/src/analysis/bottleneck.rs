@@ -61,7 +61,7 @@ pub enum Cause {
     Client,
     /// Statements wait for the network.
     Network,
-    /// Others on the machine take what the jobs need.
+    /// Other processes on the machine take what the jobs need.
     Neighbours,
 }
 
@@ -334,9 +334,9 @@ fn counted_wait(
     })
 }
 
-/// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the
-/// jobs' time; where they do not show it that of the samples in which who makes checkpoints was
-/// seen at work.
+/// Bottleneck by checkpoints: they follow one another, or jobs were sampled waiting for one. Its
+/// share is that of session time; if the jobs' samples do not show it, that of the samples in which
+/// the process that makes checkpoints was at work.
 fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     let counted = result.counters.get("checkpoints");
     let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);

@@ -126,7 +126,7 @@ impl Component {
         }
     }
 
-    /// Share of it that a test used.
+    /// Share of the component that a test used.
     ///
     /// # Errors
     /// The reason for which that is not known.
@@ -175,7 +175,7 @@ fn finite(share: f64) -> Result<f64, Sentence> {
     if share.is_finite() { Ok(share) } else { Err("nothing to divide by".into()) }
 }
 
-/// The use of a component, as shares of what it can do.
+/// Use of a component, as shares of its maximum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
     /// Component of the platform.
@@ -259,8 +259,7 @@ impl Platform<'_> {
         self.answers.iter().any(Answer::is_bound)
     }
 
-    /// The figures that answer with a doubt; none where the answer is known, or a need has no
-    /// figure at all.
+    /// Answers with a doubt; empty if the answer is known, or a requirement has no figure.
     pub fn doubts(&self) -> Vec<&Answer<'_>> {
         let is_open = self.outcome == Outcome::NotCovered && self.why.is_none();
         let is_answered =

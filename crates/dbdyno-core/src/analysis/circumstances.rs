@@ -9,8 +9,7 @@ pub fn interruption_reason(after_s: f64) -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence.with("after", after_s))
 }
 
-/// The reason of a test that ended in an error: `code` says what was lost, and `error` is the
-/// message.
+/// Reason of a test that ended in an error: `code` is the kind of loss, and `error` the message.
 pub fn failure_reason(code: ReasonCode, error: &str) -> Reason {
     Reason::new(Status::Invalid, code, Sentence::quoted(error))
 }

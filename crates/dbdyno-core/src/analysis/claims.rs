@@ -5,7 +5,7 @@ use super::scope::{self, Scope};
 use super::{contract, crosscheck};
 use crate::model::{Claim, Expr, Reason, Sentence, Status, TestResult};
 
-/// A claim and what became of it.
+/// Claim with its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     /// `physical_reads per ops`.

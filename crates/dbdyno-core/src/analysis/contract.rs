@@ -1,5 +1,5 @@
-//! The contract: what must be true if the workload stressed what it says. Evaluated from counters
-//! in every test.
+//! The contract: what must be true if the workload stressed what it claims to stress. Evaluated
+//! from counters in every test.
 
 use super::scope::{self, Scope, unchecked_note};
 use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
@@ -7,9 +7,9 @@ use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
 /// A bound is broken only beyond this fraction of it: background work of the engine is not ours.
 const TOLERANCE: f64 = 0.005;
 
-/// The reasons that follow from the contract: `contract` (invalid), or what the claim says, for a
-/// broken claim, a note `unchecked` (valid) for a claim whose counter is missing. A claim of `max`
-/// about nothing (0 / 0) holds.
+/// Reasons that follow from the contract: `contract` (invalid), or the code that the claim states,
+/// for a broken claim, and a note `unchecked` (valid) for a claim whose counter is missing. A claim
+/// of `max` about nothing (0 / 0) holds.
 ///
 /// In a contract `ops`, `rows`, `commits` and `units` are dbdyno's counts; other names are
 /// counters, or else parameters.

@@ -1,4 +1,4 @@
-//! Processors of the database's host, and their time in percent of all of it: the one definition of
+//! CPUs of the database's host, and their time in percent of all of it: the one definition of
 //! "busy".
 
 use super::missing::not_known;
@@ -51,7 +51,7 @@ pub fn busy_pct(counters: &impl Named) -> Result<f64, Sentence> {
 pub struct Foreign {
     /// Mean number of processors in their use.
     pub used: f64,
-    /// Processors that the test could use: all but what the host of a virtual machine took.
+    /// CPUs that the test could use: all except what the hypervisor took.
     pub usable: f64,
     /// Error limit of `used`, in CPUs: the system counts CPU time in ticks.
     pub doubt: f64,

@@ -20,7 +20,7 @@ pub(super) struct Stop {
     pub is_of_database: bool,
 }
 
-/// The database's server and dbdyno, as far as a quota stopped them; both at once if they share the
+/// Stops of the database's server and of dbdyno by quotas; both are one entry if they share a
 /// quota, which has one time.
 pub(super) fn stops(result: &TestResult) -> Vec<Stop> {
     let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);

@@ -64,8 +64,8 @@ pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sente
     is_another(times, SLOW).then(|| Sentence::new(sentence).with("times", times))
 }
 
-/// True if the CPUs of an earlier run differed from those of the base by as much as those of the
-/// other run, or more, to either side: then what it does to figures is in their variance.
+/// True if the CPUs of an earlier run differed from those of the base by at least as much as those
+/// of the other run, to either side: then the variance of figures includes the effect.
 pub(super) fn is_seen_before(base: &[Test], other: &[Test], earlier: &[Vec<&Test>]) -> bool {
     let Some(times) = during_tests(base.iter(), other.iter()) else { return false };
     let seen = earlier.iter().filter_map(|run| during_tests(base.iter(), run.iter().copied()));
@@ -131,7 +131,7 @@ fn mean_of(counters: &impl Named, name: &str, looks: &str) -> Result<f64, Senten
     }
 }
 
-/// True if the processors were slow in this second; absent if nothing is known of it.
+/// True if the CPUs were slow in this second; absent if that is not known.
 pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
     speed(&point.metrics).ok().map(|speed| speed < SLOW)
 }

@@ -13,10 +13,9 @@ pub const OF_JOBS: &str = "job_";
 pub const TOLERANCE: f64 = 0.005;
 /// Events that any counter may have missed.
 const MISSED_EVENTS: f64 = 2.0;
-/// Largest fraction of the events that a counter without a lock may have lost while several jobs
-/// work: a thread that is interrupted between reading and writing it takes back what the others
-/// have counted meanwhile. The limit is chosen, not measured: 0.5 % has been seen on two
-/// processors.
+/// Largest fraction of the events that a counter without a lock may lose while several jobs work: a
+/// thread that is interrupted between reading and writing the counter reverts what the others
+/// counted in between. The limit is chosen, not measured: 0.5 % has been seen on two CPUs.
 const LOST_WITHOUT_LOCK: f64 = 0.2;
 /// Number of events that one reading of the probe may cause in a counter between begin and end (its
 /// own statements, rows and index lookups in the system catalog).
@@ -57,7 +56,7 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
 
 /// Result of checking a claim.
 enum Check<'a> {
-    /// Compared, with what was found wrong.
+    /// Compared, with the reason if they differ.
     Made(Option<Reason>),
     /// The counter of this name is missing.
     Missing(&'a str),
@@ -92,7 +91,7 @@ pub struct ComparedCounter {
     pub expected: f64,
 }
 
-/// The counters that can be compared, each with what it must be.
+/// Counters that can be compared, each with its expected value.
 pub(super) fn compared_counters(
     result: &TestResult,
     claims: &[Claim],
@@ -265,7 +264,7 @@ mod tests {
     fn a_counter_without_a_lock_may_lose_events_where_several_jobs_work() {
         let commits =
             Claim { counted_without_lock: vec!["one".into()], ..claim("commits", None, "commits") };
-        // Of 120000: 20 % may be lost, what is too many is as wrong as elsewhere.
+        // Of 120000 events 20 % may be lost; too many are as wrong as for other counters.
         for (counted, fine) in [(96_000.0, true), (95_999.0, false), (121_000.0, false)] {
             assert_eq!(status(counted, &commits, 0).is_none(), fine, "{counted}");
         }

@@ -140,7 +140,8 @@ impl Noted {
         moved.filter(was_there).map(|sent| sent.ended_s).reduce(f64::min)
     }
 
-    /// Numbers of commits by what is known of them in the end: acknowledged once is acknowledged.
+    /// Commits by their last known state: a commit that was acknowledged once counts as
+    /// acknowledged.
     fn by_answer(&self, answer: Answer) -> BTreeSet<(u32, u64)> {
         self.with_answer(answer).map(|sent| (sent.writer, sent.seq)).collect()
     }

@@ -155,7 +155,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// True if an interval is wider than what is useful.
+/// True if an interval is too wide to be useful.
 pub fn is_wide(known: &IntervalOrReason) -> bool {
     known.is_ok_and(|interval| interval.half_width() > USEFUL)
 }
@@ -227,7 +227,7 @@ pub fn estimate(tests: &mut [Test]) {
 struct TestEstimate {
     /// Number of the test within the run.
     seq: u32,
-    /// 0 for the KPM, 1 for the metric beside it.
+    /// Index of the metric: 0 for the KPM, 1 for the second metric.
     metric: usize,
     estimate: Estimate,
 }

@@ -73,8 +73,8 @@ pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     format!("{}{codes}{}", test.workload(), distinction(test, others))
 }
 
-/// The parameters chosen, and those and the drive in which a test differs from `others` (one of
-/// each ramp beside it) of the same workload.
+/// The chosen parameters, and the parameters and the drive in which a test differs from `others`
+/// (one of each other ramp) of the same workload.
 pub fn distinction(test: &Test, others: &[&Test]) -> String {
     let others: Vec<_> =
         others.iter().filter(|other| other.workload() == test.workload()).collect();

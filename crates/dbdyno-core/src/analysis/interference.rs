@@ -115,7 +115,7 @@ pub struct Interference {
     pub jobs: u32,
     /// Workloads, each alone.
     pub alone: Vec<Alone>,
-    /// Effect on each workload of each one beside it.
+    /// Effects of each workload on each one that it runs with.
     pub slowdowns: Vec<Slowdown>,
     /// Consolidation factor of each pair.
     pub pairs: Vec<Pair>,

@@ -32,8 +32,8 @@ pub struct Interval {
     /// of the figure; of repetitions.
     pub further: Option<f64>,
     /// Half width of the range about the figure in which that of an equal fresh run falls in 19 of
-    /// 20 cases, as a fraction of it: by what differs between runs of platforms that have shown
-    /// nothing yet.
+    /// 20 cases, as a fraction of the figure: by the usual differences between runs of platforms
+    /// without earlier runs.
     pub fresh: Option<f64>,
     /// Observations that the interval comes from.
     pub source: Source,

@@ -32,7 +32,7 @@ pub fn judge_test(result: &mut TestResult, selection: &Selection, facts: &TestFa
         facts.device_per_s.and_then(|per_s| durability::judge(result, &reasons, per_s));
     reasons.extend(implausible);
     result.verdict = Verdict::from_reasons(reasons);
-    // What committed beside it counts in the same counters.
+    // Commits of a background workload count in the same counters.
     let is_alone = result.beside.is_none();
     result.durability = durability::stamp(result, facts.device_per_s).filter(|_| is_alone);
     let commits = is_alone && selection.parts.iter().any(|part| part.commits);
@@ -69,7 +69,7 @@ fn fill_from_selection(result: &mut TestResult, selection: &Selection) {
     keep_volume(result, &selection.workload);
 }
 
-/// Reasons that follow from what the jobs did, alone or beside a background workload.
+/// Reasons that follow from the work of the jobs, alone or with a background workload.
 fn reasons_of_jobs(
     result: &TestResult,
     selection: &Selection,

@@ -136,8 +136,8 @@ pub struct Layers {
     pub layers: Vec<LayerRow>,
 }
 
-/// All lookups of a run that went by two ways at least. The workloads of what the plan left out
-/// name the way.
+/// All lookups of a run that went by at least two ways. The workloads that the plan left out name
+/// the way.
 pub fn layers(tests: &[Test], left_out: &[StoredOmission<'_>]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
     for test in
@@ -162,7 +162,7 @@ pub fn layers(tests: &[Test], left_out: &[StoredOmission<'_>]) -> Vec<Layers> {
 struct Layer {
     id: &'static str,
     over: Transport,
-    /// The part of it that the ways differ by.
+    /// Name of the part in which the two ways differ.
     name: &'static str,
 }
 

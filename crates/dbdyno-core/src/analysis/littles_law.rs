@@ -163,8 +163,8 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     (squares / ops as f64 / latency.effective_samples()).sqrt()
 }
 
-/// Below this share of the window what the jobs did while they were there is not what the database
-/// did in the window.
+/// Smallest share of the window for which jobs must be present, so that what they did represents
+/// what the database did in the window.
 const MIN_PRESENT: f64 = 0.5;
 /// Longest slice of a short window, as a share of it, because the window's edges cut slices off.
 const SHORT_SLICE: f64 = 0.05;
@@ -423,8 +423,8 @@ mod tests {
             .for_each(|job| (job.elapsed_s, job.tally.ops) = (8.5, 42_500));
         result.window = fixture::tally(85_000, 17.0);
         assert_eq!(texts(&result), []);
-        // 1,000 jobs on two processors: 38 % were there, and the sum of their rates was three times
-        // what the database did.
+        // 1,000 jobs on two CPUs: 38 % were present, and the sum of their rates was three times the
+        // rate of the database.
         result
             .job_figures
             .iter_mut()

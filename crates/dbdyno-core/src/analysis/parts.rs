@@ -81,7 +81,7 @@ fn errors(result: &TestResult, plan: &PartPlan, figures: &PartResult) -> Option<
     found.map(|reason| reason.of_part(&plan.workload))
 }
 
-/// A claim that needs nothing but what the jobs counted themselves.
+/// True if a claim needs only what the jobs counted themselves.
 fn is_of_own_counts(claim: &Claim) -> bool {
     let own = |name: &str| OWN.contains(&name);
     own(&claim.what)

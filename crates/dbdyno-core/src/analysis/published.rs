@@ -177,7 +177,7 @@ pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
     Some(Kpm { value, unit: figure.unit.clone(), better, scale: 1.0 })
 }
 
-/// The derived figure `id` from what is published of a test; why it is absent.
+/// The derived figure `id` from the published figures of a test, or the reason why it is absent.
 ///
 /// # Errors
 /// The source does not print it.
@@ -245,7 +245,7 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
     time.or_else(|| rates.min_by_key(|figure| rank(&figure.metric)))
 }
 
-/// Reasons against a figure from its notes; `status` never worse than what the note itself means.
+/// Reasons against a figure from its notes; `status` is never worse than the note itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = [LOW, HIGH].iter().any(|side| figure.metric.ends_with(side));
     let bound = bound.then(|| {

@@ -152,8 +152,8 @@ pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     representatives(tests, primary).into_iter().next()
 }
 
-/// The time of one op in one job, in s: of measured tests the mean that stands beside their KPM, of
-/// a published one as printed.
+/// Time of one op in one job, in s: for measured tests the mean that reports show with their KPM,
+/// for a published one as printed.
 pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
     let at_jobs = by_jobs(tests, of);
@@ -281,9 +281,9 @@ fn representatives<'a>(
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
-/// The test that stands for repetitions in every metric: the one with the median KPM, so that
-/// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
-/// is not among the repetitions that count.
+/// The test that stands for repetitions in every metric: the one with the median KPM, so that the
+/// percentiles, counters and verdict of a rate are those of the KPM. None if it is not among the
+/// repetitions that count.
 fn representative_test<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
     let jobs = repeats[0].test.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;

@@ -53,7 +53,7 @@ impl Finding {
     }
 }
 
-/// A test with what it was to be.
+/// Test with its selection.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedTest<'a> {
     /// Workload with its parameters, as planned.
@@ -63,7 +63,7 @@ pub struct PlannedTest<'a> {
 }
 
 impl PlannedTest<'_> {
-    /// The workload with what was chosen for it.
+    /// Workload with its chosen parameters.
     fn name(&self) -> &str {
         &self.selection.workload.id
     }
@@ -165,7 +165,8 @@ fn is_excused(tried: &PlannedTest<'_>, reason: &Reason) -> bool {
     by_waiting && tried.is_disturbed()
 }
 
-/// True if a counter is what it must be; others may hold what sessions cause beside their ops.
+/// True if a counter has exactly the expected value; others may include what sessions cause in
+/// addition to their ops.
 fn is_exact(one: &ComparedCounter) -> bool {
     (one.counted - one.expected).abs() <= (crosscheck::TOLERANCE * one.expected.abs()).max(1.0)
 }
@@ -232,7 +233,7 @@ fn synced(check: &str, durable: &[&PlannedTest<'_>]) -> Finding {
     )
 }
 
-/// True if an op of it is a commit; a load that skips the log is not.
+/// True if each of its ops is a commit; a load that skips the log is not.
 fn is_of_commits(tried: &PlannedTest<'_>) -> bool {
     tried.selection.parts.iter().all(|part| part.commits)
 }
@@ -246,7 +247,7 @@ pub fn clock(tried: &[PlannedTest<'_>], drive: Drive) -> Option<Finding> {
     Some(of_times(format!("clock, {} drive", drive.name()), sleep_us(tried.selection)?, tried.test))
 }
 
-/// Microseconds that an op of a selection sleeps, if that is what it does.
+/// Microseconds that an op of a selection sleeps, if it only sleeps.
 pub fn sleep_us(selection: &Selection) -> Option<f64> {
     selection.params.get(SLEEP_US)?.parse().ok()
 }

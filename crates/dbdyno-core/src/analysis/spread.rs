@@ -133,7 +133,7 @@ fn starts(load: &[Window]) -> Vec<Group> {
     load.chunk_by(|a, b| a.start == b.start).map(|start| Group { values: values(start) }).collect()
 }
 
-/// Variances that each level adds; that of windows with what is within them.
+/// Variances that each level adds; that of windows includes the variance within them.
 #[derive(Clone, Copy)]
 struct Variances {
     windows: Option<f64>,

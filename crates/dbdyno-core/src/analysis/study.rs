@@ -56,7 +56,7 @@ impl<'a> Blocks<'a> {
         Blocks { tests }
     }
 
-    /// True if it was not measured at all.
+    /// True if the figure was not measured.
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
@@ -69,8 +69,8 @@ impl<'a> Blocks<'a> {
             .collect()
     }
 
-    /// The worst verdict of the tests whose values are used; invalid if there is none. That a test
-    /// ran beside another is what was asked for.
+    /// The worst verdict of the tests whose values are used; invalid if there is none. The presence
+    /// of a background workload does not count, because the study asks for it.
     pub fn status(&self) -> Status {
         let used = self.tests.iter().filter(|test| test.verdict.status != Status::Invalid);
         let status = |test: &TestResult| {

@@ -10,8 +10,7 @@ const DEBT: &str = "debt_";
 /// Share of the deferred work of a test that may remain: a server at rest writes a little all the
 /// time.
 const LEFT: f64 = 0.02;
-/// A pay-back of this share of the test, in time and in what it counts, changes no figure that
-/// anybody reads.
+/// Share of the test, in time and in the counted amount, up to which a catch-up time is ignored.
 const NEGLIGIBLE: f64 = 0.01;
 
 /// Reading of one gauge: its name, and its value when the jobs began, when they had ended, and
@@ -89,9 +88,9 @@ pub(super) fn sustained_rate(result: &TestResult) -> Option<SustainedRate> {
     Some(SustainedRate { state, pay_back_s: Some(pay_back_s), kpm_value })
 }
 
-/// The KPM as if the jobs had waited for the pay-back: what was done in the whole test over its
-/// time and that. Of a KPM that counts the database's own work also what was done in the pay-back:
-/// it was the test's, so that sustained can exceed burst.
+/// The KPM as if the jobs had waited for the catch-up: the amount of the whole test over its time
+/// plus the catch-up time. If the KPM counts the database's own work, the work during the catch-up
+/// counts, too: it was caused by the test, so that the sustained rate can exceed the burst rate.
 fn with_pay_back(result: &TestResult, pay_back_s: f64) -> Option<f64> {
     let share = result.total_s / (result.total_s + pay_back_s);
     let counted = |name: &str| {
@@ -108,8 +107,8 @@ fn with_pay_back(result: &TestResult, pay_back_s: f64) -> Option<f64> {
     Some(value * result.kpm.scale)
 }
 
-/// True if the KPM counts what the database did, and a part of it that anybody reads was done in
-/// the pay-back, however short that was: then the rate of the test alone is not what lasts.
+/// True if the KPM counts the database's work and a relevant part of it was done during the
+/// catch-up, however short that was: then the rate of the test alone cannot be sustained.
 fn has_paid_much(result: &TestResult) -> bool {
     let Some(name) = result.kpm.value.counter() else { return false };
     let counted = result.counters.get(name).unwrap_or(0.0);

@@ -46,7 +46,7 @@ pub struct Step {
     pub us: Option<MedianInterval>,
     /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
-    /// Blocks that the database asked for per op, and what the device read of their bytes.
+    /// Blocks per op that the database requested, and the part of their bytes that the device read.
     pub misses_per_op: Option<f64>,
     /// Share of the bytes of those blocks that the device read, 0 to 1; absent if it is not known.
     pub device_share: Option<f64>,
@@ -463,8 +463,8 @@ impl From<PublishedPoint> for (f64, f64) {
 const MIN_SIZES: usize = 3;
 
 /// The curves of publications: tests that are printed at several sizes of one platform's database.
-/// A time that is not printed follows from jobs and throughput: who waits for each answer has no
-/// more ops under way than jobs.
+/// A time that is not printed follows from jobs and throughput, because a job that waits for each
+/// answer has only one op in progress.
 pub fn published<'a>(
     runs: impl Iterator<Item = (&'a RunRecord, &'a [Test])>,
 ) -> Vec<PublishedCurve> {

@@ -13,7 +13,7 @@ pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
 /// Fact: 1 if the files of the tables to evict were put out of the operating system's cache, else
 /// 0.
 pub const EVICTED: &str = "evicted";
-/// Fact: 1 if it is known what the device read, else 0.
+/// Fact: 1 if the amount that the device read is known, else 0.
 pub const DEVICE_KNOWN: &str = "device_known";
 /// Share of the reads below which a tier's time is not stated, because it would be the error of the
 /// other tiers' times.
@@ -55,8 +55,8 @@ pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     })
 }
 
-/// Keeps as facts of the result whether files were put out of the operating system's cache, and
-/// whether it is known what the device read.
+/// Stores as facts of the result whether files were evicted from the operating system's cache, and
+/// whether the amount that the device read is known.
 pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
     let known = device_read_bytes(&result.counters).is_some();
     result.facts.insert(EVICTED.into(), f64::from(u8::from(evicted)));
@@ -85,8 +85,8 @@ impl Tiers {
     }
 }
 
-/// The tiers of a result. The device reads ahead, also what is not needed: then the device served
-/// all that was asked for.
+/// The tiers of a result. The device reads ahead, also blocks that are not needed: then it served
+/// all that was requested.
 ///
 /// # Errors
 /// The counter that is missing.
@@ -111,8 +111,8 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
     }
 }
 
-/// Mean time of a block from the operating system's cache, in ms: what the database waited for
-/// reads, less the time of the device's requests.
+/// Mean time of a block from the operating system's cache, in ms: the time that the database waited
+/// for reads, less the time of the device's requests.
 ///
 /// # Errors
 /// The counter that is missing, or that too few blocks came from there.

@@ -1,5 +1,5 @@
-//! The load profile and the time model of a test: what it did per second and per transaction, and
-//! where its time went.
+//! The load profile and the time model of a test: its work per second and per transaction, and the
+//! distribution of its time.
 
 use super::cpu::{is_elsewhere, processors};
 use super::kpm::counter_per_s;
@@ -10,7 +10,7 @@ use crate::model::{Activity, Sentence, TestResult, Waits};
 struct Definition {
     /// Name of the line.
     title: &'static str,
-    /// Unit of what is counted.
+    /// Unit of the counter.
     unit: &'static str,
     /// Name of the counter.
     counter: &'static str,
@@ -146,7 +146,7 @@ const LOAD: &[Definition] = &[
 pub struct LoadLine {
     /// Name of the line.
     pub title: &'static str,
-    /// Unit of what is counted.
+    /// Unit of the counter.
     pub unit: &'static str,
     /// Amount per second, or the reason why it is unknown.
     pub per_s: Result<f64, Sentence>,

@@ -9,7 +9,8 @@ use crate::model::{Better, Status};
 pub struct Offer<'a> {
     /// Price list of the run.
     pub list: &'a PriceList,
-    /// True if tests used an option without a price: it costs at least what the list says.
+    /// True if tests used an option without a price: the platform then costs at least the price of
+    /// the list.
     pub is_bound: bool,
 }
 

@@ -10,13 +10,13 @@ use crate::model::{
 };
 use crate::stats::steadiness;
 
-/// Failed ops above this fraction make a test invalid; any at all make it conditional.
+/// Fraction of failed ops above which a test is invalid; a single one makes it conditional.
 const ERRORS_INVALID: f64 = 0.001;
 /// CPU time taken by the host of a virtual machine, as a fraction of all CPU time, above which
 /// figures are conditional.
 const STEAL_LIMIT: f64 = 0.02;
-/// CPU time of other programs, as a fraction of what the test could use, from which on figures are
-/// conditional.
+/// CPU time of other processes, as a fraction of the CPU time that the test could use, from which
+/// on figures are conditional.
 const FOREIGN_LIMIT: f64 = 0.05;
 /// Fraction of a core per job (or of all cores) from which on dbdyno's process is the limit.
 const CLIENT_LIMIT: f64 = 0.9;

@@ -22,7 +22,7 @@ pub struct Group {
     pub form: Option<Form>,
 }
 
-/// A group on a summary for those who decide.
+/// A group on a summary for decision makers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tile {

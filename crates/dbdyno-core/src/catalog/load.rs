@@ -65,8 +65,8 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is to be named after one of `engines` and is not: what it says would be
-/// missed elsewhere.
+/// Refuses a file that must be named after one of `engines` and is not: its content would be
+/// ignored.
 ///
 /// # Errors
 /// The file, with the nearest engine.

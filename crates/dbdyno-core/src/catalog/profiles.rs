@@ -129,7 +129,7 @@ fn table(file: &File) -> Result<Vec<Profile>> {
     (0..count).map(|at| profile(column(at)).map_err(|what| wrong(0, what))).collect()
 }
 
-/// A column of the table. What is not a field of a profile is a number that settings are made of.
+/// Reads a column of the table. Keys that are not fields of a profile are numbers for settings.
 fn profile(mut column: toml::Table) -> std::result::Result<Profile, String> {
     const FIELDS: [&str; 7] =
         ["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "memory_mb"];

@@ -9,7 +9,7 @@ use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Slo, 
 
 use super::{Catalog, SelectionText, parse_selection};
 
-/// Stands in a list of values for every value that the workload declares.
+/// Value in a list that stands for every value which the workload declares.
 const EVERY_VALUE: &str = "*";
 
 /// A named selection of workloads (`suites/<id>.toml`).
@@ -238,9 +238,9 @@ impl SuiteEntry {
 }
 
 impl Catalog {
-    /// The tests of a suite in order, complete: every workload of the catalog if the suite says
-    /// so, one test for each combination of values, and what the suite gives for all. Those that
-    /// only are listed are among them.
+    /// The tests of a suite in order, complete: every workload of the catalog if the suite says so,
+    /// one test for each combination of values, and the suite's common fields. Tests that are only
+    /// listed are included.
     ///
     /// # Errors
     /// An unknown workload, parameter or list of values; the place is the suite's file.

@@ -40,7 +40,7 @@ pub const STATED: &str = "stated";
 pub struct StatableFact {
     /// Topic and key: `storage.raid`. It is its name in section [`STATED`], too.
     pub name: String,
-    /// One line: what it is.
+    /// Description in one line.
     pub about: String,
     /// A value that it may have.
     pub example: String,

@@ -31,8 +31,8 @@ impl Durability {
 pub struct SustainedRate {
     /// State of the rate: it lasts, or not.
     pub state: SustainedState,
-    /// Seconds in which the database did what the test had left, as fast as it could; absent if
-    /// nothing was left, or not all of it was done.
+    /// Seconds in which the database finished its deferred work, as fast as it could; absent if
+    /// there was none, or not all of it was finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pay_back_s: Option<f64>,
     /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least.

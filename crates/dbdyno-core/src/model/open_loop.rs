@@ -90,7 +90,7 @@ impl PhaseResult {
         self.behind - self.behind_at_begin >= a_second
     }
 
-    /// Ops that were due in it and not done in the window, as far as chance does not explain them.
+    /// Ops that were due in it and not done in the window, if they are more than chance explains.
     pub fn undone(&self) -> Option<f64> {
         let missing = self.due - self.done as f64;
         (missing > UNDONE_SIGMAS * self.due.sqrt()).then_some(missing)

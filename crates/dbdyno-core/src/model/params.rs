@@ -19,7 +19,8 @@ pub const THREADS: &str = "threads";
 /// Percent of the ops that update: a column of its own in the KPM report.
 pub const UPDATE_PCT: &str = "update_pct";
 
-/// Form in which the table is stored, by rows or by columns: figures of both stand in one table.
+/// Form in which the table is stored, by rows or by columns; reports show figures of both in one
+/// table.
 pub const STORE: &str = "store";
 /// Rows of the active part of a table, from which keys are drawn: what a sweep varies.
 pub const ACTIVE_ROWS: &str = "active_rows";

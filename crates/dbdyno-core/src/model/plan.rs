@@ -183,7 +183,8 @@ pub struct Requirement {
     pub reason: String,
 }
 
-/// A part of a selection: what the jobs dealt to it run. A simple workload has exactly one part.
+/// A part of a selection: the code and parameters of the jobs that are dealt to it. A simple
+/// workload has exactly one part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartPlan {
     /// Workload id of the part.
@@ -314,21 +315,22 @@ impl Selection {
         self.background.as_ref().map_or(0, |background| background.jobs)
     }
 
-    /// True if what runs beside it works on the same tables of its own: then they share numbers of
-    /// jobs, and sequences.
+    /// True if the background workload works on the same tables of its own: then both share job
+    /// numbers and sequences.
     pub fn is_beside_itself(&self) -> bool {
         self.background
             .as_ref()
             .is_some_and(|background| background.selection.workload.id == self.workload.id)
     }
 
-    /// True if jobs of it, or beside it, change data: they need nodes that can be written to.
+    /// True if its jobs, or those of the background workload, change data: they need nodes that can
+    /// be written to.
     pub fn writes(&self) -> bool {
         let writes = |part: &PartPlan| part.commits || matches!(part.code, JobCode::Bulk { .. });
         self.with_background().any(|selection| selection.parts.iter().any(writes))
     }
 
-    /// Sessions that do nothing while its jobs run, and those beside them.
+    /// Sessions that do nothing while its jobs run, including those of the background workload.
     pub fn idle_sessions(&self) -> u32 {
         self.with_background().flat_map(|selection| &selection.parts).map(|part| part.idle).sum()
     }
@@ -415,8 +417,8 @@ pub struct Plan {
     pub selections: Vec<Selection>,
     /// Workloads left out, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// A routine that loops around nothing, of an engine that has routines: what timing an op costs
-    /// there is measured with it.
+    /// A routine with an empty loop, for an engine that has routines: it measures the cost of
+    /// timing an op.
     pub calibration: Option<Routine>,
 }
 

@@ -83,9 +83,9 @@ impl ProcessorTime {
     }
 }
 
-/// Weights of the samples of job sessions. Where the kernel counted their CPU time, what it counted
-/// is the weight of those at work, and the others share the rest: in a thread with thousands of
-/// short waits a second, samples see too much work.
+/// Weights of the samples of job sessions. If the kernel counted their CPU time, that is the weight
+/// of those at work, and the others share the rest: in a thread with thousands of short waits a
+/// second, samples see too much work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Weight of all sightings at work together, in sightings.

@@ -205,7 +205,7 @@ impl FromStr for AskedRamp {
                     AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?)
                 }
             };
-            // What the numbers of processors and nodes do not decide is wrong here already.
+            // A ramp that does not depend on the numbers of CPUs and nodes is checked here already.
             if ramp.is_open() { Ok(ramp) } else { ramp.on(Scale::ONE).map(|_| ramp) }
         };
         read().map_err(|what: String| format!("{what}; {RAMP_FORMS}"))

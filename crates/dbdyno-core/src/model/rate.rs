@@ -66,9 +66,9 @@ pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The workload's own parameters, without those that say when ops of an open loop are due. A rate
-/// that changes makes other figures than one that stays, so that only who shows it elsewhere leaves
-/// it out.
+/// The workload's own parameters, without those that state when ops of an open loop are due. A rate
+/// that changes gives other figures than a constant one; it may be left out only where it is shown
+/// elsewhere.
 pub fn without_schedule(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut own = without_offer(params);
     own.remove(PROFILE);

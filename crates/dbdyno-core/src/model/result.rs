@@ -164,7 +164,8 @@ pub enum SnapshotPoint {
     WindowClose,
     /// After all jobs ended and the database flushed its counters.
     End,
-    /// After the database has done what the test had left it to do, as far as it could be made to.
+    /// Point after the database has finished the deferred work of the test, as far as it could be
+    /// made to.
     #[serde(rename = "paid")]
     CaughtUp,
 }
@@ -214,7 +215,7 @@ pub struct BackgroundResult {
     pub part: PartResult,
     /// Drive of the background workload.
     pub drive: Drive,
-    /// Every job of it looped from before the window opened until after it closed.
+    /// True if every job of the node looped from before the window opened until after it closed.
     pub covers_window: bool,
 }
 
@@ -262,9 +263,9 @@ pub struct TestResult {
     /// Number of the load of the data in the run, from 1.
     #[serde(default = "first")]
     pub load: u32,
-    /// Seed of the keys and scheduled starts of its jobs, given by the run's seed and by what the
-    /// test is: two tests with the same one have drawn the same keys. Absent if nothing was drawn,
-    /// and in results of earlier versions.
+    /// Seed of the keys and scheduled starts of its jobs, made from the run's seed and the identity
+    /// of the test: two tests with the same one have drawn the same keys. Absent if nothing was
+    /// drawn, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_seed: Option<u64>,
     /// RFC 3339, UTC.
@@ -425,7 +426,7 @@ impl TestResult {
         self.open.is_some() || self.window.thought_s > 0.0
     }
 
-    /// The record of a test before anything is measured: who it is, without figures.
+    /// Result of a test that was not measured: its identity, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);
         let [mut params, mut chosen] = [selection.params.clone(), selection.chosen.clone()];

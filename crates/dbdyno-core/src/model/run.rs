@@ -1,5 +1,5 @@
-//! A run without its tests: what ran where, how it ended, what was loaded, and what the machine did
-//! before the tests.
+//! A run without its tests: where it ran, how it ended, the loads of data, and the measurements of
+//! the machine before the tests.
 
 use std::collections::BTreeMap;
 

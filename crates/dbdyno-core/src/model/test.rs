@@ -19,12 +19,12 @@ pub enum Test {
     Published(Box<PublishedTest>),
 }
 
-/// A test of a publication: what it is here, and every figure that is printed of it.
+/// A published test: its identity in the catalog, and every figure that is printed of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedTest {
     /// Number within the run, from 1.
     pub seq: u32,
-    /// Identifier of the workload as in the catalog, else what the publication calls it.
+    /// Identifier of the workload in the catalog, else its name in the publication.
     pub workload: String,
     /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
@@ -34,7 +34,7 @@ pub struct PublishedTest {
     pub hash: String,
     /// Known parameters.
     pub params: BTreeMap<String, String>,
-    /// The figure that is its KPM, and the best one beside it.
+    /// Metric of its KPM and, below, of the best other figure.
     pub kpm: Kpm,
     /// Printed value of the KPM; absent if it is not printed.
     pub kpm_value: Option<f64>,

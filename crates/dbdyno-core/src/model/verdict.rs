@@ -241,8 +241,8 @@ impl Verdict {
         Verdict { status, reasons }
     }
 
-    /// The first reason that lowers the verdict and is what others on the machine did, whatever
-    /// else is said against the test.
+    /// The first reason that lowers the verdict and is the effect of other processes on the
+    /// machine, whatever other reasons there are.
     pub fn disturbance(&self) -> Option<&Reason> {
         use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
         let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);

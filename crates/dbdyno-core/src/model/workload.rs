@@ -8,7 +8,7 @@ use super::vectors::Vectors;
 use super::{Expr, Kpm, Quantity, ReasonCode, Status};
 use crate::stats::skew::{KeyLaw, Place};
 
-/// A workload as the catalog defines it, checked; SQL blocks are kept beside it in the catalog.
+/// A workload as the catalog defines it, checked; the catalog holds its SQL blocks separately.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Best-known name, upper case: `SRV-QUERY1`.
@@ -48,7 +48,7 @@ pub struct Workload {
     /// Kinds of application for which the figures matter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matters_for: Vec<Application>,
-    /// Parameters that make an op longer and leave what it does: its figures per unit of work are
+    /// Parameters that make an op longer without changing its kind: figures per unit of work are
     /// compared with those of any other value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaled_by: Vec<String>,
@@ -281,8 +281,8 @@ pub struct Param {
     /// Largest number that is allowed; none = no limit.
     #[serde(default)]
     pub max: Option<i64>,
-    /// The value that every test had before the workload got this parameter: with it the work is
-    /// what it was, so that it is in no hash.
+    /// The value that stands for the work before the workload had this parameter: it is in no hash,
+    /// so that the work is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implied: Option<String>,
     /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
 use crate::model::{Arrivals, AskedRate, Drive, End, LeftOut, Plan, Ramp, Slo, StoredPlan, Window};
 
-/// A selection as [`super::describe`] stores it: what of it makes a request.
+/// A selection as [`super::describe`] stores it: the fields that make a request.
 #[derive(Debug, Clone, Deserialize)]
 struct StoredTest {
     workload: String,
@@ -57,7 +57,7 @@ pub fn again(
 ) -> Result<Again> {
     let selections = selections(stored)?;
     let first = nodes(stored)?.first().map(u32::to_string);
-    // Each test stands there once for each number of nodes.
+    // The plan has each test once for each number of nodes.
     let once = selections.iter().filter(|stored| stored.params.get(NODES) == first.as_ref());
     let asked = PlanTransfer { catalog, from, to: request.engine.clone() };
     let tests = once.map(|selection| asked.entry(selection)).collect::<Result<_>>()?;
@@ -150,7 +150,7 @@ impl PlanTransfer<'_> {
     fn params(&self, stored: &StoredTest) -> Result<Params> {
         let asked = self.catalog.find(&stored.workload)?;
         let mut params = stored.params.clone();
-        // What runs beside it, and the nodes, are asked for beside it.
+        // Background workload and nodes are requested by fields of their own.
         params.retain(|name, _| ![BESIDE, BESIDE_JOBS, NODES].contains(&name.as_str()));
         if self.from == self.to {
             return Ok(params);

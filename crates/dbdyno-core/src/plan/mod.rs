@@ -57,7 +57,7 @@ pub struct Request {
     pub workloads: Vec<String>,
     /// Background workload of every test.
     pub beside: Option<AskedBackground>,
-    /// Further tests; an entry may name what runs beside it, and its rate.
+    /// Further tests; an entry may name its background workload and its rate.
     pub tests: Vec<SuiteEntry>,
     /// Ramp of every test; none = that of the suite.
     pub jobs: Option<AskedRamp>,

@@ -246,7 +246,7 @@ impl Publisher {
         }
     }
 
-    /// Makes a field what it may be; false if nothing is left of it.
+    /// Changes a field to what may be published; false if nothing is left of it.
     fn value(&mut self, holder: &str, field: &str, value: &mut Value) -> bool {
         if matches!(value, Value::Number(_) | Value::Bool(_) | Value::Null) {
             return true;

@@ -59,7 +59,7 @@ pub(crate) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
     input.used_groups().into_iter().map(of).collect()
 }
 
-/// A title without what stands behind a colon.
+/// A title without the text after a colon.
 fn short_title(title: &str) -> String {
     title.split_once(':').map_or(title, |(short, _)| short).to_string()
 }

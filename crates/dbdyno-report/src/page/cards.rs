@@ -23,7 +23,7 @@ const ROUNDED_TO_1: f64 = 0.999_5;
 const MIN_EXPLAINED: f64 = 0.8;
 /// Other programs are named from this share of the CPU on, in percent.
 const FOREIGN_PCT: f64 = 10.0;
-/// Other workloads of a group beyond these stand in the table only.
+/// Number of other workloads of a group on a card; more are in the table only.
 const MAX_OTHERS: usize = 6;
 
 /// The card of each group.

@@ -35,7 +35,7 @@ pub(crate) fn compared(
     let mut head = head_of_several(input, "comparison");
     head.title = compare::against(language, &first.other, &first.base);
     head.answer = match paired {
-        // What has no interval cannot be compared, but stands beside the publication.
+        // Figures without an interval cannot be compared, but are shown next to the publication.
         [one] if first.kpms.is_empty() => StyledText::sentence(&beside::answer(one, language)),
         _ => compared_answer(first, language),
     };

@@ -41,8 +41,8 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
     let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
     head.plate.truncate(room);
     head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
-    // The figures of one run stand in the picture, what was measured on the name plate, and its
-    // verdicts in the head.
+    // The figures of one run are in the picture, the platform is on the name plate, and the
+    // verdicts are in the head.
     let lines = match input.runs.as_slice() {
         [data] => {
             let shown = ["heading_limits", "heading_price"].map(|key| language.say(key, &[]));
@@ -110,7 +110,7 @@ fn one_sheet(input: &Input) -> Vec<Part> {
     for tile in &mut tiles {
         (tile.spark, tile.times, tile.others, tile.chips) =
             (None, Vec::new(), Vec::new(), Vec::new());
-        // Codes stand in the picture below.
+        // The codes are in the picture below.
         let plain = tile_of(tile).map(|tile| language.phrase(&tile.name));
         let name = plain.unwrap_or_else(|| {
             if tile.title.is_empty() { tile.group.clone() } else { tile.title.clone() }

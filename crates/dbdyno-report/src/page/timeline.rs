@@ -121,7 +121,7 @@ fn short(from_s: f64, result: &TestResult) -> Option<Second> {
     })
 }
 
-/// CPU time by who had it; none where it was not counted.
+/// CPU time by user; none if it was not counted.
 pub(super) fn split(counters: &impl Named) -> Option<CpuSplit> {
     let busy = cpu::busy_pct(counters).ok()?;
     let foreign = cpu::foreign_pct(counters).ok().map(|percent| percent.min(busy));

@@ -87,7 +87,7 @@ pub struct Unpaired {
     pub label: String,
     /// The side that lacks it.
     pub missing: Side,
-    /// The other side has a trial of it that can be used.
+    /// True if the other side has a trial of the figure that can be used.
     pub is_sound: bool,
 }
 

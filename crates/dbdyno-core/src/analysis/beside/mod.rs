@@ -38,7 +38,7 @@ pub struct Words<'a> {
     pub orgs: BTreeMap<&'a str, &'a [&'a str]>,
 }
 
-/// A published code with the facts that stand beside its workload.
+/// A published code with the facts that reports show next to its workload.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeWords<'a> {
     /// Empty for a test without a code: then its description decides.
@@ -256,7 +256,7 @@ fn without_threads(params: &BTreeMap<String, String>) -> BTreeMap<&String, &Stri
     params.iter().filter(|(name, _)| *name != THREADS).collect()
 }
 
-/// A code of a publication, and everything that may stand beside it.
+/// A code of a publication, and everything that can be compared with it.
 struct CodeComparison<'a> {
     words: &'a Words<'a>,
     engine: &'a str,

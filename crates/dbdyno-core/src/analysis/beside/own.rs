@@ -10,7 +10,7 @@ use crate::analysis::ramp;
 use crate::model::params::THREADS;
 use crate::model::{Better, Quantity, Status, Test, Workload};
 
-/// The common quantity of a pair, and the workload that says how much of it an op is.
+/// Common quantity of a pair, and the workload that defines how much of it an op is.
 #[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
     pub quantity: Quantity,
@@ -32,8 +32,8 @@ impl<'a> Counted<'a> {
         kpms.filter_map(|kpm| self.convert_own(kpm, &seconds)).collect()
     }
 
-    /// The KPM, or the metric beside it where the amount is printed in that, with the amount of the
-    /// test that stands for it in proportion to it.
+    /// The KPM, or the other metric if the amount is printed in that. The amount is that of the
+    /// test which stands for the figure, in proportion to it.
     fn convert_own(self, kpm: Figure<'a>, seconds: &[Figure<'a>]) -> Option<Measured<'a>> {
         let figure = match self.of_test(kpm.test)?.metric {
             Metric::Kpm => kpm,

@@ -126,7 +126,7 @@ pub fn theirs<'a>(test: &'a PublishedTest, quantity: Quantity, fixed: &Fixed) ->
 pub enum Metric {
     /// The key performance metric of its workload.
     Kpm,
-    /// The one beside it.
+    /// The second metric of the test.
     Second,
 }
 

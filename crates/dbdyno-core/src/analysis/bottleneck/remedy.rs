@@ -117,9 +117,8 @@ fn share_text(share: Option<f64>) -> Sentence {
     }
 }
 
-/// Verdict on a trial of an experiment as a rate, without these reasons: what a workload claims to
-/// stress is what the experiment takes away, and commits into a log in memory are faster than the
-/// device.
+/// Verdict on a trial of an experiment as a rate, without some reasons: the experiment takes away
+/// what the workload claims to stress, and commits to a log in memory are faster than the device.
 pub fn verdict_of_trial(trial: &TestResult, is_log_in_memory: bool) -> Verdict {
     let counts = |reason: &&Reason| match reason.code {
         ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,
@@ -187,11 +186,11 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
 impl Way {
     /// The remedy with its predicted gain, if the share `goes` of session time is saved.
     ///
-    /// The gain follows Amdahl's law: if a part `p` of the time shrinks to `r` of itself, throughput
-    /// is 1 / (1 - p + p r) times as high, but no higher than the CPUs that the jobs can use allow.
-    /// For I/O this is a minimum, because the CPU time of the I/O and the cost of sleeping are saved
-    /// as well. For the log buffer it is a maximum, because the content of a larger buffer must be
-    /// written, too.
+    /// The gain follows Amdahl's law: if a part `p` of the time shrinks to `r` of itself,
+    /// throughput is 1 / (1 - p + p r) times as high, but no higher than the CPUs that the jobs can
+    /// use allow. For I/O this is a minimum, because the CPU time of the I/O and the cost of
+    /// sleeping are saved as well. For the log buffer it is a maximum, because the content of a
+    /// larger buffer must be written, too.
     pub(super) fn remedy(self, result: &TestResult, cause: Cause, goes: Option<f64>) -> Remedy {
         let amdahl = || goes.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - self.left)));
         let gain = match cause {

@@ -216,9 +216,10 @@ fn better_conditional<'a>(others: &[Point<'a>], most: &Point<'_>) -> Option<Poin
     highest(conditional.copied())
 }
 
-/// The figure that answers with a doubt: a valid one without an interval that would do, before a
-/// conditional one that would; with neither, what was measured. Beside a valid one with an interval
-/// only a figure that would do, or one of worthwhile more, says more.
+/// Figure that answers with a doubt: a valid one without an interval that would do, before a
+/// conditional one that would; with neither, the best that was measured. If there is a valid one
+/// with an interval, only a figure that would do, or that is higher by a worthwhile step, adds to
+/// it.
 fn doubtful_point<'a>(
     need: &Need,
     others: &[Point<'a>],
@@ -298,7 +299,7 @@ fn is_undone(test: &Test, slo: Option<Slo>) -> bool {
     response_us.is_some() && meets(test, Some(slo)).is_none()
 }
 
-/// The outcome where no figure is known to do what is needed.
+/// Outcome and reason if no figure is known to do what is needed.
 struct Refusal {
     outcome: Outcome,
     why: Sentence,
@@ -479,8 +480,9 @@ impl<'a> Case<'_, 'a> {
         Some(at.with("time", broken.time_us(slo)? / 1000.0))
     }
 
-    /// True if a repetition of a valid or a conditional figure met the SLO at as much load as this
-    /// one that missed it, or where the interval of its rate reaches what is needed.
+    /// True if this point, which missed the SLO, is contradicted: a repetition of a valid or a
+    /// conditional figure met the SLO at as much load, or at a rate whose interval reaches the
+    /// required one.
     fn is_contradicted(&self, broken: &Point<'_>) -> bool {
         let is_conditional = |point: &&Point<'_>| point.figure.status() == Status::Conditional;
         let conditional = self.others.iter().filter(is_conditional);

@@ -9,8 +9,8 @@ use crate::stats::moderated::Size;
 /// Names that a sentence lists.
 const MAX_NAMED: usize = 3;
 
-/// The answer of the gate: whether it passes, what it did not judge, the whole, what was found and
-/// what was not seen; empty without a limit.
+/// Answer of the gate: whether it passes, the figures that it did not judge, the mean, the losses
+/// that were found, and the loss that would have been found; empty without a limit.
 pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     let mut sentences = vec![outcome(comparison, gate)];

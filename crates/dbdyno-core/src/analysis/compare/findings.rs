@@ -58,9 +58,9 @@ fn directed(code: &str, text: Sentence, is_behind: bool) -> Finding {
 /// Figures, groups and slips that head a page.
 const MAX_LEADING: usize = 4;
 
-/// The findings that head a page: how many figures went which way, where they went both ways; then
+/// Findings at the head of a page: how many figures went which way, if they went both ways; then
 /// groups and figures, of both directions if there are both; then always what is undecided and what
-/// is left out; slips, where there is room for them.
+/// is left out; slips, if there is room for them.
 pub fn leading(comparison: &Comparison) -> Vec<&Finding> {
     let mut leading = of_code(comparison, "tally");
     let went = ["group", "throughput", "speed"].map(|code| of_code(comparison, code)).concat();
@@ -284,7 +284,7 @@ fn sentence(row: &Row, way: &str) -> Sentence {
         .with("service", service)
 }
 
-/// Number of undecided figures by reason; that publications print no interval goes without saying.
+/// Number of undecided figures by reason, without publications, which print no intervals.
 fn undecided(comparison: &Comparison) -> Option<Finding> {
     let reasons = comparison.undecided();
     let part = |reason: &UndecidedCount| match reasons.len() {
@@ -337,8 +337,8 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     scaling::hidden_saturation(side.tests).into_iter().map(sentence).collect()
 }
 
-/// Sentence about everything that was not compared: what the other run lost, by which a gate fails,
-/// stands first.
+/// Sentence about everything that was not compared; what the other run lost, by which a gate fails,
+/// comes first.
 fn lost(comparison: &Comparison) -> Option<Finding> {
     let mut lost: Vec<&NotCompared> = comparison.not_compared.iter().collect();
     lost.sort_by_key(|one| !one.lost);

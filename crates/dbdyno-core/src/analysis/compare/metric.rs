@@ -179,8 +179,8 @@ impl Reading<'_> {
 
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
-/// A speed or throughput that a publication states stands in for its run table where that has no
-/// such figure.
+/// Readings of a metric. A speed or throughput that a publication states is used if its run table
+/// has no such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
     let value_of =
         |test: &Test| metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some());

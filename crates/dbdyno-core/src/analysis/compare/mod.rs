@@ -74,7 +74,7 @@ impl<'a> Terms<'a> {
 }
 
 impl Side<'_> {
-    /// Options that its tests used and that have no price: what it costs is not known.
+    /// Options that its tests used and that have no price, so that the cost is not known.
     fn unpriced(&self) -> Vec<&str> {
         self.price.map(|price| price.unpriced(self.run)).unwrap_or_default()
     }
@@ -109,8 +109,8 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// Number of earlier runs that show how runs differ; with fewer than two a prior is used.
     pub earlier_runs: usize,
-    /// The multiple of what the prior allows by which the two runs differ, figure by figure, where
-    /// that widened the intervals.
+    /// Multiple of what the prior allows by which the two runs differ, figure by figure, if that
+    /// widened the intervals.
     pub widened: Option<f64>,
     /// The loss that would have been found in most figures.
     pub detectable: Option<Size>,

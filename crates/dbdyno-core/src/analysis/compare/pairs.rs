@@ -51,7 +51,7 @@ fn lost(side: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
     NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(side, subject) }
 }
 
-/// The drives of one side that the other has not, where it has another one of it.
+/// Drives that one side has and the other lacks, if the other has another drive for the workload.
 fn lost_drives(
     side: &Side<'_>,
     subject: &Subject,

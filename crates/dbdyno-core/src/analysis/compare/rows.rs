@@ -111,8 +111,8 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     comparison.equal_jobs.extend(equal_jobs(context, pair));
 }
 
-/// A figure that only one side has: a test of the other one (its name and its tests) failed, or has
-/// not been run at one job. What the base lacks is not lost.
+/// Figure that only one side has: a test of the other side (its name and its tests) failed, or was
+/// not run at one job. A figure that the base lacks is not lost.
 fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompared {
     let mut reasons = tests.iter().flat_map(|test| &test.verdict().reasons);
     let why = match reasons.find(|reason| reason.status == Status::Invalid) {
@@ -362,7 +362,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
         return Vec::new();
     }
     let all = |tests: &[&'_ Test]| -> Option<f64> {
-        // Where a better figure is not valid, the best is not known, and no share of it.
+        // If a better figure is not valid, the best is not known, and neither is a share of it.
         best(readings(tests, &own, PublishedKind::Point), own.better)
             .filter(|best| best.passed_over.is_none())
             .map(|best| best.value)

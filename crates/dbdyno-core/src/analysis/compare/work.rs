@@ -19,7 +19,7 @@ const WORTH_SAYING: f64 = 0.02;
 /// Minimum number of repetitions of a side that show a spread.
 const FEWEST: usize = 2;
 
-/// A kind of work, by what is divided by the ops.
+/// Kind of work: the amount that is divided by the ops.
 struct Measure {
     code: &'static str,
     unit: &'static str,

@@ -189,7 +189,8 @@ pub(super) fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
 const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
-/// were seen waiting for the log, which is what the sampler saw times the window over the commits.
+/// were sampled waiting for the log: their share of the samples times the window, divided by the
+/// commits.
 pub(super) fn commit_wait_ms(result: &TestResult) -> Value {
     if result.counters.get("commit_wait_time_ms").is_some() {
         return mean_ms(result, "commit_wait_time_ms", "commit_waits");

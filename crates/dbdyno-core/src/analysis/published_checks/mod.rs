@@ -41,7 +41,7 @@ struct Cell<'a> {
     run: usize,
     test: usize,
     result: &'a PublishedTest,
-    /// Suite and code: what stands in one row of the table.
+    /// Suite and code of one row of the table.
     hash: &'a str,
     code: &'a str,
     kind: PublishedKind,
@@ -70,7 +70,7 @@ fn cells(run: usize, tests: &[PublishedTest]) -> impl Iterator<Item = Cell<'_>> 
     stated.filter(|cell| cell.kind != PublishedKind::Point)
 }
 
-/// True if two figures stand in one column and row of tables: same suite, code, kind and metric.
+/// True if two figures are in one column and row of tables: same suite, code, kind and metric.
 fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     (a.hash, a.code, a.kind, a.metric) == (b.hash, b.code, b.kind, b.metric)
 }

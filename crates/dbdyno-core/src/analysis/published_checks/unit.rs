@@ -22,7 +22,7 @@ pub(super) fn judge<'a>(cells: &[Cell<'a>]) -> Vec<Slip<'a>> {
     found.collect()
 }
 
-/// The row of a workload stands in one metric, this figure in another.
+/// Reason if the other figures of the workload are in one metric and this figure in another.
 fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let family: Vec<&Cell<'_>> = cells.iter().filter(|other| is_family(cell, other)).collect();
     let rows: Vec<&&Cell<'_>> =
@@ -30,8 +30,7 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let votes =
         |metric: &str, of: &[&Cell<'_>]| of.iter().filter(|other| other.metric == metric).count();
     let usual = family.iter().map(|other| other.metric).max_by_key(|metric| {
-        // Where speed and throughput stand against one another, the throughput's metric is the
-        // usual one.
+        // If speed and throughput disagree, the throughput's metric is the usual one.
         let best_of_ramps = rows.iter().filter(|other| other.metric == *metric).count();
         (votes(metric, &family), best_of_ramps)
     })?;

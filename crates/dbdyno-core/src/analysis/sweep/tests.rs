@@ -87,7 +87,7 @@ fn files_put_out_of_the_systems_cache_have_no_plateau_of_it() {
     tests.iter_mut().for_each(|test| {
         let Test::Measured(test) = test else { panic!() };
         test.facts.remove(EVICTED);
-        // Both caches serve most of what is read, also of the largest active set.
+        // Both caches serve most of the reads, even for the largest active set.
         test.counters
             .set("server_read_bytes", 0.3 * test.counters.get("server_read_bytes").unwrap());
     });

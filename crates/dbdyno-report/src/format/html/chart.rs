@@ -25,7 +25,7 @@ const MAX_NAME: usize = 16;
 const MAX_NAMED: usize = 7;
 /// A curve of more points has no marks.
 const MAX_MARKS: usize = 40;
-/// Laws are drawn where they do not hide what was measured.
+/// Maximum number of laws that are drawn: more would hide the measured points.
 const MAX_FITTED: usize = 4;
 /// Colors and styles of lines.
 const COLORS: usize = 8;
@@ -76,7 +76,7 @@ fn spoken(chart: &Chart) -> String {
     chart.language.say("Chart: {title}. Curves: {curves}. The data follow as a table.", &values)
 }
 
-/// Bands below, then laws, then what was measured.
+/// Series in drawing order: bands below, then laws, then measured points.
 fn drawn(chart: &Chart) -> Vec<&Series> {
     let of = |role| chart.series.iter().filter(move |series| series.role == role);
     let measured = of(Role::Measured).count();
@@ -88,7 +88,7 @@ fn measured<'a>(drawn: &'a [&'a Series]) -> impl Iterator<Item = &'a Series> {
     drawn.iter().copied().filter(|series| series.role == Role::Measured)
 }
 
-/// Names stand beside the curves where they are short and few.
+/// True if the names are drawn next to the curves, because they are short and few.
 fn is_named(drawn: &[&Series]) -> bool {
     let count = measured(drawn).count();
     let is_short = measured(drawn).all(|series| series.name.chars().count() <= MAX_NAME);

@@ -149,7 +149,7 @@ fn classes(kind: &str, mark: &str, place: ColumnVisibility) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
-/// The class that colors what is not valid.
+/// Class of the style sheet for figures that are not valid.
 fn class(verdict: Option<Status>) -> &'static str {
     match verdict {
         Some(Status::Conditional) => "conditional",
@@ -158,7 +158,7 @@ fn class(verdict: Option<Status>) -> &'static str {
     }
 }
 
-/// Says on paper what is not there.
+/// Note on paper about columns that are left out.
 fn paper_note(places: &[ColumnVisibility], language: Language) -> Markup {
     let left_out = places.iter().filter(|shown| shown.is_screen_only).count();
     html! {

@@ -29,7 +29,7 @@ const LINES: [ChartLineDashType; 4] = [
     ChartLineDashType::DashDot,
 ];
 
-/// The table has six columns; the chart stands right of it.
+/// The table has six columns; the chart is to the right of it.
 const BESIDE: u16 = 7;
 /// Size of a chart, in pixels and in rows of a sheet.
 const SIZE: (u32, u32) = (720, 380);
