@@ -1,6 +1,5 @@
 //! `ab-test`: two sides from the command line, and its report in every form.
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
 use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::compare::CompareReport;
@@ -190,7 +189,7 @@ fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
         );
         let blocks = found["blocks"].as_u64().unwrap() + found["left_out"].as_u64().unwrap();
         let tests = ["A", "B"].map(|side| {
-            let run = desk.run(&format!("results show {engine}-{side} --format json")).ok().json();
+            let run = desk.shown(&format!("{engine}-{side}"));
             run["tests"].as_array().unwrap().clone()
         });
         assert_eq!(
@@ -257,7 +256,7 @@ fn an_interrupt_keeps_what_was_measured_and_removes_both_servers() {
     );
     let ab_test = desk.spawn(&line);
     until("both sides were measured", || {
-        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        let runs = desk.runs_so_far();
         runs.len() == 2 && runs.iter().all(|run| run["tests"].as_u64() > Some(1))
     });
     signal(ab_test.id(), Signal::INT);
@@ -361,7 +360,7 @@ pub fn input() -> Input {
     Input {
         runs: runs.collect(),
         fail_below: 0.05,
-        catalog: Catalog::embedded().unwrap(),
+        catalog: crate::support::catalog(),
         ..Input::default()
     }
 }

@@ -13,8 +13,7 @@ use dbdyno::report::{self, FORMATS, Input, Language, Options, REPORTS, RunTests}
 use serde_json::Value;
 
 use crate::reports::rendered;
-use crate::support::Desk;
-use crate::{every_suite, fixture, heatmaps};
+use crate::{every_suite, fixture, publications};
 
 /// Platforms of the five publications, as they are imported.
 const PLATFORMS: [&str; 9] = [
@@ -75,7 +74,7 @@ const OTHERWISE: [&str; 39] = [
 
 /// The publications, imported once for all tests.
 static PUBLICATIONS: LazyLock<Vec<RunTests>> =
-    LazyLock::new(|| heatmaps::published_runs(&PLATFORMS).runs);
+    LazyLock::new(|| publications::input(&PLATFORMS).runs);
 
 /// A plan of a suite on an engine.
 fn planned(catalog: &Catalog, engine: &str, suite: &str) -> Plan {
@@ -111,7 +110,7 @@ fn test(selection: &Selection, size_gb: f64, jobs: u32, seq: u32) -> Test {
 
 /// A run of a suite beside every platform of the publications.
 fn beside(engine: &str, suite: &str) -> (BTreeSet<(String, String)>, Value) {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let plan = planned(&catalog, engine, suite);
     let tests = plan
         .selections
@@ -213,7 +212,7 @@ fn units_of_the_publications_meet_those_of_ours() {
 
 #[test]
 fn what_is_other_work_than_published_says_so() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let silent: Vec<&str> = OTHERWISE
         .into_iter()
         .filter(|code| catalog.find(code).unwrap().entry.workload.differs([*code]).is_none())
@@ -236,7 +235,7 @@ fn a_run_that_has_nothing_in_common_with_a_publication_says_so_in_one_line() {
         RunRecord { engine: Some("postgres".into()), name: Some("mine".into()), ..fixture::run() };
     let own = RunTests { run, tests: Vec::new() };
     for language in [Language::English, Language::German] {
-        let reference = heatmaps::published_runs(&["dl380-bm"]).runs.pop();
+        let reference = publications::input(&["dl380-bm"]).runs.pop();
         let input = Input { runs: vec![own.clone()], reference, language, ..Input::default() };
         let summary = REPORTS.iter().find(|report| report.name() == "summary").unwrap();
         let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
@@ -251,12 +250,7 @@ fn a_run_that_has_nothing_in_common_with_a_publication_says_so_in_one_line() {
 
 #[test]
 fn reports_of_runs_of_both_kinds_pair_their_figures() {
-    let desk = Desk::new();
-    desk.run(
-        "results import --csv data/reference/published-results.csv \
-         --platforms data/reference/platforms.csv",
-    )
-    .ok();
+    let desk = publications::desk();
     desk.run("run sqlite --workload T612 --jobs 1 --ops 50 --size 0.01 --name mine --quiet").ok();
     // Whatever others do on the machine meanwhile: so short a window may be invalid.
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();

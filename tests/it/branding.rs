@@ -7,8 +7,8 @@ use dbdyno::store::Store;
 use serde_json::json;
 
 use crate::chromium::{Browser, DESKTOP};
-use crate::fixture;
 use crate::support::{Desk, finished};
+use crate::{fixture, publications};
 
 /// One pixel.
 const PNG: &[u8] = &[
@@ -216,12 +216,7 @@ fn around(text: &str, word: &str) -> String {
 
 #[test]
 fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    ))
-    .ok();
+    let desk = publications::desk();
     let page = desk.path("public.html");
     let done = desk.run(&format!("report anonymized dl380-bm ibm-e870 -o {}", page.display())).ok();
     let lines: Vec<&str> =

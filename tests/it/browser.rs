@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::Catalog;
 use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
 
@@ -31,7 +30,7 @@ fn page_of(dir: &Path, kind: &str, count: usize, language: Language) -> PathBuf 
     for (number, data) in runs.iter_mut().enumerate().skip(2) {
         (data.run.id, data.run.name) = (10 + number as i64, Some(format!("platform {number}")));
     }
-    let groups = Catalog::embedded().unwrap().groups().to_vec();
+    let groups = crate::support::catalog().groups().to_vec();
     let reference = (count == 1).then(|| self::runs().remove(1));
     let command = "dbdyno report html 7".into();
     let input = Input { runs, groups, language, reference, command, ..Input::default() };

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::{Catalog, SuiteEntry};
+use dbdyno::catalog::SuiteEntry;
 use dbdyno::error::Kind;
 use dbdyno::model::{Arrivals, Capabilities, Drive, Plan, StoredPlan, Window};
 use dbdyno::plan::{Request, again, build, describe, differing, has_rates, nodes};
@@ -235,7 +235,7 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     let (first, second) = (&first[0], &second[0]);
     assert_eq!(first["seed"], second["seed"]);
     assert_eq!(first["size_gb"], second["size_gb"]);
-    let shown = |desk: &Desk| desk.run("results show last --format json").ok().json();
+    let shown = |desk: &Desk| desk.shown("last");
     let tests = |run: &serde_json::Value| -> Vec<(String, String, u64)> {
         let tests = run["tests"].as_array().unwrap();
         let text = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().to_string();
@@ -266,6 +266,27 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
 }
 
 #[test]
+fn a_bundle_is_run_again_with_its_size_profile() {
+    let (here, there) = (Desk::new(), Desk::new());
+    here.run(
+        "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1s --warmup 0s --size 0.01 \
+         --profile N",
+    )
+    .ok();
+    let (file, _) = bundle(&here);
+    let profile = |desk: &Desk| {
+        let file = desk.run("show run last --as-file").ok().stdout;
+        file.lines().find(|line| line.starts_with("profile")).map(String::from)
+    };
+    let rerun = format!("rerun {} sqlite", file.display());
+    there.run(&rerun).ok();
+    assert_eq!(profile(&there), profile(&here));
+    assert_eq!(profile(&there).as_deref(), Some("profile = \"N\""));
+    there.run(&format!("{rerun} --profile XS")).ok();
+    assert_eq!(profile(&there).as_deref(), Some("profile = \"XS\""));
+}
+
+#[test]
 fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
@@ -277,7 +298,7 @@ fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let done = there.run(&format!("rerun {} sqlite --digest {digest}", file.display())).ok();
     let told = "the statements of the one test are those that were sealed";
     assert!(done.stderr.contains(told), "{}", done.stderr);
-    let tests = there.run("results show last --format json").ok().json()["tests"].clone();
+    let tests = there.shown("last")["tests"].clone();
     let tests = tests.as_array().unwrap();
     let rates: Vec<&str> =
         tests.iter().map(|test| test["params"]["rate"].as_str().unwrap()).collect();
@@ -297,7 +318,7 @@ fn stored(plan: &Plan) -> StoredPlan {
 
 #[test]
 fn a_stored_plan_asks_for_itself() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let asked = Request {
         workloads: vec!["SRV-QUERY1".into(), "LGWR-LAT:rows=25".into()],
         jobs: Some("1,2".parse().unwrap()),
@@ -315,7 +336,7 @@ fn a_stored_plan_asks_for_itself() {
 
 #[test]
 fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let test = |text: &str| SuiteEntry { workload: Some(text.into()), ..SuiteEntry::default() };
     let asked = Request {
         tests: vec![
@@ -350,7 +371,7 @@ fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
 
 #[test]
 fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let asked = Request {
         workloads: vec!["SRV-QUERY1".into()],
         ops_per_job: Some(777),
@@ -366,7 +387,7 @@ fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
 
 #[test]
 fn what_is_no_plan_of_ours_is_refused() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let refused = again(
         &catalog,
         &serde_json::json!({"selections": [{"sql": 1}]}).into(),

@@ -9,8 +9,8 @@ use dbdyno::store::Store;
 use serde_json::json;
 
 use crate::fixture;
-use crate::heatmaps::published_runs;
 use crate::languages::mistakes_of;
+use crate::publications;
 use crate::reports::{golden, input, rendered, without_assets};
 use crate::support::{Desk, Done, finished};
 
@@ -81,7 +81,7 @@ fn sentences_have_the_digits_that_the_table_has() {
 
 #[test]
 fn of_published_platforms_the_smallest_that_fits_is_found_as_printed() {
-    let mut input = published_runs(&["dl380-bm", "ibm-e870"]);
+    let mut input = publications::input(&["dl380-bm", "ibm-e870"]);
     let is_heap = |test: &Test| test.params().get("org").is_some_and(|org| org == "heap");
     let is_rate = |test: &&Test| {
         test.workload() == "SRV-QUERY1" && test.kpm_value().is_some() && is_heap(test)

@@ -7,7 +7,7 @@ use dbdyno::fit::cache::{
     CACHED_SHARE, NOT_CACHED_FACTOR, big_bytes, cache_warning, least_gb, most_gb, small_bytes,
 };
 use dbdyno::model::{
-    Capabilities, Claim, Drive, Operation, Part, Placeholder, Plan, Workload, params,
+    Capabilities, Claim, Drive, JobCode, Operation, Part, Placeholder, Plan, Workload, params,
 };
 use dbdyno::plan::{self, Request};
 
@@ -15,7 +15,7 @@ use crate::servers::Server;
 use crate::support::{Desk, finished};
 
 fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+    crate::support::catalog()
 }
 
 /// Engines as the catalogue sees them, whatever features this build has.
@@ -83,6 +83,34 @@ fn every_workload_plans_on_every_engine_or_says_why_not() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Statements of clients for an engine, each behind the id of its workload.
+fn client_statements(engine: &str, of: Capabilities) -> Vec<String> {
+    let catalog = catalog();
+    let plans = catalog
+        .workloads()
+        .filter_map(|workload| plan_one(&catalog, engine, of, &workload.id, Drive::Client).ok());
+    let selections = plans.flat_map(|plan| plan.selections);
+    let parts = selections.flat_map(|selection| selection.parts);
+    let branches = parts.flat_map(|part| match part.code {
+        JobCode::Client { branches, .. } => branches,
+        JobCode::Routine(_) | JobCode::Bulk { .. } => Vec::new(),
+    });
+    let statements = branches.flat_map(|branch| branch.statements);
+    statements.map(|statement| format!("{}: {}", statement.name, statement.sql)).collect()
+}
+
+/// DuckDB's "/" makes a fraction of whole numbers. A column that is compared with one is converted
+/// row by row, so that no index is used.
+#[test]
+fn duckdb_looks_keys_up_by_whole_numbers() {
+    let of = Capabilities { orgs: &["columns"], ..Capabilities::LEAST };
+    let statements = client_statements("duckdb", of);
+    let by_key: Vec<&String> = statements.iter().filter(|sql| sql.contains("where id =")).collect();
+    assert!(by_key.iter().any(|sql| sql.starts_with("TP-UPDATE32")), "{statements:?}");
+    let fractions: Vec<&&String> = by_key.iter().filter(|sql| sql.contains(" / ")).collect();
+    assert!(fractions.is_empty(), "{fractions:?}");
 }
 
 #[test]
@@ -289,7 +317,7 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
 
 #[test]
 fn every_workload_has_its_place_in_the_matrix_of_operations_and_resources() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     for workload in catalog.workloads() {
         let id = &workload.id;
         assert!(!workload.stresses.is_empty(), "{id}: what does it stress?");

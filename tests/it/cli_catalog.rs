@@ -179,7 +179,7 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
         assert_eq!(run.wait().unwrap().code(), Some(130));
         assert_eq!(desk.data_entries(), Vec::<String>::new());
         if command == "run" {
-            let document = desk.run("results show last --format json").ok().json();
+            let document = desk.shown("last");
             assert_eq!(
                 (&document["status"], &document["tests"]),
                 (&"interrupted".into(), &serde_json::json!([]))
@@ -224,7 +224,7 @@ fn snapshots_of_a_servers_repository_are_around_each_test_and_what_must_be_licen
     let line = format!("sqlite --size 0.01 --workload OWN-REGION --catalog {}", own.display());
     let run = "--jobs 1,2 --warmup 0 --duration 300ms --quiet --awr";
     desk.run(&format!("run {line} {run} --statspack")).ok();
-    let document = desk.run("results show last --format json").ok().json();
+    let document = desk.shown("last");
     assert_run_schema(&document);
     assert_eq!(
         document["disclosure"]["database"]["licence_awr"],

@@ -1,16 +1,24 @@
 //! `compare` and the import of publications from the command line.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 use dbdyno::model::{
     Better, Reason, ReasonCode, RunRecord, RunStatus, Status, TestResult, Verdict,
 };
 use dbdyno::store::Store;
 
-use crate::fixture;
 use crate::support::Desk;
+use crate::{fixture, publications};
 
 /// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 %
-/// of its speed.
+/// of its speed. It is written once: every test that is stored waits for the disk.
 fn desk() -> Desk {
+    static WRITTEN: OnceLock<Desk> = OnceLock::new();
+    WRITTEN.get_or_init(written).copy()
+}
+
+fn written() -> Desk {
     let desk = Desk::new();
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     let mut add = |name: &str, run: RunRecord, tests: Vec<TestResult>| {
@@ -91,7 +99,7 @@ fn short() -> &'static str {
 fn measured_runs_of_one_platform_have_no_differences_and_a_setting_is_found() {
     let desk = Desk::new();
     for (name, profile) in [("a", "XS"), ("b", "XS"), ("c", "N")] {
-        let args = "--workload SRV-QUERY1 --jobs 1 --size 0.01 --warmup 300ms --duration 2s";
+        let args = "--workload SRV-QUERY1 --jobs 1 --size 0.01 --warmup 100ms --duration 1s";
         desk.run(&format!("run {args} --profile {profile} --name {name}")).ok();
     }
     let same = desk.run("compare a b --format json").ok().json();
@@ -278,15 +286,10 @@ fn every_form_of_a_comparison_and_its_mistakes() {
 
 #[test]
 fn published_runs_survive_export_and_import_and_are_imported_once() {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    let import = format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    );
-    desk.run(&import).ok();
+    let desk = publications::desk();
     let runs = desk.runs();
     assert!(runs.len() == 23 && runs.iter().all(|run| run["kind"] == "published"), "{runs:?}");
-    desk.run(&import).fails(2, &["ibm-e870", "here already as run 1"]);
+    desk.run(&publications::import()).fails(2, &["ibm-e870", "here already as run 1"]);
     assert_eq!(desk.runs().len(), 23);
     let (first, second) = (desk.path("first.jsonl"), desk.path("second.jsonl"));
     desk.run(&format!("results export --output {}", first.display())).ok();
@@ -298,12 +301,7 @@ fn published_runs_survive_export_and_import_and_are_imported_once() {
 
 #[test]
 fn the_report_of_a_published_run_shows_its_columns() {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    ))
-    .ok();
+    let desk = publications::desk();
     let kpm = desk.run("report kpm exadata-x5-2-qr-hc-1tb --format json").ok().json();
     let table = &kpm["sections"][0]["tables"][0];
     let cell = |name: &str| {
@@ -319,7 +317,7 @@ fn the_report_of_a_published_run_shows_its_columns() {
         (cell("Transactions total"), cell("CPU busy"), cell("IO time read")),
         (Some(371.0), Some(2.0), Some(0.307))
     );
-    let json = desk.run("results show exadata-x5-2-qr-hc-1tb --format json").ok().json();
+    let json = desk.shown("exadata-x5-2-qr-hc-1tb");
     let test = &json["tests"][0];
     // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB,
     // sync 0.594 ms.
@@ -409,7 +407,7 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
     let (before, none) = rows(&desk);
     assert_eq!(none, serde_json::json!([]));
     desk.run(&format!("calibrate sqlite {short} --name noise")).ok();
-    let calibration = desk.run("results show noise --format json").ok().json();
+    let calibration = desk.shown("noise");
     assert_eq!(calibration["labels"]["calibration"], "yes");
     let loads: Vec<_> =
         calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
@@ -433,8 +431,15 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
 
 /// A results file with `count` runs of three repetitions each, r1, r2, ...; the last does `factor`
 /// times as much as the others. Its figures differ by what a hash of run, test and repetition says:
-/// some percent.
+/// some percent. Each is written once.
 fn repeated(count: i64, factor: f64) -> Desk {
+    static WRITTEN: Mutex<BTreeMap<String, Desk>> = Mutex::new(BTreeMap::new());
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = format!("{count} runs, {factor}");
+    written.entry(name).or_insert_with(|| repetitions(count, factor)).copy()
+}
+
+fn repetitions(count: i64, factor: f64) -> Desk {
     let desk = Desk::new();
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     for number in 1..=count {
@@ -644,7 +649,7 @@ fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
     let desk = with_a_suspect("--rate 20 --arrivals uniform --duration 0.2");
     let confirmed = desk.run("compare first second --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
-    let again = desk.run("results show 4 --format json").ok().json();
+    let again = desk.shown("4");
     let tests = again["tests"].as_array().unwrap();
     let offered = |test: &serde_json::Value| {
         (test["params"]["rate"].as_str(), test["params"]["arrivals"].as_str())
@@ -659,7 +664,7 @@ fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     desk.run("compare first second --fail-below 90%").fails(1, &["CPU-DOUBLE"]);
     let confirmed = desk.run("compare first second --fail-below 90% --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
-    let again = desk.run("results show 4 --format json").ok().json();
+    let again = desk.shown("4");
     assert_eq!(
         (again["name"].as_str(), again["tests"].as_array().unwrap().len()),
         (Some("second again"), 5)

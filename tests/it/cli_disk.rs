@@ -1,7 +1,9 @@
 //! Full disks.
 
+use std::process::{Command, Stdio};
+
 use crate::small_disk::SmallDisk;
-use crate::support::{Desk, PRIVATE, TINY, bytes_in, ended, processes, until};
+use crate::support::{Desk, PRIVATE, TINY, bytes_in, ended, finished, processes, until};
 
 /// Free bytes of a disk that counts as full: nothing that a load could do with.
 const LEFT_BYTES: u64 = 2_000_000;
@@ -51,6 +53,23 @@ fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
             data.display()
         ))
         .ok();
+    }
+}
+
+#[test]
+fn data_whose_file_may_not_be_so_long_are_refused_before_they_are_loaded() {
+    for target in ["sqlite", "postgres"] {
+        let desk = Desk::new();
+        let line = format!("run {target} --quiet --size 0.5 --workload STO-READ --jobs 1");
+        // Enough for a new server and its log; in blocks of 512 or 1024 bytes.
+        let command = desk.command(&line);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -f 100000; exec \"$0\" \"$@\""]);
+        shell.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+        let variables = command.get_envs();
+        shell.env_clear().envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        let failed = finished(shell, &line).fails(3, &["loading writes a file of", "ulimit -f"]);
+        assert!(failed.stderr.contains("choose a smaller --size"), "{failed:#?}");
     }
 }
 

@@ -80,8 +80,7 @@ fn a_format_that_a_command_does_not_have_is_refused() {
     ] {
         refused(&format!("{command} --format json"), 2, &["--format", "'json'", "choose text"]);
     }
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet")).ok();
+    let desk = Desk::with_run();
     let (odt, plain, page) = (desk.path("x.odt"), desk.path("x"), desk.path("x.HTML"));
     for command in ["report kpm", "compare 1 1"] {
         desk.run(&format!("{command} -o {}", odt.display())).fails(2, &["x.odt", ".html"]);
@@ -128,8 +127,7 @@ fn a_typing_error_gets_the_nearest_word() {
         2,
         &["'--b-set' found; try 'dbdyno ab-test --help'"],
     );
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet")).ok();
+    let desk = Desk::with_run();
     let mut command = desk.command("capacity last --requirement");
     command.arg("TP-LIGHT 1 tps update_pc=20");
     crate::support::finished(command, "capacity").fails(2, &["did you mean update_pct?"]);
@@ -235,9 +233,9 @@ fn nonsense_that_could_be_taken_for_something_is_refused() {
 
 #[test]
 fn an_error_line_stays_short_and_acts_on_no_terminal() {
-    let desk = Desk::new();
-    let hostile =
-        ["x".repeat(100_000), "x y ".repeat(20_000), "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J".into()];
+    let desk = Desk::with_run();
+    let acting = "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J";
+    let hostile = ["x".repeat(100_000), acting.to_string() + &"x y ".repeat(20_000)];
     let shapes = [
         "{}",
         "run {}",
@@ -288,7 +286,6 @@ fn an_error_line_stays_short_and_acts_on_no_terminal() {
         "results {}",
         "run --color {}",
     ];
-    desk.run(&format!("run {TINY} --quiet")).ok();
     desk.run("report kpm --price /dev/zero").fails(2, &["/dev/zero", "docs/price.md"]);
     for shape in shapes {
         for text in &hostile {
@@ -314,8 +311,7 @@ fn an_error_line_stays_short_and_acts_on_no_terminal() {
 
 #[test]
 fn a_place_whose_directory_is_not_there_is_not_made() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet")).ok();
+    let desk = Desk::with_run();
     let (gone, inner) = (desk.path("gone"), desk.path("gone/inner"));
     let place = inner.display();
     let cases = [
@@ -513,8 +509,7 @@ fn a_broken_catalogue_is_named_with_file_and_line() {
 
 #[test]
 fn a_results_file_that_is_none_is_left_as_it_is() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet")).ok();
+    let desk = Desk::with_run();
     let good = std::fs::read(desk.path("results.db")).unwrap();
     let newer = desk.path("newer.db");
     std::fs::write(&newer, &good).unwrap();
@@ -556,10 +551,9 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
 
 #[test]
 fn a_full_disk_under_the_results_file_is_one_line() {
-    let desk = Desk::new();
     // /dev/full cannot hold a SQLite file, but every write of an export to it fails as on a full
     // disk.
-    desk.run(&format!("run {TINY} --quiet")).ok();
+    let desk = Desk::with_run();
     desk.run("results export --output /dev/full").fails(2, &["/dev/full", "space"]);
     desk.run("report kpm --output /dev/full").fails(2, &["/dev/full", "space"]);
 }

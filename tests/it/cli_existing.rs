@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::sql::statement;
 
 use crate::probes::noises;
@@ -100,7 +99,7 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
     let mut admin = server.admin("tidy");
     admin.execute("create table public.precious (id int)").unwrap();
     let url = server.url("tidy");
-    let mut run = desk.command(&format!("run {url} {ARGS} --duration 300ms --format json"));
+    let mut run = desk.command(&format!("run {url} {ARGS} --duration 100ms --format json"));
     run.env("PGPASSWORD", SECRET);
     let first = finished(run, "run").ok();
     crate::support::assert_run_schema(&first.json());
@@ -110,7 +109,7 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
     let pass = desk.path(".pgpass");
     std::fs::write(&pass, format!("*:*:*:tidy:{SECRET}\n")).unwrap();
     std::fs::set_permissions(&pass, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let second = desk.run(&format!("run {url} {ARGS} --duration 300ms --format json")).ok();
+    let second = desk.run(&format!("run {url} {ARGS} --duration 100ms --format json")).ok();
     assert_eq!(second.json()["loads"][0]["loaded"], false);
     let cleaned = desk.run(&format!("clean {url}")).ok();
     assert!(cleaned.stdout.contains("dropped"), "{}", cleaned.stdout);
@@ -157,7 +156,7 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
         command.env(variable, password);
         finished(command, line)
     };
-    let json = with(&format!("run {url} {ARGS} --duration 300ms --format json"), SECRET).ok();
+    let json = with(&format!("run {url} {ARGS} --duration 100ms --format json"), SECRET).ok();
     let export = desk.run("results export").ok();
     let wrong = with(&format!("check {url}"), &format!("{SECRET}-wrong"));
     assert_ne!(wrong.code, Some(0));
@@ -255,7 +254,7 @@ fn a_killed_backend_fails_its_test_only() {
 fn what_a_server_does_beside_the_tests_is_a_cause_of_noise() {
     for engine in ["postgres", "mariadb"] {
         let lease = Lease::new(engine, None, &[]);
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let block =
             catalog.probes(engine, &[99]).into_iter().find(|block| block.name == "noise").unwrap();
         let rows =

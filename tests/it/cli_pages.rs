@@ -25,9 +25,8 @@ fn a_page_has_the_run_its_charts_and_the_commands_that_made_it() {
 
 #[test]
 fn one_test_is_named_by_run_and_number() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet --name mine")).ok();
-    let text = desk.run("report test mine:1").ok().stdout;
+    let desk = Desk::with_run();
+    let text = desk.run("report test nightly:1").ok().stdout;
     for part in [
         "Run 1 test 1: SRV-QUERY1 at 1 job",
         "Contract and cross-check",
@@ -40,7 +39,7 @@ fn one_test_is_named_by_run_and_number() {
         desk.run("report test --test 1")
             .ok()
             .stdout
-            .replace("report test --test 1", "report test mine:1"),
+            .replace("report test --test 1", "report test nightly:1"),
         text
     );
     assert!(desk.run("report kpm last:1").ok().stdout.contains("SRV-QUERY1"));

@@ -3,22 +3,12 @@
 
 use std::fs;
 
-use crate::support::{Desk, TINY};
-
-/// A desk with the published studies.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
-    desk.run(&format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    ))
-    .ok();
-    desk
-}
+use crate::publications;
+use crate::support::TINY;
 
 #[test]
 fn published_runs_have_a_workbook_prices_and_a_summary() {
-    let desk = desk();
+    let desk = publications::desk();
     let book = desk.path("book.xlsx");
     desk.run(&format!("report workbook dl580-bm dl380-bm --output {}", book.display())).ok();
     assert!(fs::read(&book).unwrap().starts_with(b"PK"), "a workbook is a zip file");
@@ -47,7 +37,7 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
 
 #[test]
 fn a_report_that_would_not_show_the_baseline_refuses_it() {
-    let desk = desk();
+    let desk = publications::desk();
     desk.run(&format!("run {TINY} --quiet --name mine")).ok();
     desk.run(&format!("run {TINY} --quiet --name other")).ok();
     let refused = |line: &str, words: &[&str]| {
@@ -76,7 +66,7 @@ fn a_report_that_would_not_show_the_baseline_refuses_it() {
 
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
-    let desk = desk();
+    let desk = publications::desk();
     desk.run("report summary dl380-bm --language fr").fails(2, &["language", "choose en or de"]);
     desk.run("report price dl380-bm --price missing.toml")
         .fails(2, &["missing.toml", "docs/price.md"]);

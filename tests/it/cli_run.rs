@@ -38,9 +38,11 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
     );
     let second = desk.run(&format!("run {TINY}")).ok();
     assert!(second.stdout.contains("Datasheet: run 2 on sqlite"));
-    let runs = desk.runs();
+    let list = desk.run("results list --format json").ok().json();
+    let runs = list["runs"].as_array().unwrap();
     let ids: Vec<_> = runs.iter().map(|run| run["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2]);
+    assert_eq!(*runs, desk.runs(), "what tests read by the library is what it lists");
     for key in ["id", "name", "target", "engine", "started_at", "status", "tests"] {
         assert!(runs[0].get(key).is_some(), "{key}");
     }
@@ -79,6 +81,7 @@ fn json_is_one_document_on_standard_output_and_nothing_else() {
     assert_eq!((quiet.json()["run_id"].as_i64(), quiet.stderr.as_str()), (Some(2), ""));
     let shown = desk.run("results show first --format json").ok().json();
     assert_eq!(shown, document);
+    assert_eq!(desk.shown("first"), document, "what tests read by the library is what it shows");
 }
 
 #[test]
@@ -126,8 +129,7 @@ fn a_report_that_cannot_be_written_is_said_before_anything_is_measured() {
 
 #[test]
 fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    let desk = Desk::with_run();
     desk.run(&format!("run {TINY} --quiet")).ok();
     let list = desk.run("results list").ok().stdout;
     assert!(
@@ -161,8 +163,7 @@ fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
 
 #[test]
 fn reports_come_in_every_format() {
-    let desk = Desk::new();
-    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    let desk = Desk::with_run();
     for kind in ["kpm", "datasheet"] {
         for format in ["text", "markdown", "html", "csv", "json"] {
             let report = desk.run(&format!("report {kind} nightly --format {format}")).ok();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::servers::Server;
 use crate::skipped::skipped;
-use crate::support::{Desk, TINY, column, ended, finished};
+use crate::support::{Desk, column, ended, finished};
 
 #[test]
 fn every_listing_has_text_and_json() {
@@ -51,8 +51,7 @@ fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
         );
         assert!(engines.values().all(|value| value.as_str().is_some_and(|text| !text.is_empty())));
     }
-    let empty = Desk::new();
-    empty.run(&format!("run {TINY} --quiet")).ok();
+    let empty = Desk::with_run();
     empty.run("results delete last").ok();
     assert_eq!(empty.run("results list --format json").ok().json()["runs"], serde_json::json!([]));
 }

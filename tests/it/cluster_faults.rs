@@ -134,7 +134,7 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     until("the job loops", || column(look(&nodes[0]).as_mut(), loops) == ["1"]);
     processes_of(&cluster, 1).iter().for_each(|pid| send_signal(*pid, Signal::KILL));
     let done = ended(run, &line);
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{run:#}");
     let said = codes(&run["tests"][0]).concat();
     assert!(said.contains("of which none is left"), "{said} {done:?}");
@@ -184,7 +184,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         frozen.iter().filter(|_| way == "frozen").for_each(|pid| send_signal(*pid, Signal::CONT));
         cluster.cut_off(2, false).unwrap();
         done.ok();
-        let run = desk.run("results show last --format json").ok().json();
+        let run = desk.shown("last");
         is_lost(&run["tests"][0], "n3", way);
         until("the node is back, unless it is gone", || way == "killed" || sizes() == [3, 3, 3]);
     }
@@ -254,7 +254,7 @@ fn the_lag_of_a_replica_that_stands_still_is_told() {
     column(session(&nodes[0]).as_mut(), "create table late (id int)");
     ended(run, &line).ok();
     column(look(&nodes[2]).as_mut(), "select pg_wal_replay_resume()");
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     let lag = |at: usize| run["tests"][0]["node_figures"][at]["lag_s"].as_f64();
     assert_eq!(lag(0), None, "the primary");
     assert!(lag(2).unwrap() > 0.0, "{:#}", run["tests"][0]["node_figures"]);

@@ -71,7 +71,7 @@ pub fn jobs_at_work(url: &str) -> usize {
 /// is invalid, the other one ran without it.
 #[track_caller]
 pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     let tests = run["tests"].as_array().unwrap();
     assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
     is_lost(&tests[0], "n3", "in its window");

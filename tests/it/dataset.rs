@@ -622,7 +622,7 @@ fn interrupted_load(
 }
 
 fn big() -> Request {
-    Request { tables: vec![TableRef::new("big")], size_gb: 0.12, seed: 42, sessions: 1 }
+    Request { tables: vec![TableRef::new("big")], size_gb: 0.08, seed: 42, sessions: 1 }
 }
 
 /// Rows that were in when a load went on; none if it began from nothing.
@@ -642,18 +642,19 @@ fn resumed(site: &Site<'_>) -> Option<u64> {
     rows
 }
 
-fn at_three_quarters(event: &LoadEvent) -> bool {
-    matches!(event, LoadEvent::Progress { rows_done, .. } if *rows_done >= 90_000)
+/// Of four chunks of 20,000 rows.
+fn within_the_third_chunk(event: &LoadEvent) -> bool {
+    matches!(event, LoadEvent::Progress { rows_done, .. } if *rows_done >= 50_000)
 }
 
 #[test]
 fn a_load_that_broke_off_goes_on_where_it_was() {
     on_every_engine(|fixture| {
         let site = fixture.site();
-        let (error, events) = interrupted_load(&site, &at_three_quarters);
+        let (error, events) = interrupted_load(&site, &within_the_third_chunk);
         let line = error.to_string();
         assert!(
-            line.contains("80000 of 120000 rows of table")
+            line.contains("40000 of 80000 rows of table")
                 && line.contains("run it again to resume"),
             "{line}"
         );
@@ -672,7 +673,7 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
             let resumed = events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. }));
             assert!(resumed, "{}, {phase}", fixture.engine);
         }
-        assert_eq!(resumed(&site), Some(120_000), "{}", fixture.engine);
+        assert_eq!(resumed(&site), Some(80_000), "{}", fixture.engine);
         assert_eq!(resumed(&site), None, "now it is complete");
     });
 }
@@ -681,14 +682,14 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
 fn what_is_not_as_it_was_noted_is_loaded_anew() {
     on_every_engine(|fixture| {
         let site = fixture.site();
-        interrupted_load(&site, &at_three_quarters);
+        interrupted_load(&site, &within_the_third_chunk);
         fixture.execute(&format!("delete from {} where id = 5", fixture.own("big")));
         assert_eq!(resumed(&site), None, "{}", fixture.engine);
         fixture.execute(&format!("delete from {} where 1 = 1", fixture.own("state")));
-        interrupted_load(&site, &at_three_quarters);
+        interrupted_load(&site, &within_the_third_chunk);
         fixture.execute(&format!("drop table {}", fixture.own("big")));
         let fleeting = Site { lasting: false, ..site };
-        let (error, events) = interrupted_load(&fleeting, &at_three_quarters);
+        let (error, events) = interrupted_load(&fleeting, &within_the_third_chunk);
         assert!(
             !events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. })),
             "{}",

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dbdyno::analysis::{contract, fixture};
-use dbdyno::catalog::Catalog;
 use serde_json::Value;
 
 use crate::support::{
@@ -92,11 +91,23 @@ fn commits_that_wait_are_durable_and_those_that_do_not_by_the_settings_relaxed()
             run["device_sync"]
         );
         assert_eq!(codes(test).contains(&"durability"), stamp == "relaxed", "{target}");
+        // What a later run of this platform compares the speed of its device with.
+        let counters = last_test(&desk)["counters"].take();
+        let [writes, elapsed_s] =
+            ["device_syncs", "device_sync_s"].map(|name| counters[name].as_f64().unwrap());
+        assert!(writes >= 3.0 && elapsed_s > 0.0, "{target}: {writes} in {elapsed_s} s");
     }
     let sheet = desk.run("report kpm --format markdown").ok().stdout;
     assert!(sheet.contains("Durability") && sheet.contains("relaxed"), "{sheet}");
     assert!(desk.run("report datasheet").ok().stdout.contains("Durable writes"));
     assert!(desk.run("report test last:1").ok().stdout.contains("with O_DSYNC"));
+}
+
+/// The last test of the last run, as it is stored.
+fn last_test(desk: &Desk) -> Value {
+    let export = desk.run("results export last").ok().stdout;
+    let mut lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.rfind(|line| line["test"].is_object()).unwrap()["test"].take()
 }
 
 /// The readings of the first test of an export: of each moment the gauges and counters.
@@ -173,7 +184,7 @@ fn a_server_that_was_made_to_hurry_has_its_settings_back() {
 
 #[test]
 fn a_few_blocks_of_a_writer_that_has_hardly_begun_are_a_burst() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let writer = &catalog.find("DBWR-THR").unwrap().entry.workload;
     let bursts = |engine: &str, written: f64| {
         let mut result = fixture::result();

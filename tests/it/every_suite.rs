@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::publications;
 use crate::support::{Desk, assert_run_schema};
 
 pub const PUBLISHED: [&str; 3] = ["orabench", "benchware", "peakmarks"];
@@ -46,9 +47,7 @@ fn the_published_suites_run_on_sqlite() {
 #[test]
 fn the_published_suites_run_on_postgres() {
     let desk = run_all("postgres", &PUBLISHED, 60, &CODES);
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
-    let files = format!("--csv {data}/published-results.csv --platforms {data}/platforms.csv");
-    desk.run(&format!("results import {files}")).ok();
+    desk.run(&publications::import()).ok();
     let document = desk.run("compare 1 dl380-bm --format json").ok().json();
     let beside = &document["beside"][0];
     let entries = |list: &str| beside[list].as_array().unwrap().clone();

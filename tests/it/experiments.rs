@@ -5,9 +5,10 @@ use std::fs;
 
 use dbdyno::model::RunRecord;
 use dbdyno::store::Store;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::Desk;
+use crate::support::{Desk, ended, signal, until};
 
 const SCHEMA: &str = "docs/schema/experiment.schema.json";
 const EXAMPLE: &str = "examples/experiments/two-engines.toml";
@@ -23,12 +24,38 @@ fn file(desk: &Desk, text: &str) -> String {
     path.display().to_string()
 }
 
+/// Starts a run and ends it as soon as it knows its data: its plan is stored then, and no test of
+/// it is of interest.
+fn run_until_loaded(desk: &Desk, line: &str) {
+    let before = if desk.path("results.db").exists() { run(desk, "last").id } else { 0 };
+    let mut program = desk.spawn(line);
+    until("the data of the run are known", || {
+        let has_ended = program.try_wait().unwrap().is_some();
+        let stored = || desk.runs_so_far().last().is_some_and(|run| run["id"] != before);
+        has_ended || stored() && run(desk, "last").data_set_id.is_some()
+    });
+    if program.try_wait().unwrap().is_none() {
+        signal(program.id(), Signal::INT);
+    }
+    let done = ended(program, line);
+    assert!([Some(0), Some(130)].contains(&done.code), "{done:#?}");
+}
+
 /// Runs the last run again by its file, and checks that it has the same plan.
 fn again(desk: &Desk) -> String {
+    again_by(desk, &|line| drop(desk.run(line).ok()))
+}
+
+/// The same without the tests of the second run, whose plan is stored before they begin.
+fn again_until_loaded(desk: &Desk) -> String {
+    again_by(desk, &|line| run_until_loaded(desk, line))
+}
+
+fn again_by(desk: &Desk, start: &dyn Fn(&str)) -> String {
     let first = run(desk, "last");
     let text = desk.run("show run last --as-file").ok().stdout;
     valid(&text);
-    desk.run(&format!("run {} --quiet --label again=yes", file(desk, &text))).ok();
+    start(&format!("run {} --quiet --label again=yes", file(desk, &text)));
     let second = run(desk, "last");
     assert_eq!(second.id, first.id + 1);
     // Statements, hashes, parameters, ramps, windows, seeds, profile and settings.
@@ -86,15 +113,17 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
         assert!(text.contains(part), "no {part}: {text}");
     }
     // Of a suite, with its own windows and repetitions, beside another workload.
-    desk.run("run sqlite --quiet --suite quick --size 0.01 --time-scale 0.02 --jobs 1 --repeat 1")
-        .ok();
-    again(&desk);
-    desk.run(
+    run_until_loaded(
+        &desk,
+        "run sqlite --quiet --suite quick --size 0.01 --time-scale 0.02 --jobs 1 --repeat 1",
+    );
+    again_until_loaded(&desk);
+    run_until_loaded(
+        &desk,
         "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --background SRV-REPORT \
          --background-jobs 2 --jobs 1 --warmup 0 --duration 150ms",
-    )
-    .ok();
-    let text = again(&desk);
+    );
+    let text = again_until_loaded(&desk);
     assert!(
         text.contains("background = \"SRV-REPORT") && text.contains("background_jobs = 2"),
         "{text}"
@@ -120,8 +149,9 @@ fn rates_and_slos_are_those_of_the_run() {
     let last = run(&desk, "last").id;
     assert_eq!(offered(last).len(), 4);
     assert_eq!(offered(last), offered(last - 1));
-    desk.run(&format!("{base} --rate auto --slo p50<10s")).ok();
-    let text = again(&desk);
+    // Each search would be some ten tests.
+    run_until_loaded(&desk, &format!("{base} --rate auto --slo p50<10s"));
+    let text = again_until_loaded(&desk);
     assert!(text.contains("rate = \"auto\"") && text.contains("slo = \"p50<10s\""), "{text}");
     // A file may ask for both loops, and give a rate for all that say nothing else.
     let text = "target = 'sqlite'\nsize = 0.01\nwarmup = 0\nduration = '200ms'\njobs = 1\nrate = \
@@ -130,7 +160,7 @@ fn rates_and_slos_are_those_of_the_run() {
     valid(text);
     desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
     assert_eq!(offered(run(&desk, "last").id), [50.0, 80.0]);
-    again(&desk);
+    again_until_loaded(&desk);
 }
 
 #[test]
@@ -141,7 +171,7 @@ fn what_ran_beside_each_test_is_asked_for_again() {
          --blocks 1 --duration 150ms --warmup 0",
     )
     .ok();
-    let text = again(&desk);
+    let text = again_until_loaded(&desk);
     let backgrounds = text.matches("background = ").count();
     assert_eq!((backgrounds, text.matches("[[test]]").count()), (3, 5), "{text}");
 }
@@ -154,7 +184,7 @@ fn a_cluster_has_as_many_nodes_again() {
          SRV-REPORT --jobs 2 --warmup 0 --duration 300ms",
     )
     .ok();
-    let text = again(&desk);
+    let text = again_until_loaded(&desk);
     assert!(text.contains("nodes = \"1,2\"") && !text.contains("params = { nodes"), "{text}");
     assert_eq!(text.matches("[[test]]").count(), 2, "{text}");
 }
@@ -176,7 +206,7 @@ fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
     let window = |at: usize| selections[at]["window"]["duration_s"].clone();
     assert_eq!((window(0), window(1)), (json!(0.3), json!(0.4)), "a test's own word counts more");
     assert_eq!(selections[1]["drive"], "client");
-    let text = again(&desk);
+    let text = again_until_loaded(&desk);
     assert!(text.contains("profile = \"S\"") && text.contains("work_mem = \"7MB\""), "{text}");
     assert_eq!(
         run(&desk, "last").disclosure.get("settings", "work_mem"),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
@@ -50,7 +49,7 @@ fn run(client: &str, dir: &Path, arguments: &str) -> (BTreeMap<String, String>, 
 
 /// The jobs that run if so many are asked for: of a mixed workload the same number for each part.
 fn evenly(id: &str, jobs: u32) -> u32 {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     jobs.next_multiple_of(catalog.find(id).unwrap().entry.workload.parts.len().max(1) as u32)
 }
 
@@ -106,7 +105,7 @@ fn codes(test: &serde_json::Value) -> Vec<&str> {
 fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     let text = std::fs::read_to_string(spool).unwrap();
     desk.run(&format!("results import {}", spool.display())).ok();
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert_run_schema(&run);
     assert_eq!(run["kind"], "scripts");
     let tests = run["tests"].as_array().unwrap();
@@ -133,7 +132,7 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     };
     std::fs::write(spool, text.lines().map(lie).collect::<Vec<_>>().join("\n")).unwrap();
     desk.run(&format!("results import {}", spool.display())).ok();
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert!(codes(&run["tests"][0]).contains(&"crosscheck"), "{:#}", run["tests"][0]["verdict"]);
 
     std::fs::write(spool, text.trim_end().trim_end_matches("done")).unwrap();

@@ -168,7 +168,7 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
             && text.contains("indicative"),
         "{text}"
     );
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     crate::support::assert_run_schema(&run);
     assert_eq!(run["tests"][0]["failover"]["ledger"], one["ledger"]);
 }

@@ -220,6 +220,7 @@ pub fn test(seq: u32, point: &RampPoint) -> TestResult {
         jobs,
         server_start: 1,
         load: 1,
+        block: None,
         key_seed: None,
         started_at: format!("2026-03-02T20:15:{seq:02}Z"),
         window_s,

@@ -201,7 +201,7 @@ fn every_link_leads_to_a_file_and_a_heading() {
 #[test]
 fn the_page_on_choosing_names_every_workload() {
     let page = Page::read(Path::new(GUIDE).join("choose-workloads.md"));
-    let catalog = dbdyno::catalog::Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let ids: Vec<&str> = catalog.workloads().map(|workload| workload.id.as_str()).collect();
     assert!(ids.len() > 60, "only {} workloads", ids.len());
     let missing: Vec<_> =

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use dbdyno::catalog::Catalog;
-use dbdyno::import::{Text, published};
-use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests};
+use dbdyno::report::{FORMATS, Input, Options, REPORTS};
 use serde_json::Value;
+
+use crate::publications;
 
 pub const PLATFORMS: [&str; 7] =
     ["dl580-bm", "dl580-esxi", "dl580-rhv", "dl380-bm", "dl380-esxi", "dl380-rhv", "ibm-e870"];
@@ -16,29 +16,7 @@ const RESULTS: &str = "data/reference/published-results.csv";
 
 /// The runs of the seven platforms, in that order.
 pub fn input() -> Input {
-    published_runs(&PLATFORMS)
-}
-
-/// The published runs of these names, in that order.
-pub fn published_runs(names: &[&str]) -> Input {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap();
-    let (results, platforms) = (read(RESULTS), read("data/reference/platforms.csv"));
-    let catalog = Catalog::embedded().unwrap();
-    let platforms = Text { place: "platforms", text: &platforms };
-    let imported =
-        published(Text { place: RESULTS, text: &results }, Some(platforms), &catalog, "").unwrap();
-    let of = |platform: &&str| {
-        let run = imported.iter().find(|run| run.run.name.as_deref() == Some(*platform)).unwrap();
-        RunTests {
-            run: run.run.clone(),
-            tests: run.tests.iter().cloned().map(Into::into).collect(),
-        }
-    };
-    Input {
-        runs: names.iter().map(of).collect(),
-        groups: catalog.groups().to_vec(),
-        ..Input::default()
-    }
+    publications::input(&PLATFORMS)
 }
 
 fn document() -> Value {

@@ -7,7 +7,6 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
-use dbdyno::catalog::Catalog;
 use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::{
     FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare,
@@ -341,17 +340,17 @@ fn every_german_text_is_of_some_english_one() {
     }
     // A line that ends in a backslash goes on behind the next one's indentation.
     let mut joined = String::new();
+    let mut goes_on = false;
     for line in sources.lines() {
-        match line.strip_suffix('\\') {
-            Some(part) if joined.ends_with('\u{1}') => {
-                joined = joined.trim_end_matches('\u{1}').to_string() + part.trim_start() + "\u{1}"
-            }
-            Some(part) => joined = joined + part + "\u{1}",
-            None if joined.ends_with('\u{1}') => {
-                joined = joined.trim_end_matches('\u{1}').to_string() + line.trim_start() + "\n"
-            }
-            None => joined = joined + line + "\n",
+        let (part, is_split) = match line.strip_suffix('\\') {
+            Some(part) => (part, true),
+            None => (line, false),
+        };
+        joined += if goes_on { part.trim_start() } else { part };
+        if !is_split {
+            joined.push('\n');
         }
+        goes_on = is_split;
     }
     let composed = |text: &str| text.ends_with(" total") || text.ends_with(" of the best");
     // What stands between two quotes, whether they open and close a text or not.
@@ -402,7 +401,7 @@ fn a_comparison_is_german_too() {
         .or_default()
         .insert("shared_buffers".into(), "1GB".into());
     let (base_run, base_tests) = (fixture::run(), fixture::as_tests(fixture::tests()));
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None };
     let later = Side { name: "later", run: &run, tests: &other, price: None };
     let found = comparison::compare(&base, &later, &comparison::Terms::new(catalog.effects()));

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
 use dbdyno::monitor::{self, open_metrics};
+use dbdyno::store::Store;
 use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 use serde_json::Value;
@@ -199,9 +200,9 @@ fn the_dashboard_asks_for_names_that_there_are() {
 }
 
 /// True once a recording is in a results file.
-fn is_recording(desk: &Desk, file: &std::path::Path) -> bool {
-    let runs = desk.run(&format!("results list --results {} --format json", file.display()));
-    runs.code == Some(0) && runs.json()["runs"].as_array().is_some_and(|runs| !runs.is_empty())
+fn is_recording(file: &std::path::Path) -> bool {
+    let runs = Store::open_to_read(file).and_then(|store| store.runs());
+    runs.is_ok_and(|runs| !runs.is_empty())
 }
 
 /// Rate in a sample of the monitor.
@@ -277,7 +278,7 @@ fn a_server_that_no_longer_answers_ends_the_monitor_with_one_line() {
     let line =
         format!("monitor {} --interval 250ms --quiet --record {}", lease.url, file.display());
     let monitor = desk.spawn(&line);
-    until("it records", || file.exists() && is_recording(&desk, &file));
+    until("it records", || file.exists() && is_recording(&file));
     drop(lease);
     let done = ended(monitor, &line);
     assert_eq!(done.code, Some(3), "{done:?}");
@@ -347,8 +348,7 @@ fn a_recording_is_replayed_and_reported() {
             desk.run(&format!("report {report} --results {file} --language de")).ok().stdout;
         assert!(report.contains("LIVE"), "{report}");
     }
-    desk.run(&format!("run sqlite {} --quiet", crate::support::TINY)).ok();
-    desk.run("monitor --replay last").fails(2, &["is not a recording"]);
+    Desk::with_run().run("monitor --replay last").fails(2, &["is not a recording"]);
 }
 
 #[test]

@@ -68,6 +68,7 @@ mod peers;
 mod postgres_versions;
 mod private_server;
 mod probes;
+mod publications;
 mod published_ramps;
 mod published_reports;
 mod remote;

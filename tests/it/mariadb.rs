@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::Drive;
 use dbdyno::plan;
 use serde_json::Value;
@@ -123,7 +122,7 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     );
 }
 
-const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
 
 pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
     let mut command = desk.command(line);
@@ -163,7 +162,7 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
 
 #[test]
 fn a_database_in_the_url_is_said_not_to_be_used() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("guest", "all");
     // Its user may not use the one, and the other does not exist: neither matters.
     server.admin.execute("create database app").unwrap();
@@ -300,7 +299,7 @@ fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others
         session.execute(&format!("create index {name} on dbdyno.big (quantity)")).unwrap();
     }
     let request = request("mariadb", Drive::Database, "DA-INDEX".into());
-    let plan = plan::build(&Catalog::embedded().unwrap(), &request).unwrap();
+    let plan = plan::build(&crate::support::catalog(), &request).unwrap();
     for sql in plan.selections[0].parts[0].teardown_sql() {
         session.execute(&sql).unwrap();
     }
@@ -371,7 +370,7 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
             .unwrap();
         server.admin.execute(&format!("set global sync_binlog = {sync}")).unwrap();
         let line = format!(
-            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet \
+            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 100ms --quiet \
              --format json",
             server.url("logged")
         );

@@ -127,7 +127,7 @@ fn a_search_whose_trials_were_disturbed_answers_with_its_doubt() {
     for (seq, (per_s, p99_us, others)) in (1..).zip(low.into_iter().chain(high)) {
         store.save_test(id, &trial(seq, per_s, p99_us, others)).unwrap();
     }
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert_run_schema(&run);
     let answer = &run["promises"][0];
     assert_eq!((&answer["kept_per_s"], &answer["broken_per_s"]), (&Value::Null, &Value::Null));
@@ -264,7 +264,7 @@ fn a_load_over_time_and_users_who_think_are_run_again_by_their_bundle() {
         desk.run(&format!("bundle last -o {}", bundle.display())).ok();
         let done = desk.run(&format!("rerun {} sqlite", bundle.display())).ok();
         assert!(done.stderr.contains("that were sealed"), "{}", done.stderr);
-        let again = desk.run("results show last --format json").ok().json();
+        let again = desk.shown("last");
         assert_eq!(again["tests"][0]["params"], first["tests"][0]["params"]);
         let phases = |run: &Value| run["tests"][0]["phases"].as_array().map(Vec::len);
         assert_eq!(phases(&again), phases(&first));

@@ -28,7 +28,7 @@ const SEED: u32 = 4711;
 const EXECUTED: &str = "tests/oracle/executed.csv";
 
 fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+    crate::support::catalog()
 }
 
 #[test]
@@ -176,7 +176,7 @@ const SPOOL: &str = "tests/fixtures/oracle.spool";
 fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     let desk = Desk::new();
     desk.run(&format!("results import {SPOOL}")).ok();
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     assert_eq!(
         (run["engine"].as_str(), run["kind"].as_str()),
         (Some(texts::ENGINE), Some("scripts"))
@@ -220,7 +220,7 @@ fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     let padded = text.lines().map(|line| format!("{line:<120}\r\n")).collect::<String>();
     std::fs::write(desk.path("padded.spool"), padded).unwrap();
     desk.run(&format!("results import {}", desk.path("padded.spool").display())).ok();
-    assert_eq!(figures(&desk.run("results show last --format json").ok().json()), found);
+    assert_eq!(figures(&desk.shown("last")), found);
 }
 
 #[test]

@@ -4,11 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
 use dbdyno::probe::{ProbeSet, SqlProbe};
 use dbdyno::server::{self, PrivateServer, StartOptions};
-use dbdyno::sql::Block;
 use serde_json::Value;
 
 use crate::leftovers::Directory;
@@ -40,7 +38,7 @@ fn numbers(version: &str) -> Vec<u32> {
 
 /// Result of each of the catalog's counter blocks on this server: (block, name, value).
 fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Option<String>)> {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let version = numbers(version);
     let mut counters = Vec::new();
     for block in catalog.probes("postgres", &version) {
@@ -73,75 +71,78 @@ fn documented() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_counter_block_runs_on_every_version_and_gives_documented_counters() {
+fn blocks_of_counters_and_settings_run_on_every_version_and_settled_readings_hold_all() {
     for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
-        let mut session = session(&server.url());
-        session.execute("create schema dbdyno").unwrap();
-        session.execute("create table dbdyno.t (id int primary key)").unwrap();
-        session.execute("insert into dbdyno.t select generate_series(1, 1000)").unwrap();
-        session.query("select count(*) from dbdyno.t", &[]).unwrap();
-        let documented = documented();
-        assert!(documented.len() > 15, "{documented:?}");
-        let version = server.version().to_string();
-        let counters = counters(session.as_mut(), &version);
-        for (block, name, value) in &counters {
-            assert!(
-                documented.contains(name),
-                "{version}: {block} gives {name}, which docs/counters.md does not name"
-            );
-            if name == "replication_lag_s" {
-                assert_eq!(*value, None, "{version}: of standbys only");
-                continue;
-            }
-            let number = value.as_deref().map(str::parse::<f64>);
-            assert!(
-                matches!(number, Some(Ok(number)) if number >= 0.0),
-                "{version}: {block}.{name} = {value:?}"
-            );
+        assert_counters_are_documented(&server);
+        assert_every_block_runs(&server);
+        // Before 15 a collector counts, to which a session reports twice a second at most.
+        if numbers(server.version())[0] >= 15 {
+            assert_settled_readings_hold_all(&server);
         }
-        let names: BTreeSet<_> = counters.into_iter().map(|(_, name, _)| name).collect();
-        for name in [
-            "commits",
-            "logical_reads",
-            "physical_reads",
-            "blocks_written",
-            "checkpoints",
-            "wal_bytes",
-            "wal_syncs",
-        ] {
-            assert!(names.contains(name), "{version}: no {name} in {names:?}");
-        }
-        drop(session);
         server.stop_and_remove().unwrap();
     }
 }
 
-#[test]
-fn every_settings_block_runs_on_every_version() {
-    for server_bin in versions() {
-        let (server, _dir) = start(server_bin.as_deref());
-        let mut session = session(&server.url());
-        let catalog = Catalog::embedded().unwrap();
-        let version = numbers(server.version());
-        let blocks = catalog.probes("postgres", &version);
-        let lacks = |name: &str, session: &mut dyn Session| {
-            let missing = blocks.iter().find(|block| block.name == format!("{name}.missing"));
-            missing.is_some_and(|block| !session.query(&block.text, &[]).unwrap().rows.is_empty())
-        };
-        for block in &blocks {
-            if lacks(&block.name, session.as_mut()) {
-                continue;
-            }
-            let rows = session
-                .query(&block.text, &[])
-                .unwrap_or_else(|error| panic!("{}: {error}", block.name));
-            // A server alone has nothing to say of standbys.
-            let says = block.name.starts_with("settings.") && block.name != "settings.cluster";
-            assert!(!says || !rows.rows.is_empty(), "{}", block.name);
+fn assert_counters_are_documented(server: &PrivateServer) {
+    let mut session = session(&server.url());
+    session.execute("create schema dbdyno").unwrap();
+    session.execute("create table dbdyno.t (id int primary key)").unwrap();
+    session.execute("insert into dbdyno.t select generate_series(1, 1000)").unwrap();
+    session.query("select count(*) from dbdyno.t", &[]).unwrap();
+    let documented = documented();
+    assert!(documented.len() > 15, "{documented:?}");
+    let version = server.version().to_string();
+    let counters = counters(session.as_mut(), &version);
+    for (block, name, value) in &counters {
+        assert!(
+            documented.contains(name),
+            "{version}: {block} gives {name}, which docs/counters.md does not name"
+        );
+        if name == "replication_lag_s" {
+            assert_eq!(*value, None, "{version}: of standbys only");
+            continue;
         }
-        drop(session);
-        server.stop_and_remove().unwrap();
+        let number = value.as_deref().map(str::parse::<f64>);
+        assert!(
+            matches!(number, Some(Ok(number)) if number >= 0.0),
+            "{version}: {block}.{name} = {value:?}"
+        );
+    }
+    let names: BTreeSet<_> = counters.into_iter().map(|(_, name, _)| name).collect();
+    for name in [
+        "commits",
+        "logical_reads",
+        "physical_reads",
+        "blocks_written",
+        "checkpoints",
+        "wal_bytes",
+        "wal_syncs",
+    ] {
+        assert!(names.contains(name), "{version}: no {name} in {names:?}");
+    }
+}
+
+/// Settings, too, unless the server lacks what they are about.
+fn assert_every_block_runs(server: &PrivateServer) {
+    let mut session = session(&server.url());
+    let catalog = crate::support::catalog();
+    let version = numbers(server.version());
+    let blocks = catalog.probes("postgres", &version);
+    let lacks = |name: &str, session: &mut dyn Session| {
+        let missing = blocks.iter().find(|block| block.name == format!("{name}.missing"));
+        missing.is_some_and(|block| !session.query(&block.text, &[]).unwrap().rows.is_empty())
+    };
+    for block in &blocks {
+        if lacks(&block.name, session.as_mut()) {
+            continue;
+        }
+        let rows = session
+            .query(&block.text, &[])
+            .unwrap_or_else(|error| panic!("{version:?} {}: {error}", block.name));
+        // A server alone has nothing to say of standbys.
+        let says = block.name.starts_with("settings.") && block.name != "settings.cluster";
+        assert!(!says || !rows.rows.is_empty(), "{}", block.name);
     }
 }
 
@@ -165,7 +166,7 @@ const WAIT_EVENTS: [(&str, [&str; 2], &str); 14] = [
 
 #[test]
 fn wait_events_are_the_same_activity_by_either_spelling() {
-    let (catalog, lease) = (Catalog::embedded().unwrap(), Lease::new("postgres", None, &[]));
+    let (catalog, lease) = (crate::support::catalog(), Lease::new("postgres", None, &[]));
     let mut session = session(&lease.url);
     let blocks = catalog.probes("postgres", &[18]);
     for name in ["sessions", "sessions.all"] {
@@ -188,27 +189,14 @@ fn wait_events_are_the_same_activity_by_either_spelling() {
 /// Readings in a row, far more than a server notes down of a session in a second of its own accord.
 const READINGS: u32 = 30;
 
-#[test]
-fn a_settled_reading_holds_what_the_session_of_the_probes_did_before() {
-    for server_bin in versions() {
-        let (server, _dir) = start(server_bin.as_deref());
-        let catalog = Catalog::embedded().unwrap();
-        let version = numbers(server.version());
-        let blocks = catalog.probes("postgres", &version);
-        // Before 15 a collector counts, to which a session reports twice a second at most.
-        if version[0] >= 15 {
-            let session = session(&server.url());
-            assert_settled_readings_hold_all(session, &blocks, server.version());
-        }
-        server.stop_and_remove().unwrap();
-    }
-}
-
-fn assert_settled_readings_hold_all(session: Box<dyn Session>, blocks: &[&Block], version: &str) {
+/// A settled reading holds what the session of the probes did before.
+fn assert_settled_readings_hold_all(server: &PrivateServer) {
+    let (catalog, version) = (crate::support::catalog(), server.version());
+    let blocks = catalog.probes("postgres", &numbers(version));
     let statements =
         blocks.iter().filter(|block| block.name.starts_with("counters.")).count() as f64;
     let mut probes = ProbeSet::own_process();
-    probes.push(Box::new(SqlProbe::new(session, blocks)));
+    probes.push(Box::new(SqlProbe::new(session(&server.url()), &blocks)));
     let mut commits_after = |readings: u32| {
         (0..readings).for_each(|_| drop(probes.read()));
         probes.settle();

@@ -54,7 +54,7 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
     let mut called_slow = Vec::new();
     for target in ["sqlite", "postgres"] {
         let line = format!(
-            "run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 2s \
+            "run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 1s \
              --retry-disturbed=1 --format json"
         );
         let tests = &desk.run(&line).ok().json()["tests"];

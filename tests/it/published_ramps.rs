@@ -2,7 +2,6 @@
 //! optimiser finds.
 
 use dbdyno::analysis::scaling::{Scaling, ramps};
-use dbdyno::catalog::Catalog;
 use dbdyno::import::{ImportedRun, Text, published};
 use dbdyno::model::{Status, Test};
 
@@ -27,8 +26,7 @@ fn reference() -> Vec<Reference> {
 
 fn imported() -> Vec<ImportedRun> {
     let text = std::fs::read_to_string(RESULTS).unwrap();
-    published(Text { place: RESULTS, text: &text }, None, &Catalog::embedded().unwrap(), "")
-        .unwrap()
+    published(Text { place: RESULTS, text: &text }, None, &crate::support::catalog(), "").unwrap()
 }
 
 /// Points that the law is fitted to.

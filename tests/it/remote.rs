@@ -324,7 +324,7 @@ fn a_run_through_a_pooler_is_done_again_by_its_file_and_by_its_bundle() {
         let line = format!("rerun {} {url} {more}", bundle.display());
         with_password(&desk, &line)
     };
-    let last = || ways(&desk.run("results show last --format json").ok().json());
+    let last = || ways(&desk.shown("last"));
     rerun(&format!("--via {via}")).ok();
     assert_eq!(last(), first);
     let without = rerun("").ok();

@@ -12,8 +12,8 @@ use crate::servers::Server;
 use crate::support::{Desk, PRIVATE, bytes_in, column, ended, signal, try_session, until};
 
 const CHUNKS: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
-/// 320,000 rows, of which a chunk is a sixteenth or less.
-const ARGS: &str = "--size 0.32 --workload STO-READ";
+/// 240,000 rows, of which a chunk is a twelfth or less.
+const ARGS: &str = "--size 0.24 --workload STO-READ";
 
 /// Rows that are noted as in, if somebody can be asked.
 fn noted_at(url: &str) -> i64 {
@@ -56,7 +56,7 @@ fn kill_and_go_on(desk: &Desk, target: &str, noted: &dyn Fn() -> i64) {
     let mut load = desk.spawn(&format!("load {target} {ARGS}"));
     until("a third of the rows are in", || {
         assert_eq!(load.try_wait().unwrap(), None, "the load ended before it could be killed");
-        noted() > 110_000
+        noted() > 80_000
     });
     load.kill().unwrap();
     load.wait().unwrap();
@@ -114,7 +114,7 @@ fn a_load_that_loses_its_server_says_that_rows_stay_and_goes_on() {
     let url = server.admin_url("postgres");
     let line = format!("load {url} --quiet {ARGS}");
     let load = desk.spawn(&line);
-    until("a third of the rows are in", || noted_at(&url) > 110_000);
+    until("a third of the rows are in", || noted_at(&url) > 80_000);
     // A process of the server itself, which is there however far the load is: the server drops all
     // connections, recovers and serves again.
     let checkpointer = "select pid from pg_stat_activity where backend_type = 'checkpointer'";

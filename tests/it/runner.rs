@@ -543,7 +543,7 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
         }
     })));
     let mut read = |_| (probes.read().counters, 0.0);
-    let selection = selection(ONE_MS, seconds(0.0, 4.0));
+    let selection = selection("wait 1000000", seconds(0.0, 4.0));
     let (database, connect_timeout) = (null(), CONNECT_TIMEOUT);
     let test = NullTest { database: &*database, selection: &selection, jobs: 1, connect_timeout };
     let result = measured(run_probed(&test, &mut read, &|_, _| ()));

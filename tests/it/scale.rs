@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::{RunRecord, Test};
 use dbdyno::report::ab_test::{AB_TEST, SIDE};
 use dbdyno::report::{REPORTS, Report, Subject};
@@ -97,7 +96,7 @@ fn crowd(place: &Path, others: u32) {
 
 /// Amount of data that each report, by its name, reads of the last run and its A/B test.
 fn reads(place: &Path) -> Vec<(String, Reads)> {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let of_report = |name: &str, test: Option<u32>, seconds: bool| {
         let store = Store::open_to_read(place).unwrap();
         let chosen = [Chosen { run: "last".into(), test }];

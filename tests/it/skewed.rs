@@ -3,6 +3,7 @@
 //! draw evenly are what they were.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
@@ -36,7 +37,7 @@ const EVEN: [(&str, Drive, &str, &str); 16] = [
 
 #[test]
 fn tests_that_draw_evenly_are_what_they_were() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let hash = |engine: &str, drive: Drive, workload: String| {
         let request = plan::Request { size_gb: Some(0.25), ..request(engine, drive, workload) };
         plan::build(&catalog, &request).unwrap().selections[0].hash.clone()
@@ -79,19 +80,26 @@ const BODIES: [(&str, &str); 3] = [
     ),
 ];
 
+/// The catalog with that workload, which is read and checked once.
+fn catalog_with_draws() -> &'static Catalog {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(|| {
+        let dir = directory();
+        let folder = dir.path().join("workloads/draw");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("group.toml"), GROUP).unwrap();
+        for (engine, body) in BODIES {
+            let text = format!("-- name: DRAW-KEYS.body\n{body}\n");
+            std::fs::write(folder.join(format!("{engine}.sql")), text).unwrap();
+        }
+        Catalog::with_dir(dir.path()).unwrap()
+    })
+}
+
 /// The routine that draws by these parameters.
 pub fn drawing(engine: &str, params: &str) -> Routine {
-    let dir = directory();
-    let folder = dir.path().join("workloads/draw");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("group.toml"), GROUP).unwrap();
-    for (engine, body) in BODIES {
-        let text = format!("-- name: DRAW-KEYS.body\n{body}\n");
-        std::fs::write(folder.join(format!("{engine}.sql")), text).unwrap();
-    }
-    let catalog = Catalog::with_dir(dir.path()).unwrap();
     let request = request(engine, Drive::Database, format!("DRAW-KEYS:{params}"));
-    let plan = plan::build(&catalog, &request).unwrap();
+    let plan = plan::build(catalog_with_draws(), &request).unwrap();
     match &plan.selections[0].parts[0].code {
         JobCode::Routine(routine) => routine.clone(),
         other => panic!("{other:?}"),

@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, Database};
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{
@@ -57,7 +56,7 @@ impl Stand {
             size_gb: Some(SIZE_GB),
             ..plan::Request::new(self.engine, engine::find(self.engine).unwrap().capabilities(), 1)
         };
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         plan::build(&catalog, &request).unwrap().selections.remove(0)
     }
 

@@ -1,6 +1,6 @@
 //! Not cached means not cached, and what a cached look-up reads: judged from real runs.
 
-use dbdyno::catalog::{Catalog, Profile};
+use dbdyno::catalog::Profile;
 use dbdyno::engine::Session;
 use dbdyno::model::{Drive, JobCode, PartPlan};
 use dbdyno::{plan, sql};
@@ -38,14 +38,20 @@ fn tests(line: &str) -> Vec<Value> {
 /// [`SMALLER`].
 fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     let desk = Desk::new();
-    let mut profile = own_profile(Catalog::embedded().unwrap().profile("XS").unwrap());
+    let small = small_caches(&desk, changed);
+    run(&desk, &format!("{line} {small}"))
+}
+
+/// Options for a profile of these caches, in a catalog of the desk.
+pub fn small_caches(desk: &Desk, changed: &[[&str; 2]]) -> String {
+    let mut profile = own_profile(crate::support::catalog().profile("XS").unwrap());
     for [from, to] in SMALLER.iter().chain(changed) {
         assert!(profile.contains(from), "{from}");
         profile = profile.replace(from, to);
     }
     std::fs::create_dir_all(desk.path("catalog/profiles")).unwrap();
     std::fs::write(desk.path("catalog/profiles/TINY.toml"), profile).unwrap();
-    run(&desk, &format!("{line} --profile TINY --catalog {}", desk.path("catalog").display()))
+    format!("--profile TINY --catalog {}", desk.path("catalog").display())
 }
 
 /// A profile as the file of a user's own.
@@ -240,11 +246,9 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
 
 /// DBWR-THR with 320 rows per op, its tables made for two jobs.
 fn writer_test(engine: &str, session: &mut dyn Session) -> PartPlan {
-    let plan = plan::build(
-        &Catalog::embedded().unwrap(),
-        &request(engine, Drive::Client, "DBWR-THR".into()),
-    )
-    .unwrap();
+    let plan =
+        plan::build(&crate::support::catalog(), &request(engine, Drive::Client, "DBWR-THR".into()))
+            .unwrap();
     let part = plan.selections[0].parts[0].clone();
     for statement in &part.setup {
         session.execute(&sql::bind_late(statement, 2)).unwrap();
@@ -321,7 +325,7 @@ fn each_row_of_a_writing_test_is_written_once_by_the_servers_own_count() {
 }
 
 /// MariaDB keeps so many pages free: by its default, 24 MB, all of a small cache.
-const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
+pub const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
     "innodb_buffer_pool_size = \"16M\"",
     "innodb_buffer_pool_size = \"16M\"\ninnodb_lru_scan_depth = \"100\"",
 ]];

@@ -11,12 +11,13 @@ use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
 
-use crate::fixture;
 use crate::reports::{golden, rendered};
 use crate::servers::Lease;
+use crate::storage::{FEW_FREE_PAGES, small_caches};
 use crate::support::{
     Desk, Done, PRIVATE, assert_run_schema, column, ended, processes, session, signal, until,
 };
+use crate::{fixture, publications};
 
 /// Short blocks on small tables.
 const SHORT: &str = "--size 0.01 --warmup 0 --duration 100ms --quiet";
@@ -26,7 +27,7 @@ const WARMED: &str = "--size 0.01 --warmup 200ms --duration 200ms --quiet";
 
 /// The tests of the last run by drive and parameters, and how many there are of each.
 fn counted(desk: &Desk) -> BTreeMap<String, usize> {
-    let run = desk.run("results show last --format json").ok().json();
+    let run = desk.shown("last");
     let mut counted = BTreeMap::new();
     for test in run["tests"].as_array().unwrap() {
         let params = test["params"].as_object().unwrap();
@@ -74,18 +75,17 @@ fn why(rows: &[Value], layer: &str) -> Vec<String> {
 
 #[test]
 fn a_private_server_is_measured_by_every_way_that_it_has() {
-    for (kind, protocols) in
-        PRIVATE.iter().zip([&["-", "prepared-text", "simple"][..], &["-", "simple"]])
-    {
+    // Six blocks are enough for intervals, which are the same of either server; one for the ways.
+    let cases = [(6, &["-", "prepared-text", "simple"][..]), (1, &["-", "simple"])];
+    for (kind, (blocks, protocols)) in PRIVATE.iter().zip(cases) {
         let desk = Desk::new();
-        let done =
-            desk.run(&format!("layers {} {SHORT} --blocks 6 --format json", kind.engine)).ok();
-        let document = done.json();
-        let mut expected = BTreeMap::from([("database - -".to_string(), 6)]);
+        let line = format!("layers {} {SHORT} --blocks {blocks} --format json", kind.engine);
+        let document = desk.run(&line).ok().json();
+        let mut expected = BTreeMap::from([("database - -".to_string(), blocks)]);
         for (transport, protocol) in
             ["socket", "tcp"].iter().flat_map(|way| protocols.iter().map(move |of| (way, of)))
         {
-            expected.insert(format!("client {transport} {protocol}"), 6);
+            expected.insert(format!("client {transport} {protocol}"), blocks);
         }
         assert_eq!(counted(&desk), expected, "{}", kind.engine);
         assert_complete(layers(&document));
@@ -186,7 +186,7 @@ fn interrupted(line: &str) -> Done {
     let desk = Desk::new();
     let child = desk.spawn(line);
     until("something was measured", || {
-        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        let runs = desk.runs_so_far();
         runs.iter().any(|run| run["tests"].as_u64() > Some(1))
     });
     signal(child.id(), rustix::process::Signal::INT);
@@ -364,11 +364,12 @@ fn all_pairs_are_measured_once_per_block() {
     for kind in &PRIVATE[..1] {
         let desk = Desk::new();
         let line = format!(
-            "interference {} {WARMED} --blocks 6 --workloads SRV-QUERY1,TP-LIGHT:update_pct=40",
+            "interference {} --size 0.01 --warmup 100ms --duration 100ms --quiet --blocks 6 \
+             --workloads SRV-QUERY1,TP-LIGHT:update_pct=40",
             kind.engine
         );
         let document = desk.run(&format!("{line} --format json")).ok().json();
-        let run = desk.run("results show last --format json").ok().json();
+        let run = desk.shown("last");
         let tests = run["tests"].as_array().unwrap();
         assert_eq!(tests.len(), 6 * (2 + 3), "two alone, two beside themselves, one pair");
         let study = &document["studies"][0]["study"];
@@ -435,7 +436,7 @@ fn a_server_that_dies_ends_the_study_with_what_was_measured() {
         format!("interference postgres {SHORT} --blocks 1000 --workloads SRV-QUERY1,SRV-SCAN");
     let child = desk.spawn(&line);
     until("something was measured", || {
-        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        let runs = desk.runs_so_far();
         runs.iter().any(|run| run["tests"].as_u64() > Some(1))
     });
     signal(kind.pid(&desk), kind.hard_stop);
@@ -517,20 +518,20 @@ const MORE_SWEEPS: usize = 3;
 fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
     for kind in &PRIVATE {
         let desk = Desk::new();
+        let caches = [FEW_FREE_PAGES[0], ["cache_mb = 64\n", "cache_mb = 16\n"]];
+        let small = small_caches(&desk, &caches);
         let sweep = |warmup: &str| {
             let line = format!(
-                "sweep {} --size 0.5 --blocks 1 --warmup {warmup} --duration 200ms",
+                "sweep {} {small} --size 0.128 --blocks 1 --warmup {warmup} --duration 200ms",
                 kind.engine
             );
             desk.run(&format!("{line} --quiet --format json")).ok().json()
         };
-        let mut document = sweep("500ms");
-        // The profile's cache has 64 MB, the table 150.
+        let mut document = sweep("300ms");
+        // The profile's cache has 16 MB, the table 40.
         let covers = |steps: &[Value]| {
             let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
-            steps.len() >= 10
-                && mb(steps.first()) < 6.0
-                && (120.0..200.0).contains(&mb(steps.last()))
+            steps.len() >= 10 && mb(steps.first()) < 1.5 && (30.0..55.0).contains(&mb(steps.last()))
         };
         for _ in 0..MORE_SWEEPS {
             if all_curves(&document, leaves_the_cache) && all_curves(&document, covers) {
@@ -569,14 +570,7 @@ fn number(step: &Value, name: &str) -> f64 {
 
 #[test]
 fn the_published_tiers_are_curves_over_the_size_of_the_database() {
-    let desk = Desk::new();
-    let data = |name: &str| format!("{}/data/reference/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {} --platforms {}",
-        data("published-results"),
-        data("platforms")
-    ))
-    .ok();
+    let desk = publications::desk();
     let runs = ["1", "2", "4", "8", "12", "16", "24"]
         .map(|tb| format!("exadata-x5-2-qr-hc-{tb}tb"))
         .join(" ");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dbdyno::catalog::{Catalog, SuiteEntry};
+use dbdyno::catalog::SuiteEntry;
 use dbdyno::model::rows::table_rows;
 use dbdyno::model::{Expr, Ramp, Scale};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::every_suite::PUBLISHED;
 use crate::support::Desk;
 
 fn tests(suite: &str) -> Vec<SuiteEntry> {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let catalog = crate::support::catalog();
     catalog.suite_tests(catalog.suite(suite).unwrap()).unwrap()
 }
 
@@ -57,7 +57,7 @@ fn orabench_has_its_50_tests_in_8_classes_in_order() {
 
 #[test]
 fn the_quick_suite_is_what_it_says() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let catalog = crate::support::catalog();
     let suite = catalog.suite("quick").unwrap();
     let (mut groups, mut repeats) = (BTreeMap::new(), BTreeMap::new());
     for test in tests("quick") {
@@ -125,7 +125,7 @@ fn jobs(test: &SuiteEntry) -> Vec<f64> {
 
 #[test]
 fn a_code_means_the_same_in_a_suite_and_on_the_command_line() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     for suite in PUBLISHED {
         for test in tests(suite) {
             let (Some(code), Some(text)) = (&test.code, &test.workload) else { continue };
@@ -139,7 +139,7 @@ fn a_code_means_the_same_in_a_suite_and_on_the_command_line() {
 
 #[test]
 fn the_work_of_an_op_is_what_its_workload_says() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     for (suite, test) in ["orabench", "benchware"]
         .into_iter()
         .flat_map(|id| tests(id).into_iter().map(move |t| (id, t)))
@@ -200,7 +200,7 @@ fn benchware_and_peakmarks_list_every_published_name_in_order() {
 
 #[test]
 fn standard_has_every_workload_once() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let ids: Vec<_> = catalog.workloads().map(|workload| workload.id.clone()).collect();
     let run: Vec<_> = tests("standard").into_iter().filter_map(|test| test.workload).collect();
     assert_eq!(run, ids);

@@ -6,7 +6,7 @@ use dbdyno::model::{Drive, Reason, ReasonCode, Status, Test, TestResult, Verdict
 use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, RunTests};
 
 use crate::reports::{golden, input, rendered};
-use crate::{fixture, heatmaps};
+use crate::{fixture, heatmaps, publications};
 
 /// The report as text.
 fn text(report: &str, input: &Input) -> String {
@@ -148,7 +148,7 @@ fn a_mean_is_that_of_the_figures_that_are_valid_on_all_platforms() {
 fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
     let names = ["1tb", "2tb", "4tb", "8tb", "12tb", "16tb", "24tb"]
         .map(|size| format!("exadata-x5-2-qr-hc-{size}"));
-    let input = heatmaps::published_runs(&names.each_ref().map(String::as_str));
+    let input = publications::input(&names.each_ref().map(String::as_str));
     let words = words(&input);
     assert!(!words.contains("x77.79") && !words.contains("3,267"), "{words}");
     let none =
@@ -167,7 +167,7 @@ fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
 
 #[test]
 fn the_mean_of_a_group_is_that_of_its_valid_figures() {
-    let input = heatmaps::published_runs(&["dl380-bm", "ibm-e870"]);
+    let input = publications::input(&["dl380-bm", "ibm-e870"]);
     let side = |at: usize| Side {
         name: "",
         run: &input.runs[at].run,
@@ -187,7 +187,7 @@ fn the_mean_of_a_group_is_that_of_its_valid_figures() {
 
 /// A published platform, and SQLite measured with so few ops that their interval is wide.
 fn published_and_sqlite(ops: u64) -> Input {
-    let mut input = heatmaps::published_runs(&["dl380-bm"]);
+    let mut input = publications::input(&["dl380-bm"]);
     let printed =
         input.runs[0].tests.iter().find(|test| test.asked_as() == Some("T621")).unwrap().clone();
     let mut test = fixture::tests().remove(1);

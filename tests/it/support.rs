@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
 use dbdyno::model::Target;
+use dbdyno::report::{RunTests, run_json};
 use dbdyno::server::{self, StartOptions};
+use dbdyno::store::Store;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
@@ -20,7 +23,7 @@ use crate::leftovers::Directory;
 use crate::skipped::skipped;
 
 /// The smallest measurement.
-pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
 /// Environment variables of the tester that the program sees: how to find programs, libraries and
 /// the files of new databases, where and when we are.
 const PASSED_ON: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "DBDYNO_SERVER_TEMPLATES"];
@@ -34,6 +37,12 @@ const LONG_WAIT: Duration = Duration::from_millis(100);
 /// A temporary directory that the user of a private server can enter.
 pub fn directory() -> Directory {
     Directory::new()
+}
+
+/// The embedded catalog, which is read once for all tests of this process.
+pub fn catalog() -> Catalog {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(|| Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))).clone()
 }
 
 /// Settings of a server or of an embedded engine.
@@ -54,6 +63,26 @@ pub struct Desk {
 impl Desk {
     pub fn new() -> Desk {
         Desk { dir: directory() }
+    }
+
+    /// One whose results file holds a run of [`TINY`], `nightly`: a copy of the one that the first
+    /// test which needs some run measured, and which nobody changes.
+    pub fn with_run() -> Desk {
+        static MEASURED: OnceLock<Desk> = OnceLock::new();
+        let measured = MEASURED.get_or_init(|| {
+            let desk = Desk::new();
+            desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+            assert_eq!(desk.runs().len(), 1);
+            desk
+        });
+        measured.copy()
+    }
+
+    /// Another one with a copy of the results.
+    pub fn copy(&self) -> Desk {
+        let copy = Desk::new();
+        std::fs::copy(self.path("results.db"), copy.path("results.db")).unwrap();
+        copy
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -95,9 +124,26 @@ impl Desk {
         self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The runs of the results file, oldest first.
+    /// The runs of the results file, oldest first, as `results list --format json` has them: read
+    /// by the library, as tests look again and again until something is stored.
     pub fn runs(&self) -> Vec<Value> {
-        self.run("results list --format json").ok().json()["runs"].as_array().unwrap().clone()
+        let store = Store::open_to_read(&self.path("results.db")).unwrap();
+        let runs = store.runs().unwrap();
+        runs.iter().map(|run| serde_json::to_value(run).unwrap()).collect()
+    }
+
+    /// The same as far as a program has stored them that may not have made the file yet.
+    pub fn runs_so_far(&self) -> Vec<Value> {
+        if self.path("results.db").exists() { self.runs() } else { Vec::new() }
+    }
+
+    /// A run of the results file with its tests, as `results show --format json` has it.
+    pub fn shown(&self, which: &str) -> Value {
+        let store = Store::open_to_read(&self.path("results.db")).unwrap();
+        let run = store.run(which).unwrap();
+        let tests = store.tests(run.id).unwrap();
+        let data = RunTests::new(run, tests).ordered();
+        run_json::document(&data.run, &data.tests)
     }
 }
 
@@ -459,14 +505,14 @@ pub fn turn(engine: &str) -> Option<MutexGuard<'static, ()>> {
 /// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched
 /// here if it has not.
 pub fn newest_postgres() -> PathBuf {
-    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", None)).clone()
 }
 
 /// The programs of the last PostgreSQL whose counters are collected by a process and lag behind,
 /// fetched likewise.
 pub fn postgres_with_collector() -> PathBuf {
-    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", Some("14.18.0"))).clone()
 }
 

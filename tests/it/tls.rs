@@ -21,7 +21,7 @@ use crate::servers::{Existing, Server};
 use crate::support::{Desk, Done, column, directory, newest_postgres, until};
 
 const LOAD: &str =
-    "--size 0.01 --workload SRV-QUERY25 --jobs 2 --warmup 0 --duration 300ms --format json --quiet";
+    "--size 0.01 --workload SRV-QUERY25 --jobs 2 --warmup 0 --duration 100ms --format json --quiet";
 
 /// A directory with `ca`, `stranger` and, signed by `ca`: `server` (of 127.0.0.1 until 2100),
 /// `expired`, `client`.

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
 use dbdyno::model::vectors::VectorData;
 use dbdyno::model::{Drive, PartPlan, TestResult};
@@ -70,7 +69,7 @@ fn recall_pct(test: &Value) -> f64 {
 
 fn part(engine: &str, workload: &str) -> PartPlan {
     let request = request(engine, Drive::Client, workload.into());
-    plan::build(&Catalog::embedded().unwrap(), &request).unwrap().selections[0].parts[0].clone()
+    plan::build(&crate::support::catalog(), &request).unwrap().selections[0].parts[0].clone()
 }
 
 /// Numbers of a text as `[1,2,3]`.

@@ -1,6 +1,5 @@
 //! `verify` says "ok" of what it has checked and of nothing else.
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::Drive;
 use dbdyno::plan;
 
@@ -15,7 +14,7 @@ const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Cli
 /// Output of `verify` for every workload that this engine has, in this drive or in any, by
 /// workload.
 fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let runs = |id: &str| {
         let drives = drive.map_or(vec![Drive::Database, Drive::Client], |drive| vec![drive]);
         drives
@@ -51,7 +50,7 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     };
     let embedded = [("sqlite", None), ("duckdb", None)].into_iter().chain(has_chdb);
     let all = embedded.chain(servers);
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     for (target, drive) in all {
         let verified = verified(target, drive);
         // ClickHouse has cached queries and analytics only.

@@ -1,4 +1,4 @@
-//! The barest PL/pgSQL loop, called with as many ops as fill the time.
+//! The barest PL/pgSQL loops, called with as many ops as fill the time.
 
 use std::time::Instant;
 
@@ -8,38 +8,62 @@ use dbdyno::error::Result;
 use crate::lab::{Lab, SEED};
 use crate::pairs::Done;
 
-const CREATE: &str = include_str!("barest.sql");
-const CALL: &str = "select dbdyno.peers_barest($1, $2)";
+/// A loop: the texts that create, call and drop it.
+pub struct Routine {
+    /// Beside the generated routine in the name of a comparison.
+    pub what: &'static str,
+    create: &'static str,
+    call: &'static str,
+    drop: &'static str,
+}
+
+/// The loop that does nothing but the lookups.
+pub const BAREST: Routine = Routine {
+    what: "barest PL/pgSQL loop",
+    create: include_str!("barest.sql"),
+    call: "select dbdyno.peers_barest($1, $2)",
+    drop: "drop function if exists dbdyno.peers_barest(bigint, bigint)",
+};
+/// The loop that counts the rows, too. What it loses against the barest is what counting costs;
+/// what the generated routine loses against it is what the clock and the slices cost.
+pub const COUNTING: Routine = Routine {
+    what: "the same loop with its rows counted",
+    create: include_str!("barest_counting.sql"),
+    call: "select dbdyno.peers_barest_counting($1, $2)",
+    drop: "drop function if exists dbdyno.peers_barest_counting(bigint, bigint)",
+};
+
 /// As our job sessions have it.
 const SESSION: &str = "set plan_cache_mode = force_generic_plan; set jit = off";
-const DROP: &str = "drop function if exists dbdyno.peers_barest(bigint, bigint)";
 /// Ops that show how many fill the time.
 const FIRST_OPS: i64 = 20_000;
 
 /// Creates the routine.
-pub fn create(lab: &Lab) -> Result<()> {
+pub fn create(lab: &Lab, routine: &Routine) -> Result<()> {
     let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
-    session(lab)?.execute(&CREATE.replace(":rows", &rows.to_string())).map(drop).map_err(named)
+    let create = routine.create.replace(":rows", &rows.to_string());
+    session(lab)?.execute(&create).map(drop).map_err(named)
 }
 
 /// Drops it.
-pub fn drop_routine(lab: &Lab) -> Result<()> {
-    session(lab)?.execute(DROP).map(drop).map_err(named)
+pub fn drop_routine(lab: &Lab, routine: &Routine) -> Result<()> {
+    session(lab)?.execute(routine.drop).map(drop).map_err(named)
 }
 
 /// Loops for about `seconds`: lookups per second.
-pub fn run(lab: &Lab, seconds: f64) -> Result<Done> {
+pub fn run(lab: &Lab, routine: &Routine, seconds: f64) -> Result<Done> {
     let mut session = session(lab)?;
     session.execute(SESSION).map_err(named)?;
-    let first_s = call(session.as_mut(), FIRST_OPS)?;
+    let first_s = call(session.as_mut(), routine, FIRST_OPS)?;
     let ops = (FIRST_OPS as f64 * seconds / first_s.max(1e-3)) as i64;
-    let elapsed_s = call(session.as_mut(), ops)?;
+    let elapsed_s = call(session.as_mut(), routine, ops)?;
     Ok(Done { rate: ops as f64 / elapsed_s, ops: Some((ops + FIRST_OPS) as f64) })
 }
 
-fn call(session: &mut dyn Session, ops: i64) -> Result<f64> {
+/// Calls the routine for so many ops: seconds.
+fn call(session: &mut dyn Session, routine: &Routine, ops: i64) -> Result<f64> {
     let start = Instant::now();
-    session.query(CALL, &[ops, SEED as i64]).map_err(named)?;
+    session.query(routine.call, &[ops, SEED as i64]).map_err(named)?;
     Ok(start.elapsed().as_secs_f64())
 }
 

@@ -115,24 +115,27 @@ fn script(lab: &Lab, lookup: &Lookup, seconds: f64) -> Result<PathBuf> {
     pgbench::write_script(lab, &format!("\\set key random(1, {keys})\n{sql};\n"))
 }
 
-/// The generated routine against the barest loop: by the clock, and by the server's processor time.
+/// The generated routine against the barest loop, and against the same loop with its rows counted:
+/// by the clock, and by the server's processor time.
 pub fn harness(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
-    barest_routine::create(lab)?;
     let selection = drive::lookup(lab, "", Drive::Database, seconds)?;
-    let by_clock = interleave(
-        rules,
-        Comparison {
-            name: "PostgreSQL generated routine : barest PL/pgSQL loop, 1 job".into(),
-            unit: UNIT,
-            target: Some(HARNESS_TARGET),
-            ours: &mut || drive::run(lab, &selection, 1),
-            peer: &mut || barest_routine::run(lab, seconds),
-        },
-    )?;
-    barest_routine::drop_routine(lab)?;
-    let by_processor =
-        Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
-    outcomes.extend([by_clock, by_processor]);
+    for routine in [&barest_routine::BAREST, &barest_routine::COUNTING] {
+        barest_routine::create(lab, routine)?;
+        let by_clock = interleave(
+            rules,
+            Comparison {
+                name: format!("PostgreSQL generated routine : {}, 1 job", routine.what),
+                unit: UNIT,
+                target: Some(HARNESS_TARGET),
+                ours: &mut || drive::run(lab, &selection, 1),
+                peer: &mut || barest_routine::run(lab, routine, seconds),
+            },
+        )?;
+        barest_routine::drop_routine(lab, routine)?;
+        let by_processor =
+            Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
+        outcomes.extend([by_clock, by_processor]);
+    }
     Ok(())
 }
 

@@ -355,7 +355,7 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
         };
         let open = row.ratio.span.err().map(undecided);
         let subject = format!("{}, {}", row.subject.label(), language.phrase(row.kind.name()));
-        let reasons = row.reasons.iter().cloned().chain(open);
+        let reasons = row.reasons.iter().chain(&row.notes).cloned().chain(open);
         told.extend(reasons.map(|reason| (subject.clone(), reason)));
     }
     let told = told.iter().map(|(subject, reason)| (subject.clone(), reason));

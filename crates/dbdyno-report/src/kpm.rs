@@ -6,7 +6,9 @@ use super::kpm_columns::{
     self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
     durability,
 };
-use super::{Input, Language, Report, RunTests, masthead, row_vs_column, spread, sustained};
+use super::{
+    Input, Language, Report, RunTests, cpu_quota, masthead, row_vs_column, spread, sustained,
+};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, RepeatedTest};
 use dbdyno_core::catalog::Form;
@@ -53,9 +55,14 @@ impl Report for KpmReport {
     }
 
     fn build(&self, input: &Input) -> Document {
+        let mut sections = tables(input);
+        if let Some(first) = sections.first_mut() {
+            let notes = cpu_quota::notes(input).into_iter().map(Block::Paragraph);
+            first.blocks.splice(0..0, notes);
+        }
         Document {
             head: Some(masthead::head(input, "KPM report", &masthead::answer(input))),
-            ..Document::new(input.language, "KPM report", tables(input))
+            ..Document::new(input.language, "KPM report", sections)
         }
     }
 }
@@ -210,6 +217,21 @@ mod tests {
             Block::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn shares_of_a_database_with_a_cpu_quota_are_told_to_be_those_of_its_host() {
+        let tests = vec![fixture::result().into()];
+        let mut input = Input { runs: vec![RunTests { run: run("a"), tests }], ..Input::default() };
+        let title = |input: &Input| KpmReport.build(input).head.unwrap().title;
+        let without = title(&input);
+        assert!(!without.contains("quota"), "{without}");
+        input.runs[0].run.disclosure.set("database", "quota_cpus", "1.5");
+        let document = KpmReport.build(&input);
+        let said = "A CPU quota lets the database use 1.5 of the host's CPUs. CPU shares refer to \
+                    all CPUs of the host.";
+        assert_eq!(document.sections[0].blocks[0], Block::Paragraph(said.into()));
+        assert_eq!(title(&input), format!("{without} (CPU quota: 1.5)"));
     }
 
     #[test]

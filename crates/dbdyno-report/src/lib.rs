@@ -18,6 +18,7 @@ pub mod capacity;
 pub mod catalog;
 pub mod columns;
 pub mod compare;
+mod cpu_quota;
 mod curves;
 pub mod datasheet;
 pub mod document;

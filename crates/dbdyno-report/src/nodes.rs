@@ -6,7 +6,7 @@ use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, masthead};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
-use dbdyno_core::model::{NodeResult, RunRecord, Status, Test};
+use dbdyno_core::model::{NodeResult, RunRecord, Sentence, Status, Test};
 
 /// `report nodes`.
 pub struct NodesReport;
@@ -93,28 +93,32 @@ fn scaling_columns() -> [Declared<NodeScaling>; 7] {
     [
         Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
         Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
-        Declared::new("Jobs", "", 0, |line, _| Cell::count(line.jobs)),
-        Declared::new("Rate", "ops/s", 0, |line, _| Cell::Number {
-            value: line.ops_per_s,
-            digits: RATE,
-            verdict: Some(line.status),
+        Declared::new("Jobs", "", 0, |line, _| Cell::count_if_known(line.jobs)),
+        Declared::new("Rate", "ops/s", 0, |line, table| {
+            table.figure(line.ops_per_s.clone(), RATE, line.status)
         }),
         Declared::new("Scaling", "x", 0, |line, table| {
             let scaling = line.scaling.map(|scaling| (scaling, line.scaling_status));
-            ratio_cell(table, scaling, "no test on one node")
+            ratio_cell(table, scaling, unknown(line, "no figure on one node"))
         }),
         Declared::new("Scaling +-", "x", 0, |line, table| {
             let half_width = line.half_width.map(|half_width| (half_width, line.scaling_status));
-            ratio_cell(table, half_width, "one node, or no interval")
+            ratio_cell(table, half_width, unknown(line, "one node, or no interval"))
         }),
         Declared::new("Cluster tax", "x", 0, |line, table| {
-            let why = "no commits, or no test on one node with as many jobs per node";
-            ratio_cell(table, line.tax.map(|tax| (tax.ratio, tax.status)), why)
+            let why = "no commits, or no figure on one node with as many jobs per node";
+            let tax = line.tax.map(|tax| (tax.ratio, tax.status));
+            ratio_cell(table, tax, unknown(line, why))
         }),
     ]
 }
 
-fn ratio_cell(table: &mut Table, known: Option<(f64, Status)>, why: &'static str) -> Cell {
+/// Reason for a missing ratio of a line: that its nodes have no figure, else this one.
+fn unknown(line: &NodeScaling, why: &'static str) -> Sentence {
+    line.ops_per_s.clone().err().unwrap_or_else(|| Sentence::new(why))
+}
+
+fn ratio_cell(table: &mut Table, known: Option<(f64, Status)>, why: Sentence) -> Cell {
     match known {
         Some((value, status)) => {
             Cell::Number { value, digits: Digits::Decimals(3), verdict: Some(status) }

@@ -6,7 +6,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Declared, Digits, Document, Point, Role, Scale, Section, Series,
     Table,
 };
-use super::{Input, Language, Report, RunTests, masthead};
+use super::{Input, Language, Report, RunTests, cpu_quota, masthead};
 use dbdyno_core::analysis::bottleneck::{Bottleneck, begins_at, limit};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, Step, hidden_saturation, ramps};
@@ -84,6 +84,7 @@ fn sections(language: Language, data: &RunTests, titled: &str, platform: usize) 
         }];
     }
     let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
+    blocks.extend(cpu_quota::note(language, data).map(Block::Paragraph));
     blocks.extend(hidden_saturation(&data.tests).into_iter().map(|hidden| {
         let busy = language.number(hidden.cpu_busy_pct, Digits::Decimals(0));
         let used = language.number(100.0 * hidden.utilisation, Digits::Decimals(1));

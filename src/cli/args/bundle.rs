@@ -67,16 +67,18 @@ pub struct RerunArgs {
 }
 
 impl RerunArgs {
-    /// The run on the target, with the size of the data set and the numbers of nodes of the sealed
-    /// run.
+    /// The run on the target, with the size of the data set, the size profile and the numbers of
+    /// nodes of the sealed run. A server that is named by URL has settings of its own.
     ///
     /// # Errors
     /// The sealed plan is not one of ours.
     pub fn run(&self, sealed: &RunRecord) -> Result<RunArgs> {
         let PlaceArgs { target, data, server_bin, port, keep } = self.place.clone();
+        let is_ours = !target.contains("://");
+        let profile = sealed.plan.profile().filter(|_| is_ours).map(String::from);
         let data = DataArgs {
             size: data.size.or(sealed.size_gb),
-            profile: data.profile,
+            profile: data.profile.or(profile),
             data_dir: data.data_dir,
             seed: sealed.seed.and_then(|seed| u32::try_from(seed).ok()).unwrap_or(DEFAULT_SEED),
         };

@@ -48,7 +48,7 @@ pub struct SealedDataArgs {
     #[arg(long, value_name = "SIZE", value_parser = gigabytes, allow_hyphen_values = true,
           help_heading = PRIVATE)]
     pub size: Option<f64>,
-    /// Size profile, XS to XL: settings of private servers [default: XS]
+    /// Size profile, XS to XL: settings of private servers [default: that of the bundle]
     #[arg(long, value_name = "NAME", help_heading = PRIVATE)]
     pub profile: Option<String>,
     /// Directory of private databases: chooses the storage under test

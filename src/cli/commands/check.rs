@@ -199,7 +199,55 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Findi
         Target::Existing { .. } => return existing(context, asked, needed_bytes),
     };
     let of_host = host::disclosure(asked.request.data_dir());
-    (vec![finding("target", found)], of_host)
+    let quotas = Quotas::of_own_database().findings();
+    (std::iter::once(finding("target", found)).chain(quotas).collect(), of_host)
+}
+
+/// CPU quotas of control groups (containers, services), as numbers of CPUs that they allow.
+struct Quotas {
+    /// Quota of dbdyno.
+    own: Option<f64>,
+    /// Quota of the database's processes on this host.
+    server: Option<f64>,
+    /// The database is in the groups of dbdyno and shares its quota.
+    is_shared: bool,
+}
+
+impl Quotas {
+    /// Quota of a database that works within dbdyno or is started by it.
+    fn of_own_database() -> Quotas {
+        let own = host::CpuGroups::around(&[std::process::id()]);
+        let own = own.and_then(|groups| groups.quota_cpus());
+        Quotas { own, server: None, is_shared: true }
+    }
+
+    /// Quotas of dbdyno and of these processes of an existing server.
+    fn of_server(processes: &[u32]) -> Quotas {
+        let own = host::CpuGroups::around(&[std::process::id()]);
+        let server = host::CpuGroups::around(processes);
+        Quotas {
+            is_shared: own.is_some() && own == server,
+            own: own.and_then(|groups| groups.quota_cpus()),
+            server: server.and_then(|groups| groups.quota_cpus()),
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let figures = "the figures are those of the quota";
+        if self.is_shared {
+            let both = quota(self.own, "dbdyno and the database together", figures);
+            return both.into_iter().collect();
+        }
+        let server = quota(self.server, "the database", figures);
+        let own = quota(self.own, "dbdyno", "it may be too slow a client for the database");
+        server.into_iter().chain(own).collect()
+    }
+}
+
+/// Finding on the CPUs that a quota lets somebody use; none without a quota.
+fn quota(cpus: Option<f64>, who: &str, effect: &str) -> Option<Finding> {
+    let what = format!("CPU quota: {who} may use {} CPUs on average: {effect}", cpus?);
+    Some(Finding { state: State::Lacks, what })
 }
 
 /// An engine that loads its library says which one it finds.
@@ -236,12 +284,14 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
     let unused = unused.map(|what| Finding { state: State::Lacks, what });
     let of_host = of_host(asked, &platform);
     let cache = cache(asked, &platform);
+    let quotas = Quotas::of_server(&platform.database.server_pids()).findings();
     let closed = platform.close(&|_| {});
     let found =
         [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
     let found = found
         .into_iter()
         .chain(cache)
+        .chain(quotas)
         .chain(host.map(|told| finding("host", told)))
         .chain(unused)
         .chain(lacks)
@@ -365,4 +415,30 @@ fn results(context: &Context) -> Result<String> {
     }
     Err(Error::target(path.display().to_string(), "cannot be created")
         .advise("give another file with --results"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_quotas_are_named_with_whom_they_hold_for_and_one_that_is_shared_once() {
+        let said = |own: Option<f64>, server: Option<f64>, is_shared: bool| -> Vec<String> {
+            let findings = Quotas { own, server, is_shared }.findings();
+            assert!(findings.iter().all(|finding| finding.state == State::Lacks));
+            findings.into_iter().map(|finding| finding.what).collect()
+        };
+        let together = "CPU quota: dbdyno and the database together may use 1.5 CPUs on average: \
+                        the figures are those of the quota";
+        assert_eq!(said(Some(1.5), Some(1.5), true), [together]);
+        assert_eq!(said(Some(1.5), None, true), [together], "a database of our own");
+        let apart = [
+            "CPU quota: the database may use 4 CPUs on average: the figures are those of the quota",
+            "CPU quota: dbdyno may use 2 CPUs on average: it may be too slow a client for the \
+             database",
+        ];
+        assert_eq!(said(Some(2.0), Some(4.0), false), apart);
+        assert_eq!(said(None, Some(4.0), false), apart[..1]);
+        assert!(said(None, None, false).is_empty());
+    }
 }

@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::{experiment, out, request};
 use crate::error::{Error, Result};
 use crate::model::params::TRANSPORT;
-use crate::model::{self, LeftOut, Plan, Test, TestResult, Transport};
+use crate::model::{self, LeftOut, Plan, RunRecord, Test, TestResult, Transport};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -73,6 +73,7 @@ fn request_of(
         return Err(Error::usage("--via", format!("no test of {place} went through a pooler"))
             .advise("leave it out"));
     }
+    let is_ours = request.data_dir().is_some();
     let plan = plan::Request {
         suites: Vec::new(),
         workloads: Vec::new(),
@@ -84,7 +85,23 @@ fn request_of(
     for LeftOut { label, reason } in &again.left_out {
         out::report(&format!("{label} is left out: {reason}"));
     }
+    unused(run, is_ours).iter().for_each(|line| out::report(line));
     Ok(Request { plan: again.request, ..request })
+}
+
+/// Lines on what the bundle's database was made with and the target's is not: a server that is not
+/// made here (unlike `is_ours`) has its own size profile; settings can make a server execute
+/// commands, which a stranger's file must not.
+fn unused(run: &RunRecord, is_ours: bool) -> Vec<String> {
+    let profile = run.plan.profile().filter(|_| !is_ours).map(|profile| {
+        format!("size profile {profile} of the bundle is not used: the server has its own settings")
+    });
+    let settings = run.plan.settings().unwrap_or_default();
+    let named: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let settings = (!named.is_empty())
+        .then(|| format!("settings of the bundle are not used: {}", named.join(", ")));
+    profile.into_iter().chain(settings).collect()
 }
 
 /// Says of which tests the statements are not those that were sealed.
@@ -106,4 +123,21 @@ fn report_difference(bundle: &Bundle, plan: &Plan) -> Result<()> {
     };
     out::report(&text);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RunKind;
+
+    #[test]
+    fn what_a_database_was_made_with_and_is_not_used_again_is_said() {
+        let plan = serde_json::json!({ "profile": "N", "settings": { "work_mem": "8MB" } });
+        let run = RunRecord { plan: plan.into(), ..RunRecord::new(RunKind::Measured, "postgres") };
+        let settings = "settings of the bundle are not used: work_mem = 8MB";
+        assert_eq!(unused(&run, true), [settings]);
+        let profile = "size profile N of the bundle is not used: the server has its own settings";
+        assert_eq!(unused(&run, false), [profile, settings]);
+        assert!(unused(&RunRecord::new(RunKind::Measured, "postgres"), false).is_empty());
+    }
 }

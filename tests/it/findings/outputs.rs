@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use serde_json::Value;
 
 use super::formula::{Call, Formula};
+use crate::publications;
 use crate::support::Desk;
 
 /// A printed figure as `report published` gives it.
@@ -44,7 +45,7 @@ pub fn imported() -> Shared {
     })
 }
 
-/// Shared by the tests that run at one time: to import takes seconds.
+/// Shared by the tests that run at one time: to report all figures takes seconds.
 pub type Shared = Arc<Mutex<Outputs>>;
 
 pub fn lock(outputs: &Shared) -> MutexGuard<'_, Outputs> {
@@ -52,12 +53,7 @@ pub fn lock(outputs: &Shared) -> MutexGuard<'_, Outputs> {
 }
 
 fn outputs() -> Outputs {
-    let desk = Desk::new();
-    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!(
-        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
-    ))
-    .ok();
+    let desk = publications::desk();
     let runs = desk.runs();
     let names: Vec<String> =
         runs.iter().map(|run| run["name"].as_str().unwrap().to_string()).collect();
@@ -223,8 +219,7 @@ impl Outputs {
     pub fn reasons(&mut self, study: &str) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         for run in self.desk.runs() {
-            let shown =
-                self.desk.run(&format!("results show {} --format json", run["id"])).ok().json();
+            let shown = self.desk.shown(&run["id"].to_string());
             if shown["labels"]["study"] != study {
                 continue;
             }

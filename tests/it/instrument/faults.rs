@@ -78,7 +78,7 @@ fn until_jobs_work(engine: &str, session: &mut dyn Session) -> Vec<String> {
 
 /// The last run of a results file.
 fn last(desk: &Desk) -> Value {
-    desk.run("results show last --format json").ok().json()
+    desk.shown("last")
 }
 
 /// Sends one signal and waits for the end, which must come soon, in one line and stored.

@@ -11,7 +11,6 @@ use dbdyno::analysis::capacity::Need;
 use dbdyno::analysis::price::PriceList;
 use dbdyno::analysis::slo_search::{self, SettledRate};
 use dbdyno::analysis::sweep::{Tier, sweep};
-use dbdyno::catalog::Catalog;
 use dbdyno::model::{
     Arrivals, LatencySummary, OfferedLoad, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus,
     Sentence, Status, SustainedRate, SustainedState, Test, TestResult, Verdict,
@@ -198,9 +197,9 @@ fn no_statement_of_any_report_changes_with_the_value_of_a_bad_figure() {
         for at in [BEST_OF_RAMP, TIME] {
             let bad = Bad::new(at, status, code.clone());
             for several in [false, true] {
+                let inputs = bad.factors().map(|factor| spoilt(&bad, factor, several));
                 for report in reports() {
-                    let documents =
-                        bad.factors().map(|factor| report.build(&spoilt(&bad, factor, several)));
+                    let documents = inputs.each_ref().map(|input| report.build(input));
                     let said = unmarked(report, [&documents[0], &documents[1]]);
                     found.extend(said.into_iter().map(|line| format!("{code} of {at}: {line}")));
                 }
@@ -217,8 +216,9 @@ fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
     let each = |code| [Status::Invalid, Status::Conditional].map(|status| (status, code));
     for (status, code) in ReasonCode::ALL.iter().flat_map(each) {
         let bad = Bad::new(BEST_OF_RAMP, status, code.clone());
+        let inputs = bad.factors().map(|factor| spoilt(&bad, factor, true));
         for report in reports().filter(|report| short.contains(&report.name())) {
-            let documents = bad.factors().map(|factor| report.build(&spoilt(&bad, factor, true)));
+            let documents = inputs.each_ref().map(|input| report.build(input));
             found.extend(unmarked(report, [&documents[0], &documents[1]]));
         }
         let kpm = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
@@ -289,7 +289,7 @@ fn no_page_of_the_site_says_more_of_a_bad_figure_than_its_mark() {
     let pages = [SMALL, LARGE].map(|factor| {
         let desk = Desk::new();
         stored(&desk, &bad, factor);
-        let catalog = Catalog::embedded().unwrap();
+        let catalog = crate::support::catalog();
         let place = desk.path("results.db");
         let site = Site::new(place.as_path(), catalog, Default::default(), None).unwrap();
         ["/", "/run/1", "/run/2", "/compare?run=1&run=2", "/history?workload=SRV-QUERY1&jobs=4"]
@@ -402,7 +402,7 @@ fn ab_test(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> D
         RunTests { run: run(7 + side as i64, name), tests: fixture::as_tests(tests) }
     };
     let runs = vec![side(0, "A"), side(1, "B")];
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     TrialsReport.build(&Input { runs, fail_below: 0.05, catalog, ..Input::default() })
 }
 

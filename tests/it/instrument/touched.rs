@@ -453,7 +453,7 @@ fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_agai
     assert!(few.len() > 5, "{few:?}");
     let beyond = few.iter().filter(|(row, updates)| *updates > many.get(*row).unwrap_or(&0));
     assert_eq!(beyond.count(), 0, "{few:?} {many:?}");
-    let first = desk.run("results show one-A --format json").ok().json();
+    let first = desk.shown("one-A");
     ab_test("two", &format!("--key-seed {}", first["key_seed"]));
     ab_test("three", "");
     let seeds = ["one-A", "one-B", "two-A", "three-A", "three-B"].map(|run| key_seeds(&desk, run));
@@ -493,7 +493,7 @@ fn updates_by_row(url: &str) -> BTreeMap<u64, u64> {
 
 /// The seeds of the tests of a run.
 fn key_seeds(desk: &Desk, run: &str) -> Vec<u64> {
-    let run = desk.run(&format!("results show {run} --format json")).ok().json();
+    let run = desk.shown(run);
     let tests = run["tests"].as_array().unwrap();
     tests.iter().map(|test| test["key_seed"].as_u64().unwrap()).collect()
 }

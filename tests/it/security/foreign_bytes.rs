@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, EngineError};
 use dbdyno::import::{Text, of_scripts, published};
 use dbdyno::model::Target;
@@ -399,7 +398,7 @@ fn an_export() {
 
 #[test]
 fn a_spool() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let intact = std::fs::read("tests/fixtures/oracle.spool").unwrap();
     never_panics("spool", &intact, |bytes| {
         let text = String::from_utf8_lossy(bytes);
@@ -409,7 +408,7 @@ fn a_spool() {
 
 #[test]
 fn published_results() {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let text = std::fs::read_to_string("data/reference/published-results.csv").unwrap();
     let intact: String = text.lines().take(60).map(|line| format!("{line}\n")).collect();
     never_panics("published", intact.as_bytes(), |bytes| {

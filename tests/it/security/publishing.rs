@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
+use std::sync::OnceLock;
 
 use dbdyno::model::{
     Arrivals, BackgroundResult, Drive, DriverFigures, Durability, Failover, FailoverTimes, How,
@@ -172,32 +173,70 @@ fn full_run() -> RunRecord {
     run
 }
 
+/// Places in the JSON of a value that take a mark: texts that may be others, and maps that may have
+/// a further name. They depend on the types of the fields, not on the mark.
+struct Free {
+    texts: Vec<String>,
+    maps: Vec<String>,
+}
+
+/// Those of a type by the place of the mark in a text: to find them the value is read once for each
+/// of its texts and maps.
+type Known = [OnceLock<Free>; 3];
+
+static OF_RUN: Known = [const { OnceLock::new() }; 3];
+static OF_TEST: Known = [const { OnceLock::new() }; 3];
+
+impl Free {
+    fn find<T: DeserializeOwned>(whole: &Value, place: Place) -> Free {
+        let (mark, _) = MARKS[0];
+        let mut json = whole.clone();
+        let mut texts = pointers(&json, &Value::is_string);
+        texts.retain(|pointer| takes::<T>(&mut json, &|json| set_text(json, pointer, mark, place)));
+        let mut maps = pointers(&json, &Value::is_object);
+        maps.retain(|pointer| takes::<T>(&mut json, &|json| add_name(json, pointer, mark)));
+        Free { texts, maps }
+    }
+}
+
+/// Changes the JSON of a value; takes the change back if the type refuses it.
+fn takes<T: DeserializeOwned>(json: &mut Value, change: &dyn Fn(&mut Value)) -> bool {
+    let before = json.clone();
+    change(json);
+    let is_taken = serde_json::from_value::<T>(json.clone()).is_ok();
+    if !is_taken {
+        *json = before;
+    }
+    is_taken
+}
+
+fn set_text(json: &mut Value, pointer: &str, mark: &str, place: Place) {
+    let text = json.pointer_mut(pointer).unwrap();
+    let old = text.as_str().unwrap();
+    *text = Value::String(match place {
+        Place::Alone => mark.to_string(),
+        Place::Before => format!("{mark} {old}"),
+        Place::Behind => format!("{old} {mark}"),
+    });
+}
+
+fn add_name(json: &mut Value, pointer: &str, mark: &str) {
+    let fields = json.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
+    let sample = fields.values().next().cloned();
+    fields.extend(sample.map(|sample| (mark.to_string(), sample)));
+}
+
 /// The value with the mark in each text that may be another one, and as a further name in each map.
-fn planted<T: Serialize + DeserializeOwned>(value: &T, mark: &str, place: Place) -> T {
+fn planted<T: Serialize + DeserializeOwned>(
+    value: &T,
+    mark: &str,
+    place: Place,
+    known: &Known,
+) -> T {
     let mut json = serde_json::to_value(value).unwrap();
-    let can_be = |json: &Value| serde_json::from_value::<T>(json.clone()).is_ok();
-    for pointer in pointers(&json, &Value::is_string) {
-        let before = json.clone();
-        let text = json.pointer_mut(&pointer).unwrap();
-        let old = text.as_str().unwrap().to_string();
-        *text = Value::String(match place {
-            Place::Alone => mark.to_string(),
-            Place::Before => format!("{mark} {old}"),
-            Place::Behind => format!("{old} {mark}"),
-        });
-        if !can_be(&json) {
-            json = before;
-        }
-    }
-    for pointer in pointers(&json, &Value::is_object) {
-        let before = json.clone();
-        let fields = json.pointer_mut(&pointer).unwrap().as_object_mut().unwrap();
-        let sample = fields.values().next().cloned();
-        fields.extend(sample.map(|sample| (mark.to_string(), sample)));
-        if !can_be(&json) {
-            json = before;
-        }
-    }
+    let free = known[place as usize].get_or_init(|| Free::find::<T>(&json, place));
+    free.texts.iter().for_each(|pointer| set_text(&mut json, pointer, mark, place));
+    free.maps.iter().for_each(|pointer| add_name(&mut json, pointer, mark));
     serde_json::from_value(json).unwrap()
 }
 
@@ -222,8 +261,8 @@ fn pointers(json: &Value, is_wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
 }
 
 fn planted_run(mark: &str, place: Place) -> RunTests {
-    let run = planted(&full_run(), mark, place);
-    let test = planted(&full_test(), mark, place);
+    let run = planted(&full_run(), mark, place, &OF_RUN);
+    let test = planted(&full_test(), mark, place, &OF_TEST);
     RunTests { run, tests: vec![test.into()] }
 }
 

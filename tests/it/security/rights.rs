@@ -4,7 +4,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use dbdyno::catalog::Catalog;
 use dbdyno::model::Workload;
 use dbdyno::store::Store;
 use serde_json::Value;
@@ -22,7 +21,7 @@ fn with_password(desk: &Desk, line: &str) -> Done {
 
 /// One op of every workload that the engine has: none lacks a right.
 pub fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
-    let catalog = Catalog::embedded().unwrap();
+    let catalog = crate::support::catalog();
     let has = |workload: &&Workload| !workload.unsupported.contains_key(engine);
     let all: Vec<String> = catalog
         .workloads()

@@ -90,7 +90,7 @@ fn what_stands_in_public_is_never_called() {
     for line in [
         format!("check {url} {tiny}"),
         format!("monitor {url} --once"),
-        format!("run {url} {tiny} --jobs 1 --warmup 0 --duration 300ms --quiet"),
+        format!("run {url} {tiny} --jobs 1 --warmup 0 --duration 100ms --quiet"),
         format!("verify {url} {tiny}"),
         format!("clean {url}"),
     ] {

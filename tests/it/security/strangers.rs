@@ -10,7 +10,7 @@ use crate::servers::{Existing, Lease};
 use crate::support::{Desk, column, try_session_of};
 
 const TINY: &str = "--size 0.01 --workload SRV-QUERY1";
-const SHORT: &str = "--jobs 1 --warmup 0 --duration 300ms --quiet";
+const SHORT: &str = "--jobs 1 --warmup 0 --duration 100ms --quiet";
 
 /// Checks that all commands on the target refuse a schema that they must not use.
 fn all_refuse(url: &str, words: &[&str]) {

@@ -30,7 +30,7 @@ fn a_load_machine_opens_no_target_that_its_owner_did_not_name() {
     ] {
         let run = desk.spawn(&format!(
             "run null --results {results} --workers 1 --workload SESSION --jobs 1 --warmup 0 \
-             --duration 300ms"
+             --duration 100ms"
         ));
         let open = "select 1 where to_regclass('dbdyno_results.share') is not null";
         until("there are shares", || column(team.as_mut(), open) == ["1"]);

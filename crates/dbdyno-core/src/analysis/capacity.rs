@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, usable_processors, used_processors};
 use super::command::{self, RunOptions};
+use super::cpu_quota;
 use super::derive::derive;
 use super::missing::not_known;
 use super::price::PriceList;
@@ -93,7 +94,8 @@ impl Span {
 /// A part of a platform whose use is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
-    /// CPU time of the database and of dbdyno, as a share of the CPU time that they could use.
+    /// CPU time of the database and of dbdyno, as a share of the CPU time that they could use; the
+    /// share of its CPU quota that the database used, if that is more.
     Cpu,
     /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the
     /// device before the tests.
@@ -134,7 +136,7 @@ impl Component {
         match (self, test.measured()) {
             (Component::Cpu, None) => printed(test, "cpu_busy_pct").map(|percent| percent / 100.0),
             (_, None) => Err("the source does not print it".into()),
-            (Component::Cpu, Some(result)) => processor_share(result),
+            (Component::Cpu, Some(result)) => processor_share(result, run),
             (Component::Log, Some(result)) => log_share(result, run),
             (Component::Device, Some(result)) => device_share(result),
         }
@@ -145,14 +147,16 @@ fn printed(test: &Test, figure: &str) -> Result<f64, Sentence> {
     derive(test).get(figure).ok_or_else(|| "the source does not print it".into())
 }
 
-fn processor_share(result: &TestResult) -> Result<f64, Sentence> {
+fn processor_share(result: &TestResult, run: &RunRecord) -> Result<f64, Sentence> {
     // A database whose processes are not visible is not idle.
     let is_seen = ["server_cpu_s", "os_cpu_foreign_s"]
         .iter()
         .any(|name| result.window_counters.get(name).is_some());
     let used =
         used_processors(result).filter(|_| is_seen).ok_or_else(|| not_known("server_cpu_s"))?;
-    finite(used / usable_processors(result).ok_or_else(|| not_known("os_cpu_total_s"))?)
+    let usable = usable_processors(result).ok_or_else(|| not_known("os_cpu_total_s"))?;
+    let of_host = finite(used / usable)?;
+    Ok(cpu_quota::used_share(run, result).map_or(of_host, |of_quota| of_quota.max(of_host)))
 }
 
 fn log_share(result: &TestResult, run: &RunRecord) -> Result<f64, Sentence> {
@@ -228,7 +232,7 @@ pub struct Platform<'a> {
     pub uses: Vec<Use>,
     /// Component that saturates first; none if it is not known.
     pub first: Option<First>,
-    /// Cores by the price list, else by the disclosure.
+    /// Cores by the price list, else by the disclosure, at most as many as a quota has CPUs.
     pub cores: Option<f64>,
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -352,7 +356,8 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
         Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
     let joint = joint_outcome(&answers, used, &uses);
     let first = used.and_then(|used| first(&answers, used, &uses));
-    let cores = side.price.map(|price| price.cores).or_else(|| stated_cores(side.run));
+    let cores =
+        side.price.map(|price| price.cores).or_else(|| cpu_quota::cores(side.run, side.tests));
     Platform {
         name: side.name,
         run: side.run,
@@ -366,10 +371,6 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
         price: side.price,
         unpriced: side.price.map(|price| price.unpriced(side.run)).unwrap_or_default(),
     }
-}
-
-fn stated_cores(run: &RunRecord) -> Option<f64> {
-    run.disclosure.get("hardware", "cores")?.parse().ok().filter(|cores: &f64| *cores > 0.0)
 }
 
 fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use {

@@ -3,7 +3,7 @@
 //! are those that waited for the period, however idle the processors of the host are.
 
 use super::cpu::is_elsewhere;
-use crate::model::{Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{Reason, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
 
 /// Time for which a quota may stop somebody, as a share of the window. The kernel sums it over
 /// processors: one of them that stands still for the whole window is 1.
@@ -26,12 +26,50 @@ pub(super) fn stops(result: &TestResult) -> Vec<Stop> {
     let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);
     let (server, own) = (stopped_s("server_throttled_s"), stopped_s("self_throttled_s"));
     let stop = |whom, s, is_of_database| Stop { whom: Sentence::new(whom), s, is_of_database };
-    if let Some(s) = server.filter(|_| server == own) {
+    if let Some(s) = server.filter(|_| is_shared(result)) {
         return vec![stop("the database's server and dbdyno", s, true)];
     }
     let server = server.map(|s| stop("the database's server", s, true));
     let own = own.map(|s| stop("dbdyno", s, is_within_us(result)));
     server.into_iter().chain(own).collect()
+}
+
+/// True if one quota, which has one time, stopped the server and us.
+fn is_shared(result: &TestResult) -> bool {
+    let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);
+    let server_s = stopped_s("server_throttled_s");
+    server_s.is_some() && server_s == stopped_s("self_throttled_s")
+}
+
+/// CPUs that a quota lets the database use on average, by the disclosure of the run; of a database
+/// within our process those of our own quota. None without a quota, or if it is not known.
+fn of_test(run: &RunRecord, result: &TestResult) -> Option<f64> {
+    let section = if is_within_us(result) { "dbdyno" } else { "database" };
+    let quota: f64 = run.disclosure.get(section, "quota_cpus")?.parse().ok()?;
+    (quota.is_finite() && quota > 0.0).then_some(quota)
+}
+
+/// CPUs that a quota lets the database of a run use on average; none without a quota, or if it is
+/// not known.
+pub fn of_run(run: &RunRecord, tests: &[Test]) -> Option<f64> {
+    tests.iter().filter_map(Test::measured).find_map(|result| of_test(run, result))
+}
+
+/// Cores that the database of a run can use: those of its host, at most as many as its quota has
+/// CPUs. None if they are not disclosed.
+pub fn cores(run: &RunRecord, tests: &[Test]) -> Option<f64> {
+    let cores: f64 = run.disclosure.get("hardware", "cores")?.parse().ok()?;
+    let usable = of_run(run, tests).map_or(cores, |quota| quota.min(cores));
+    (usable > 0.0).then_some(usable)
+}
+
+/// Share of its CPU quota that the database used in a test, with our own share if both have one
+/// quota; none without a quota, or if the CPU time is not known.
+pub(super) fn used_share(run: &RunRecord, result: &TestResult) -> Option<f64> {
+    let counter = |name: &str| result.window_counters.get(name);
+    let own_s = counter("self_cpu_s").filter(|_| is_within_us(result) || is_shared(result));
+    let used_s = [counter("server_cpu_s"), own_s].into_iter().flatten().reduce(|a, b| a + b)?;
+    Some(used_s / result.window_s / of_test(run, result)?).filter(|share| share.is_finite())
 }
 
 /// True of a database that has no process of its own here: it works within ours.
@@ -109,6 +147,42 @@ mod tests {
         assert_eq!(apart.len(), 2);
         assert!(apart[1].starts_with("a CPU quota stopped dbdyno for 1 s"), "{apart:?}");
         assert!(apart[1].ends_with("the database waited for its client"), "{apart:?}");
+    }
+
+    #[test]
+    fn a_quota_is_that_of_the_database_and_bounds_its_cores() {
+        let mut run = crate::analysis::compare::fixture::run("a");
+        run.disclosure.set("hardware", "cores", "64");
+        let server = TestResult {
+            window_counters: fixture::counters(&[
+                ("os_cpu_total_s", 1280.0),
+                ("server_cpu_s", 30.0),
+            ]),
+            ..fixture::result()
+        };
+        let within = TestResult {
+            window_counters: fixture::counters(&[("os_cpu_total_s", 1280.0), ("self_cpu_s", 18.0)]),
+            ..fixture::result()
+        };
+        let of = |run: &RunRecord, result: &TestResult| {
+            let tests = [Test::from(result.clone())];
+            (of_run(run, &tests), cores(run, &tests), used_share(run, result))
+        };
+        assert_eq!(of(&run, &server), (None, Some(64.0), None));
+        run.disclosure.set("dbdyno", "quota_cpus", "2");
+        assert_eq!(of(&run, &server), (None, Some(64.0), None), "the client's quota");
+        assert_eq!(of(&run, &within), (Some(2.0), Some(2.0), Some(0.9)));
+        run.disclosure.set("database", "quota_cpus", "4");
+        assert_eq!(of(&run, &server), (Some(4.0), Some(4.0), Some(0.75)));
+        // A quota that both share has the CPU time of both.
+        let shared = [
+            ("server_throttled_s", 3.0),
+            ("self_throttled_s", 3.0),
+            ("server_cpu_s", 30.0),
+            ("self_cpu_s", 6.0),
+        ];
+        let both = TestResult { window_counters: fixture::counters(&shared), ..fixture::result() };
+        assert_eq!(of(&run, &both).2, Some(0.9));
     }
 
     #[test]

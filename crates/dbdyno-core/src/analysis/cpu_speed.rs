@@ -1,11 +1,9 @@
 //! Comparison of CPU speed with that at the start of the run, second by second, by the CPU speed
 //! probe.
 
-use std::collections::BTreeMap;
-
+use super::fixed_work::{self, is_another};
 use super::missing::not_known;
 use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, Test, TestResult};
-use crate::stats::median;
 use crate::stats::summary::mean;
 
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
@@ -18,8 +16,6 @@ pub(super) const SLOW: f64 = 0.85;
 /// hour lay within 0.98 to 1.02 of each other; as its neighbors went, the CPUs became 1.05 to 1.11
 /// times as fast, and the figures 1.16 to 1.34 times.
 pub(super) const STEADY: f64 = 0.96;
-/// Minimum number of tests common to both runs that show how fast their CPUs were.
-const FEWEST_POINTS: usize = 5;
 /// Share of the window's seconds above which slow ones make figures conditional, and how many are
 /// too few to say so: a second is one or two looks.
 const TOLERATED: f64 = 0.1;
@@ -53,7 +49,7 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
 /// tests that both have. Where those are few, it is the speed at the start of the runs, which is
 /// sampled once only and has a limit of its own.
 pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sentence> {
-    if let Some(times) = during_tests(base.iter(), other.iter()) {
+    if let Some(times) = fixed_work::times(base.iter(), other.iter(), work_of_test_s) {
         let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time \
                         during the tests that both runs have";
         return is_another(times, least).then(|| Sentence::new(sentence).with("times", times));
@@ -67,46 +63,16 @@ pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sente
 /// True if the CPUs of an earlier run differed from those of the base by at least as much as those
 /// of the other run, to either side: then the variance of figures includes the effect.
 pub(super) fn is_seen_before(base: &[Test], other: &[Test], earlier: &[Vec<&Test>]) -> bool {
-    let Some(times) = during_tests(base.iter(), other.iter()) else { return false };
-    let seen = earlier.iter().filter_map(|run| during_tests(base.iter(), run.iter().copied()));
-    seen.map(|seen| seen.ln().abs()).any(|seen| seen >= times.ln().abs())
+    fixed_work::is_seen_before(base, other, earlier, work_of_test_s)
 }
 
-/// Time of the watch's work during the tests of the second run as a multiple of that of the first:
-/// the median over all tests that both have, since what a test does to the CPUs is in it. None if
-/// these are few.
-fn during_tests<'a>(
-    base: impl Iterator<Item = &'a Test>,
-    other: impl Iterator<Item = &'a Test>,
-) -> Option<f64> {
-    let (base, other) = (work_by_test(base), work_by_test(other));
-    let both = base.iter().filter_map(|(test, base)| Some((base, other.get(test)?)));
-    let times = both.filter_map(|(base, other)| Some(median(other)? / median(base)?));
-    let times: Vec<f64> = times.collect();
-    median(&times).filter(|_| times.len() >= FEWEST_POINTS)
-}
-
-/// Key of a test and its repetitions: the hash of their work, and the number of jobs.
-type Repeated<'a> = (&'a str, u32);
-
-/// Times of the watch's work in s, of all repetitions of each test.
-fn work_by_test<'a>(tests: impl Iterator<Item = &'a Test>) -> BTreeMap<Repeated<'a>, Vec<f64>> {
-    let mut work: BTreeMap<Repeated<'a>, Vec<f64>> = BTreeMap::new();
-    for test in tests.filter_map(Test::measured) {
-        if let Ok(work_s) = work_s(&test.window_counters) {
-            work.entry((test.hash.as_str(), test.jobs)).or_default().push(work_s);
-        }
-    }
-    work
+/// Seconds of the watch's integer work during a test; none where nothing watched.
+fn work_of_test_s(test: &TestResult) -> Option<f64> {
+    work_s(&test.window_counters).ok()
 }
 
 fn first_begin_s(tests: &[Test]) -> Option<f64> {
     tests.iter().filter_map(|test| test.measured()).find_map(at_begin_s)
-}
-
-/// True if work that takes `times` times as long shows another speed.
-fn is_another(times: f64, least: f64) -> bool {
-    !(least..=1.0 / least).contains(&times)
 }
 
 fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {

@@ -41,7 +41,7 @@ pub struct Figure<'a> {
     pub interval: IntervalOrReason,
     /// Repetitions that count: those of the best verdict among them.
     pub repetitions: usize,
-    /// Further ones of that verdict that measured 0.
+    /// Further ones, of that verdict or a better one, that measured 0.
     pub zeros: usize,
     /// The test that stands for the repetitions (with its latency and series).
     pub test: &'a Test,

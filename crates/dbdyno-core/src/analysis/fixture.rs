@@ -46,6 +46,7 @@ pub fn result() -> TestResult {
         jobs: 2,
         server_start: 1,
         load: 1,
+        block: None,
         key_seed: None,
         started_at: "2026-01-01T00:00:00Z".into(),
         window_s: 10.0,

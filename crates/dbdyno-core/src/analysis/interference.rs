@@ -175,10 +175,12 @@ impl<'a> Study<'a> {
         }
     }
 
+    /// One beside another that failed has no figures of the other.
     fn alone_blocks(&self, of: usize) -> Blocks<'a> {
         let is_of = |test: &TestResult| {
             test.jobs == self.jobs
                 && test.beside.is_none()
+                && !test.chosen.contains_key(BESIDE)
                 && Member::from_test(test) == self.members[of]
         };
         Blocks::from_tests(self.tests, is_of)
@@ -396,6 +398,25 @@ mod tests {
             "beside is what was asked for"
         );
         assert!(interference(&[test(1, "A", 1.0, None).into()]).is_empty());
+    }
+
+    #[test]
+    fn a_pair_that_failed_in_a_block_is_no_test_alone_and_shifts_no_block() {
+        let tests = run(true);
+        let mut tests: Vec<TestResult> = tests.iter().filter_map(Test::measured).cloned().collect();
+        for (block, tests) in (1..).zip(tests.chunks_mut(4)) {
+            tests.iter_mut().for_each(|test| test.block = Some(block));
+        }
+        let failed = Reason::new(Status::Invalid, ReasonCode::Failed, "");
+        tests[2].verdict = Verdict::from_reasons(vec![failed]);
+        tests[2].chosen.insert(BESIDE.into(), "B".into());
+        tests[2].beside = None;
+        let tests: Vec<Test> = tests.into_iter().map(Test::from).collect();
+        let found = interference(&tests).remove(0);
+        assert_eq!((found.alone[0].blocks, found.alone[0].verdict), (6, Status::Valid));
+        let pair = found.pairs.iter().find(|pair| (pair.a, pair.b) == (0, 1)).unwrap();
+        assert_eq!(pair.blocks, 5);
+        assert!((pair.median_factor.unwrap() - 1.5).abs() < 1e-9, "{pair:?}");
     }
 
     #[test]

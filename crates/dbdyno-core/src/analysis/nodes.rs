@@ -53,11 +53,11 @@ pub struct NodeScaling {
     pub label: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Jobs of the best figure on these nodes.
-    pub jobs: u32,
-    /// Best throughput on these nodes, in ops per second.
-    pub ops_per_s: f64,
-    /// Verdict on that figure.
+    /// Jobs of the best figure on these nodes; absent if there is none.
+    pub jobs: Option<u32>,
+    /// Best throughput on these nodes, in ops per second, or the reason why there is none.
+    pub ops_per_s: Result<f64, Sentence>,
+    /// Verdict on that figure; without one the best verdict on the tests.
     pub status: Status,
     /// Throughput over that of as many single nodes.
     pub scaling: Option<f64>,
@@ -82,20 +82,28 @@ pub struct ClusterTax {
 pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
     let mut groups: BTreeMap<(String, &str), OnNodes<'_>> = BTreeMap::new();
     for test in tests {
-        let Some(result) = test.measured().filter(|result| result.ops_per_s > 0.0) else {
-            continue;
-        };
+        let Some(result) = test.measured() else { continue };
+        let Some(nodes) = nodes_of(result) else { continue };
         let chosen = result.chosen.iter().filter(|(name, _)| *name != NODES);
         let label = [result.workload.clone(), assignments(chosen, " ")].join(" ").trim().to_owned();
         groups
             .entry((label, result.drive.name()))
             .or_default()
-            .entry(result.nodes)
+            .entry(nodes)
             .or_default()
             .push(test);
     }
     let several = groups.into_iter().filter(|(_, on_nodes)| on_nodes.len() > 1);
     several.flat_map(|((label, _), on_nodes)| of_group(&label, &on_nodes)).collect()
+}
+
+/// Number of nodes of a test: of one that did no op those that it was to run on, if they were
+/// chosen, as a test that failed knows no others.
+fn nodes_of(result: &TestResult) -> Option<u32> {
+    if result.ops_per_s > 0.0 {
+        return Some(result.nodes);
+    }
+    result.chosen.get(NODES)?.parse().ok()
 }
 
 /// Tests of a workload by their number of nodes.
@@ -124,30 +132,60 @@ impl<'t> Point<'t> {
 fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
     let one = on_nodes.get(&1).and_then(|tests| best(tests));
     let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
-        let best = best(tests)?;
+        let Some(best) = best(tests) else { return without_figure(label, *nodes, tests) };
         let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
         let widths = one
             .filter(|_| *nodes > 1)
             .and_then(|one| Some(one.half_width()?.hypot(best.half_width()?)));
         let status = best.figure.status();
-        Some(NodeScaling {
+        NodeScaling {
             label: label.to_owned(),
             nodes: *nodes,
-            jobs: best.figure.jobs.unwrap_or(0),
-            ops_per_s: best.ops_per_s,
+            jobs: best.figure.jobs,
+            ops_per_s: Ok(best.ops_per_s),
             status,
             half_width: scaling.zip(widths).map(|(scaling, width)| scaling * width),
             scaling,
             scaling_status: one.map_or(status, |one| one.figure.status().max(status)),
             tax: tax(on_nodes, *nodes),
-        })
+        }
     };
-    on_nodes.iter().filter_map(line).collect()
+    on_nodes.iter().map(line).collect()
+}
+
+/// The line of a number of nodes on which no test has a figure, with the first reason of an invalid
+/// one.
+fn without_figure(label: &str, nodes: u32, tests: &[&Test]) -> NodeScaling {
+    let mut reasons = tests.iter().flat_map(|test| &test.verdict().reasons);
+    let reason = reasons.find(|reason| reason.status == Status::Invalid);
+    let why = match reason {
+        Some(reason) => Sentence::new("no figure: {reason}").with("reason", reason.to_sentence()),
+        None => Sentence::new("no figure"),
+    };
+    let status = tests.iter().map(|test| test.status()).min().unwrap_or(Status::Invalid);
+    NodeScaling {
+        label: label.to_owned(),
+        nodes,
+        jobs: None,
+        ops_per_s: Err(why),
+        status,
+        scaling: None,
+        half_width: None,
+        scaling_status: status,
+        tax: None,
+    }
+}
+
+/// The KPMs of the tests that did an op.
+fn figures<'t>(tests: &[&'t Test]) -> Vec<Figure<'t>> {
+    let has_ops = |test: &&&Test| test.measured().is_some_and(|result| result.ops_per_s > 0.0);
+    let tests: Vec<&'t Test> = tests.iter().filter(has_ops).copied().collect();
+    ramp::kpms(&tests)
 }
 
 /// The figure with the most ops per second at any number of jobs, of those with the best verdict.
 fn best<'t>(tests: &[&'t Test]) -> Option<Point<'t>> {
-    let points = ramp::kpms(tests).into_iter().filter_map(Point::from_figure).collect();
+    let points = figures(tests).into_iter().filter_map(Point::from_figure).collect();
     let Best { figure: Point { figure, ops_per_s }, favour, passed_over } =
         select_best(points, Better::Higher)?;
     Some(Point { figure: Figure { favour, passed_over, ..figure }, ops_per_s })
@@ -173,8 +211,7 @@ impl Candidate for Point<'_> {
 
 /// The cluster tax at the fewest jobs per node that were measured on both.
 fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
-    let figures = |nodes: u32| on_nodes.get(&nodes).map(|tests| ramp::kpms(tests));
-    let (on_one, on_many) = (figures(1)?, figures(nodes)?);
+    let (on_one, on_many) = (figures(on_nodes.get(&1)?), figures(on_nodes.get(&nodes)?));
     on_one.iter().find_map(|one| {
         let jobs = one.jobs.map(|jobs| nodes * jobs);
         let many = on_many.iter().find(|many| many.jobs == jobs)?;
@@ -210,7 +247,7 @@ fn gone(node: &NodeResult, is_too_few: bool) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::Counters;
+    use crate::model::{Counters, Verdict};
 
     #[test]
     fn a_node_that_is_missing_is_a_reason_and_one_that_is_lost_spoils_the_test() {
@@ -276,9 +313,9 @@ mod tests {
         let figures: Vec<_> =
             found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
         let expected = [
-            (1, 2, Some(1.0), Some(1.0)),
-            (2, 4, Some(0.75), Some(1.5)),
-            (3, 6, Some(0.8), Some(2.5)),
+            (1, Some(2), Some(1.0), Some(1.0)),
+            (2, Some(4), Some(0.75), Some(1.5)),
+            (3, Some(6), Some(0.8), Some(2.5)),
         ];
         assert_eq!(figures, expected);
         let width = found[1].half_width.unwrap();
@@ -287,6 +324,42 @@ mod tests {
             "{width}"
         );
         assert_eq!(node_scaling(&tests[..2]), [], "one number of nodes only");
+    }
+
+    #[test]
+    fn nodes_without_a_figure_have_a_line_with_the_reason() {
+        let failed = |nodes: u32, reasons: Vec<Reason>| {
+            let mut result = fixture::at(2 * nodes, 0.0);
+            (result.nodes, result.kpm_value) = (1, None);
+            result.chosen.insert(NODES.into(), nodes.to_string());
+            result.verdict = Verdict::from_reasons(reasons);
+            Test::from(result)
+        };
+        let lost = Reason::new(Status::Invalid, ReasonCode::NodeLost, "node n2 was lost");
+        let one = repeated(1, &[100.0], Status::Valid);
+        let found =
+            node_scaling(&[one, vec![failed(2, vec![lost]), failed(3, Vec::new())]].concat());
+        let lines: Vec<_> = found
+            .iter()
+            .map(|line| (line.nodes, line.ops_per_s.clone().map_err(|why| why.to_string())))
+            .collect();
+        let expected = [
+            (1, Ok(100.0)),
+            (2, Err("no figure: node n2 was lost".to_owned())),
+            (3, Err("no figure".to_owned())),
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!((found[1].status, found[1].scaling), (Status::Invalid, None));
+        // A test that was to run on all nodes says nothing of a number of them.
+        let mut on_all = fixture::at(2, 0.0);
+        on_all.kpm_value = None;
+        let two = repeated(2, &[150.0], Status::Valid);
+        assert_eq!(node_scaling(&[two, vec![on_all.into()]].concat()), []);
+        // Of the single node, too.
+        let two = repeated(2, &[150.0], Status::Valid);
+        let found = node_scaling(&[vec![failed(1, Vec::new())], two].concat());
+        let lines: Vec<_> = found.iter().map(|line| (line.nodes, line.scaling)).collect();
+        assert_eq!(lines, [(1, None), (2, None)]);
     }
 
     #[test]
@@ -300,7 +373,7 @@ mod tests {
         let (of_one, of_two) = (value(&one), value(&two));
         assert!((of_two - 150.0).abs() > 0.1, "the median would not tell: {of_two}");
         let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-        assert!(is_near(found[1].ops_per_s, of_two), "{found:?}");
+        assert!(is_near(found[1].ops_per_s.clone().unwrap(), of_two), "{found:?}");
         assert!(is_near(found[1].scaling.unwrap(), of_two / (2.0 * of_one)), "{found:?}");
         assert!(found[1].half_width.unwrap() > 0.05, "the spread of the repetitions: {found:?}");
         let tax = found[1].tax.unwrap();

@@ -4,7 +4,7 @@
 use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
 use super::spread::{self, Window};
 use super::tiers;
-use crate::model::{Better, KpmValue, Sentence, Test};
+use crate::model::{Better, KpmValue, Sentence, Status, Test};
 use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
 
 /// A repetition of a test in one metric.
@@ -21,7 +21,7 @@ pub type Repeats<'a> = Vec<Repeat<'a>>;
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
 /// only states is left out where its run table has a value, and a test of a worse verdict where a
-/// number of jobs has one of a better verdict.
+/// number of jobs has one of a better verdict, unless those of the better verdict all measured 0.
 pub fn by_jobs<'a>(
     tests: &[&'a Test],
     value: impl Fn(&'a Test) -> Option<f64>,
@@ -35,7 +35,21 @@ pub fn by_jobs<'a>(
     known.retain(|repeat| !(has_table && repeat.test.is_statement()));
     known.sort_by(|a, b| a.test.jobs().cmp(&b.test.jobs()).then(a.value.total_cmp(&b.value)));
     let repeats = known.chunk_by(|a, b| a.test.jobs() == b.test.jobs());
-    repeats.map(|repeats| most_trusted(repeats.to_vec(), |repeat| repeat.test.status())).collect()
+    repeats.map(trusted).collect()
+}
+
+/// Of the repetitions at one number of jobs, in ascending order, those of the best verdict. Where
+/// all of these measured 0, the sound ones that measured more stand beside them: 0 has no
+/// logarithm, so that the zeros are a doubt about the figure and not the figure.
+fn trusted<'a>(repeats: &[Repeat<'a>]) -> Repeats<'a> {
+    let best = most_trusted(repeats.to_vec(), |repeat| repeat.test.status());
+    if best.iter().any(|repeat| repeat.value > 0.0) {
+        return best;
+    }
+    let is_sound =
+        |repeat: &&Repeat<'_>| repeat.value > 0.0 && repeat.test.status() < Status::Invalid;
+    let more: Repeats<'a> = repeats.iter().filter(is_sound).copied().collect();
+    [best, most_trusted(more, |repeat| repeat.test.status())].concat()
 }
 
 /// The repetitions that count, of `repeats` in ascending order: those above 0, for 0 has no
@@ -169,7 +183,7 @@ mod tests {
     use super::*;
     use crate::analysis::fixture::{at, counters, result};
     use crate::analysis::interval::Unknown;
-    use crate::model::{Tally, TestResult};
+    use crate::model::{Reason, ReasonCode, Tally, TestResult, Verdict};
 
     fn with(ci_fraction: Option<f64>, window_s: f64) -> Test {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
@@ -225,6 +239,33 @@ mod tests {
             interval_of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
             Err(Unknown::Published)
         );
+    }
+
+    #[test]
+    fn a_valid_0_is_a_doubt_beside_conditional_repetitions_that_measured_more() {
+        use Status::{Conditional, Invalid, Valid};
+        let test = |value: f64, status: Status| {
+            let reason = Reason::new(status, ReasonCode::Steal, "stolen");
+            let verdict = Verdict::from_reasons(vec![reason]);
+            Test::from(TestResult { verdict, ..at(1, value) })
+        };
+        let values = |tests: &[Test]| -> Vec<Vec<f64>> {
+            let tests: Vec<&Test> = tests.iter().collect();
+            let found = by_jobs(&tests, Test::kpm_value);
+            found.iter().map(|of| of.iter().map(|repeat| repeat.value).collect()).collect()
+        };
+        let tests = [
+            test(90.0, Conditional),
+            test(0.0, Valid),
+            test(100.0, Conditional),
+            test(80.0, Invalid),
+            test(0.0, Conditional),
+        ];
+        assert_eq!(values(&tests), [[0.0, 90.0, 100.0]]);
+        assert_eq!(values(&tests[1..2]), [[0.0]]);
+        // Invalid ones say nothing, and a valid one that measured more counts alone.
+        assert_eq!(values(&[test(0.0, Valid), test(80.0, Invalid)]), [[0.0]]);
+        assert_eq!(values(&[test(70.0, Valid), test(80.0, Conditional)]), [[70.0]]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! result is the median of a figure, or of its difference or ratio to another, block by block.
 //! Pure.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use super::reason_count::{ReasonCount, count};
@@ -43,51 +45,68 @@ impl MedianInterval {
 /// Values of one figure over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blocks<'a> {
-    /// Test of the member in each block.
-    tests: Vec<&'a TestResult>,
+    /// Test of the member in each block; none in a block without one.
+    tests: Vec<Option<&'a TestResult>>,
 }
 
 impl<'a> Blocks<'a> {
-    /// The measured tests that `is_of` takes, in order: the n-th is that of block n.
+    /// The measured tests of a run that `is_of` takes, one for each block of the run: of several
+    /// attempts the first of the best verdict. Where blocks are not known the n-th test is that of
+    /// block n.
     pub fn from_tests(tests: &'a [Test], is_of: impl Fn(&TestResult) -> bool) -> Blocks<'a> {
-        let mut tests: Vec<&TestResult> =
-            tests.iter().filter_map(Test::measured).filter(|test| is_of(test)).collect();
-        tests.sort_by_key(|test| test.seq);
-        Blocks { tests }
+        let measured = || tests.iter().filter_map(Test::measured);
+        let mut own: Vec<&'a TestResult> = measured().filter(|test| is_of(test)).collect();
+        own.sort_by_key(|test| test.seq);
+        let numbers: Option<Vec<u32>> = own.iter().map(|test| test.block).collect();
+        let Some(numbers) = numbers else {
+            return Blocks { tests: own.into_iter().map(Some).collect() };
+        };
+        let mut best: BTreeMap<u32, &'a TestResult> = BTreeMap::new();
+        for (block, test) in numbers.into_iter().zip(own) {
+            let known = best.entry(block).or_insert(test);
+            if test.verdict.status < known.verdict.status {
+                *known = test;
+            }
+        }
+        let all: BTreeSet<u32> = measured().filter_map(|test| test.block).collect();
+        Blocks { tests: all.iter().map(|block| best.get(block).copied()).collect() }
+    }
+
+    /// The tests that there are.
+    fn present(&self) -> impl Iterator<Item = &'a TestResult> {
+        self.tests.iter().copied().flatten()
     }
 
     /// True if the figure was not measured.
     pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
+        self.present().next().is_none()
     }
 
     /// The value of each block; none where the test is invalid or has none.
     pub fn values(&self, value: impl Fn(&TestResult) -> Option<f64>) -> Vec<Option<f64>> {
-        self.tests
-            .iter()
-            .map(|test| value(test).filter(|_| test.verdict.status != Status::Invalid))
-            .collect()
+        let used = |test: &&TestResult| test.verdict.status != Status::Invalid;
+        self.tests.iter().map(|test| test.filter(used).and_then(&value)).collect()
     }
 
     /// The worst verdict of the tests whose values are used; invalid if there is none. The presence
     /// of a background workload does not count, because the study asks for it.
     pub fn status(&self) -> Status {
-        let used = self.tests.iter().filter(|test| test.verdict.status != Status::Invalid);
+        let used = self.present().filter(|test| test.verdict.status != Status::Invalid);
         let status = |test: &TestResult| {
             against(test).map(|reason| reason.status).max().unwrap_or(Status::Valid)
         };
-        used.map(|test| status(test)).max().unwrap_or(Status::Invalid)
+        used.map(status).max().unwrap_or(Status::Invalid)
     }
 
     /// Tests whose values are not used.
     pub fn left_out(&self) -> usize {
-        self.tests.iter().filter(|test| test.verdict.status == Status::Invalid).count()
+        self.present().filter(|test| test.verdict.status == Status::Invalid).count()
     }
 
     /// Reasons that lowered the verdicts, each with the number of tests.
     pub fn conditions(&self) -> Vec<ReasonCount> {
         let mut counted: Vec<ReasonCount> = Vec::new();
-        for reason in self.tests.iter().flat_map(|test| against(test)) {
+        for reason in self.present().flat_map(against) {
             count(&mut counted, reason.code.clone());
         }
         counted
@@ -95,8 +114,7 @@ impl<'a> Blocks<'a> {
 
     /// Reason why the first of those is invalid.
     pub fn why_left_out(&self) -> Option<&'a Reason> {
-        self.tests
-            .iter()
+        self.present()
             .filter(|test| test.verdict.status == Status::Invalid)
             .find_map(|test| test.verdict.reasons.first())
     }
@@ -156,6 +174,36 @@ mod tests {
         let others = [Some(1.0), Some(2.0), None];
         assert_eq!(paired(&values, &others, |a, b| a - b), [9.0]);
         assert_eq!(Blocks::from_tests(&tests, |_| false).status(), Invalid);
+    }
+
+    /// A test in a block, of a way that its number of jobs tells from others.
+    fn in_block(block: u32, seq: u32, jobs: u32, value: f64, status: Status) -> Test {
+        let reason = Reason::new(status, ReasonCode::Steal, "");
+        let verdict = Verdict::from_reasons(vec![reason]);
+        TestResult { seq, block: Some(block), verdict, ..fixture::at(jobs, value) }.into()
+    }
+
+    #[test]
+    fn a_further_attempt_or_a_missing_test_shifts_no_block() {
+        use Status::{Conditional, Valid};
+        let tests = [
+            in_block(1, 1, 1, 10.0, Valid),
+            in_block(1, 2, 2, 11.0, Valid),
+            // Disturbed, and measured again.
+            in_block(2, 3, 1, 99.0, Conditional),
+            in_block(2, 4, 1, 20.0, Valid),
+            in_block(2, 5, 2, 22.0, Valid),
+            // The ramp had ended before the first way's turn.
+            in_block(3, 6, 2, 33.0, Valid),
+            in_block(4, 7, 1, 40.0, Valid),
+            in_block(4, 8, 2, 44.0, Valid),
+        ];
+        let way = |jobs: u32| Blocks::from_tests(&tests, |test| test.jobs == jobs);
+        let values = |jobs: u32| way(jobs).values(|test| test.kpm_value);
+        assert_eq!(values(1), [Some(10.0), Some(20.0), None, Some(40.0)]);
+        assert_eq!(paired(&values(1), &values(2), |a, b| b - a), [1.0, 2.0, 4.0]);
+        assert_eq!((way(1).status(), way(1).conditions().len()), (Valid, 0));
+        assert!(way(3).is_empty() && !way(1).is_empty());
     }
 
     #[test]

@@ -33,6 +33,20 @@ impl std::fmt::Display for PasswordSources {
     }
 }
 
+/// Files in which an engine keeps the rows of the data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFiles {
+    /// One file for all tables.
+    One,
+    /// Files of one table each.
+    OfTable {
+        /// Length at which a table gets another file, in bytes.
+        most_bytes: u64,
+    },
+    /// Files of parts of a table, whose length nobody knows before.
+    OfParts,
+}
+
 /// Abilities of an engine. An engine states what differs from [`Capabilities::LEAST`].
 #[derive(Debug, Clone, Copy)]
 pub struct Capabilities {
@@ -69,6 +83,8 @@ pub struct Capabilities {
     pub own_threads: bool,
     /// Endings of the files that an embedded engine may put beside the database's file: `-wal`.
     pub file_endings: &'static [&'static str],
+    /// Files in which it keeps the rows of the data set.
+    pub data_files: DataFiles,
     /// URL schemes of existing servers, the usual one first; empty for embedded engines.
     pub url_schemes: &'static [&'static str],
     /// Places for the password of an existing server; none for an engine without passwords.
@@ -114,6 +130,7 @@ impl Capabilities {
         in_process: true,
         own_threads: false,
         file_endings: &[],
+        data_files: DataFiles::One,
         url_schemes: &[],
         passwords: None,
         private_server: false,
@@ -130,6 +147,7 @@ impl Capabilities {
         prefix: "dbdyno.",
         parallel_load: true,
         in_process: false,
+        data_files: DataFiles::OfTable { most_bytes: u64::MAX },
         private_server: true,
         transports: &Transport::OF_SERVERS,
         ..Capabilities::LEAST

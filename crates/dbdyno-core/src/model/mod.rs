@@ -37,7 +37,7 @@ pub mod workload;
 
 /// The row function, arithmetic like the keys.
 pub use crate::stats::rows;
-pub use capabilities::{Capabilities, PasswordSources, Placeholder};
+pub use capabilities::{Capabilities, DataFiles, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect, FactForm, Needed, STATED, StatableFact};
 pub use driver::DriverFigures;

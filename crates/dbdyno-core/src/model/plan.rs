@@ -366,12 +366,15 @@ pub struct TestSpec<'a> {
     /// Number that makes, with the run's seed of keys, the seed of the test, from which its jobs
     /// draw keys and due times. It is equal only for tests that are to draw the same.
     pub draw: u64,
+    /// Number of the block of repetitions that it is of, from 1; none without blocks.
+    pub block: Option<u32>,
 }
 
 impl<'a> TestSpec<'a> {
     /// A test in the closed loop.
     pub fn closed(selection: &'a Selection, jobs: u32, seq: u32) -> TestSpec<'a> {
-        TestSpec { selection, jobs, offer: None, mix: Vec::new(), seq, draw: seq.into() }
+        let draw = seq.into();
+        TestSpec { selection, jobs, offer: None, mix: Vec::new(), seq, draw, block: None }
     }
 
     /// Index of the part that a job (from 1) runs.

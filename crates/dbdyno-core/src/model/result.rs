@@ -263,6 +263,10 @@ pub struct TestResult {
     /// Number of the load of the data in the run, from 1.
     #[serde(default = "first")]
     pub load: u32,
+    /// Number of its block of repetitions in the run, from 1: all attempts of a disturbed test have
+    /// that of the first. Absent if nothing was in blocks, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
     /// Seed of the keys and scheduled starts of its jobs, made from the run's seed and the identity
     /// of the test: two tests with the same one have drawn the same keys. Absent if nothing was
     /// drawn, and in results of earlier versions.
@@ -445,6 +449,7 @@ impl TestResult {
             params,
             chosen,
             jobs: spec.jobs,
+            block: spec.block,
             second: workload.second.clone(),
             ..TestResult::empty(workload.kpm.clone(), selection.drive, started_at)
         }
@@ -468,6 +473,7 @@ impl TestResult {
             jobs: 0,
             server_start: 1,
             load: 1,
+            block: None,
             key_seed: None,
             started_at,
             window_s: 0.0,

@@ -314,6 +314,9 @@ impl Pacer for NodePacer<'_> {
     fn clock_stepped(&mut self, step_s: f64) {
         self.pacer.clock_stepped(step_s);
     }
+    fn logged_in(&mut self, login: Option<String>) {
+        self.pacer.logged_in(login);
+    }
     fn session_counters(&mut self, counters: Counters) {
         self.pacer.session_counters(counters);
     }
@@ -452,10 +455,14 @@ impl Database for Cluster {
 mod tests {
     use super::*;
 
-    /// Remembers the class of the last failed op.
-    struct Failures(Option<ErrorClass>);
+    /// Remembers the class of the last failed op, and the login.
+    #[derive(Default)]
+    struct Told {
+        failed: Option<ErrorClass>,
+        login: Option<String>,
+    }
 
-    impl Pacer for Failures {
+    impl Pacer for Told {
         fn ready(&mut self) -> bool {
             true
         }
@@ -464,8 +471,11 @@ mod tests {
         }
         fn slice_done(&mut self, _: &SliceReport<'_>) {}
         fn op_failed(&mut self, error: &EngineError) -> AfterError {
-            self.0 = Some(error.class);
+            self.failed = Some(error.class);
             AfterError::GoOn
+        }
+        fn logged_in(&mut self, login: Option<String>) {
+            self.login = login;
         }
         fn session_counters(&mut self, _: Counters) {}
     }
@@ -487,12 +497,18 @@ mod tests {
             (false, ErrorClass::Deadlock, ErrorClass::Deadlock),
             (true, ErrorClass::Busy, ErrorClass::Busy),
         ] {
-            let mut failures = Failures(None);
-            NodePacer { pacer: &mut failures, has_rivals }
-                .op_failed(&EngineError::new(class, "no"));
-            assert_eq!(failures.0, Some(counted));
+            let mut told = Told::default();
+            NodePacer { pacer: &mut told, has_rivals }.op_failed(&EngineError::new(class, "no"));
+            assert_eq!(told.failed, Some(counted));
         }
         assert!(ErrorClass::Certification.retriable());
+    }
+
+    #[test]
+    fn the_login_of_connections_to_a_node_is_told() {
+        let mut told = Told::default();
+        NodePacer { pacer: &mut told, has_rivals: false }.logged_in(Some("scram-sha-256".into()));
+        assert_eq!(told.login.as_deref(), Some("scram-sha-256"));
     }
 
     #[test]

@@ -85,6 +85,14 @@ pub(super) trait Routines {
     fn last_progress(&mut self) -> SliceResult {
         SliceResult::default()
     }
+    /// Undoes what a failed call left open: a statement that waited for a lock in vain may end
+    /// alone, and the transaction that it was in would be committed by the next one that begins.
+    ///
+    /// # Errors
+    /// If the session cannot be used any more.
+    fn undo(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
     /// The session's own cumulative counters; empty if none are kept, or asked for.
     fn counters(&mut self) -> Counters {
         Counters::default()
@@ -168,6 +176,7 @@ fn slices(
                 if error.class == ErrorClass::Lost || after == AfterError::Stop {
                     return Err(error);
                 }
+                session.undo()?;
                 // The next call must not meet the keys of this one again, in the same order.
                 let number = errors.one_more();
                 keys = KeyStream::for_job(test_seed(order.seed, number), order.job);
@@ -312,15 +321,24 @@ mod tests {
     }
 
     /// Gives what is listed, one entry for each call.
-    struct Listed(std::vec::IntoIter<Result<SliceResult, EngineError>>, Vec<i64>, SliceResult);
+    struct Listed {
+        returned: std::vec::IntoIter<Result<SliceResult, EngineError>>,
+        values: Vec<i64>,
+        before_error: SliceResult,
+        undone: u64,
+    }
 
     impl Routines for Listed {
         fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
-            self.1.extend(values);
-            self.0.next().unwrap()
+            self.values.extend(values);
+            self.returned.next().unwrap()
         }
         fn last_progress(&mut self) -> SliceResult {
-            std::mem::take(&mut self.2)
+            std::mem::take(&mut self.before_error)
+        }
+        fn undo(&mut self) -> Result<(), EngineError> {
+            self.undone += 1;
+            Ok(())
         }
     }
 
@@ -384,9 +402,11 @@ mod tests {
         };
         let binds = binds.iter().map(|name| name.to_string()).collect();
         let call = BoundStatement { name: "W".into(), sql: String::new(), binds };
-        let mut session = Listed(returned.into_iter(), Vec::new(), before_error);
+        let (returned, values) = (returned.into_iter(), Vec::new());
+        let mut session = Listed { returned, values, before_error, undone: 0 };
         slices(&order, &call, &mut notes, &mut session).unwrap();
-        (notes, session.1)
+        assert_eq!(session.undone, notes.failed, "a failed call may leave a transaction open");
+        (notes, session.values)
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use owned::{
 };
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use processes::sees;
-pub use sync::{Sync, sync_rate};
+pub use sync::{Sync, SyncFile, SyncTimes, sync_rate};
 pub use threads::{ThreadsLeft, threads_left};
 
 /// Lets this process, and the servers that it starts, open so many files if it may not yet; returns
@@ -48,6 +48,22 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum });
     }
     getrlimit(Resource::Nofile).current
+}
+
+/// Size in bytes beyond which these processes can write no file (`ulimit -f`), the least of theirs;
+/// that of our own process if there are none. None without a limit, or if it cannot be read.
+pub fn file_size_limit(processes: &[u32]) -> Option<u64> {
+    if processes.is_empty() {
+        return getrlimit(Resource::Fsize).current;
+    }
+    let limits = processes.iter().filter_map(|process| file(&format!("/proc/{process}/limits")));
+    limits.filter_map(|limits| most_file_bytes(&limits)).min()
+}
+
+/// The limit that holds: `Max file size  1024  unlimited  bytes`.
+fn most_file_bytes(limits: &str) -> Option<u64> {
+    let values = limits.lines().find_map(|line| line.strip_prefix("Max file size"))?;
+    values.split_whitespace().next()?.parse().ok()
 }
 
 /// The value of an environment variable; none if it is not set or empty.
@@ -95,6 +111,23 @@ mod tests {
         let wanted = current + 10;
         let most = before.maximum.unwrap_or(u64::MAX);
         assert_eq!(allow_files(wanted), Some(wanted.min(most)));
+    }
+
+    #[test]
+    fn the_limit_of_file_sizes_is_the_least_of_the_processes() {
+        let limits = |size: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max cpu time              10                   unlimited            seconds   \n\
+                 Max file size             {size:<20} unlimited            bytes     \n"
+            )
+        };
+        assert_eq!(most_file_bytes(&limits("20480000")), Some(20_480_000));
+        assert_eq!(most_file_bytes(&limits("unlimited")), None);
+        assert_eq!(most_file_bytes(""), None);
+        let own = getrlimit(Resource::Fsize).current;
+        assert_eq!(file_size_limit(&[]), own);
+        assert_eq!(file_size_limit(&[std::process::id(), u32::MAX]), own);
     }
 
     #[test]

@@ -41,7 +41,40 @@ pub fn sync_rate(dir: &Path, how: Sync, threads: u32, during: Duration) -> io::R
     })
 }
 
+/// Durable writes, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SyncTimes {
+    /// Their number.
+    pub writes: u64,
+    /// Time that all of them took.
+    pub elapsed_s: f64,
+}
+
+/// A file of dbdyno's own to which small durable writes are made again and again. It has no name
+/// and ends with its last user.
+#[derive(Debug)]
+pub struct SyncFile(LogFile);
+
+impl SyncFile {
+    /// A file in `dir`.
+    ///
+    /// # Errors
+    /// If no file can be made there or written.
+    pub fn new(dir: &Path) -> io::Result<SyncFile> {
+        LogFile::new(dir, Sync::Fdatasync).map(SyncFile)
+    }
+
+    /// Writes for so long, and at least so many times.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, during: Duration, fewest: u64) -> io::Result<SyncTimes> {
+        self.0.write(during, fewest)
+    }
+}
+
 /// A file as a log writer has it.
+#[derive(Debug)]
 struct LogFile {
     file: File,
     how: Sync,
@@ -61,16 +94,21 @@ impl LogFile {
     }
 
     fn rate(&self, during: Duration) -> io::Result<f64> {
+        let SyncTimes { writes, elapsed_s } = self.write(during, 1)?;
+        Ok(writes as f64 / elapsed_s)
+    }
+
+    fn write(&self, during: Duration, fewest: u64) -> io::Result<SyncTimes> {
         let (began, block) = (Instant::now(), [2; BLOCK]);
         let mut writes: u64 = 0;
-        while writes == 0 || began.elapsed() < during {
+        while writes < fewest || began.elapsed() < during {
             self.file.write_all_at(&block, (writes % BLOCKS) * BLOCK as u64)?;
             if self.how == Sync::Fdatasync {
                 self.file.sync_data()?;
             }
             writes += 1;
         }
-        Ok(writes as f64 / began.elapsed().as_secs_f64())
+        Ok(SyncTimes { writes, elapsed_s: began.elapsed().as_secs_f64() })
     }
 }
 
@@ -85,6 +123,9 @@ mod tests {
             let rate = sync_rate(dir.path(), how, 2, Duration::from_millis(5)).unwrap();
             assert!(rate > 0.0 && rate.is_finite(), "{how:?}: {rate}");
         }
+        let file = SyncFile::new(dir.path()).unwrap();
+        let times = file.write(Duration::ZERO, 3).unwrap();
+        assert!(times.writes == 3 && times.elapsed_s > 0.0, "{times:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         assert!(sync_rate(&dir.path().join("none"), Sync::Dsync, 1, Duration::ZERO).is_err());
     }

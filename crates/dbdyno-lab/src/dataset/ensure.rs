@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::fit;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::rows::ROW_STEP;
-use dbdyno_core::model::{Facts, LoadResult, TableRef};
+use dbdyno_core::model::{DataFiles, Facts, LoadResult, TableRef};
 use dbdyno_engines::engine::Session;
 
 use super::build::{Begun, Builder};
@@ -55,6 +55,7 @@ pub fn ensure(
     if missing().next().is_some() {
         let rows = missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum();
         fit::check_load(rows, site.db.storage_path().as_deref(), site.label)?;
+        check_file_size(site, &tables)?;
     }
     let todo = missing().map(|(table, found)| {
         let rows = table.rows.table_rows;
@@ -81,6 +82,22 @@ pub fn ensure(
     }
     let data_set_id = data_set_id(site.recipe.definition.revision, &tables);
     Ok(LoadedDataset { tables: facts(site, request, &tables, &loads)?, loads, data_set_id })
+}
+
+/// Fails if the tables need a longer file than the database can write; passes where its processes
+/// are not known.
+fn check_file_size(site: &Site<'_>, tables: &[Table]) -> Result<()> {
+    let (capabilities, processes) = (&site.recipe.capabilities, site.db.server_pids());
+    if !capabilities.in_process && processes.is_empty() {
+        return Ok(());
+    }
+    // Another organization may keep a table in files of its parts.
+    let is_counted = |table: &&Table| {
+        capabilities.data_files == DataFiles::One || table.org == capabilities.default_org()
+    };
+    let rows: Vec<u64> =
+        tables.iter().filter(is_counted).map(|table| table.rows.table_rows).collect();
+    fit::check_file_size(&rows, capabilities.data_files, &processes, site.label)
 }
 
 /// State of each table, after leftovers of a killed run are removed.

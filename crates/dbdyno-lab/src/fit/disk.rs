@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dbdyno_core::error::{Error, Result};
-use dbdyno_core::model::TableRef;
 use dbdyno_core::model::rows::{ROW_BYTES, table_rows};
-use dbdyno_engines::host::free_bytes;
+use dbdyno_core::model::{DataFiles, TableRef};
+use dbdyno_engines::host::{file_size_limit, free_bytes};
 
 /// Stored bytes per byte of row data: indexes, log, sort files of index builds.
 const OVERHEAD: f64 = 2.2;
@@ -48,6 +48,52 @@ pub fn check_load(rows: u64, storage: Option<&Path>, label: &str) -> Result<()> 
     Err(Error::target(label, what).advise("choose a smaller --size or another --data-dir"))
 }
 
+/// Stored bytes of a row at least, in a file of all tables with their indexes.
+const ROW_BYTES_OF_ALL: u64 = 280;
+/// Stored bytes of a row at least, in a file of its table.
+const ROW_BYTES_OF_TABLE: u64 = 300;
+
+/// Fails if tables of so many rows need a longer file than these processes of the database can
+/// write; without processes it is our own that writes. `label` names the target.
+///
+/// # Errors
+/// Of the target, with both figures.
+pub fn check_file_size(
+    rows: &[u64],
+    files: DataFiles,
+    processes: &[u32],
+    label: &str,
+) -> Result<()> {
+    file_fits(longest_file(rows, files), file_size_limit(processes), label)
+}
+
+/// Bytes of the longest file of tables of so many rows, at least; none if nobody knows before.
+fn longest_file(rows: &[u64], files: DataFiles) -> Option<u64> {
+    match files {
+        DataFiles::One => Some(rows.iter().sum::<u64>() * ROW_BYTES_OF_ALL),
+        DataFiles::OfTable { most_bytes } => {
+            let longest = rows.iter().max().map(|rows| rows * ROW_BYTES_OF_TABLE);
+            longest.map(|bytes| bytes.min(most_bytes))
+        }
+        DataFiles::OfParts => None,
+    }
+}
+
+fn file_fits(longest: Option<u64>, limit: Option<u64>, label: &str) -> Result<()> {
+    let Some((longest, limit)) = longest.zip(limit).filter(|(longest, limit)| longest > limit)
+    else {
+        return Ok(());
+    };
+    let mb = |bytes: u64| bytes / 1_000_000;
+    let what = format!(
+        "loading writes a file of {} MB or more, and the database can write none of more than {} \
+         MB (ulimit -f)",
+        mb(longest),
+        mb(limit)
+    );
+    Err(Error::target(label, what).advise("raise that limit, or choose a smaller --size"))
+}
+
 /// Checks that this many bytes can be written in a directory, which need not exist yet; the error
 /// says how much is free and needed.
 ///
@@ -86,6 +132,23 @@ mod tests {
     fn a_million_rows_need_660_mb_and_the_margin() {
         assert_eq!(bytes_of_rows(1_000_000), 860_000_000);
         assert_eq!(data_bytes(&[TableRef::new("big")], 1.0), 860_000_000);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_so_long_is_said_with_both_figures() {
+        let rows = [100_000, 1_000_000];
+        let of_tables = |most_bytes: u64| longest_file(&rows, DataFiles::OfTable { most_bytes });
+        assert_eq!(longest_file(&rows, DataFiles::One), Some(308_000_000));
+        assert_eq!(of_tables(u64::MAX), Some(300_000_000));
+        assert_eq!(of_tables(1 << 20), Some(1 << 20));
+        assert_eq!(longest_file(&rows, DataFiles::OfParts), None);
+        let error = file_fits(Some(308_000_000), Some(20_480_000), "here").unwrap_err();
+        let said = "here: loading writes a file of 308 MB or more, and the database can write none \
+                    of more than 20 MB (ulimit -f); raise that limit, or choose a smaller --size";
+        assert_eq!(error.to_string(), said);
+        assert_eq!(file_fits(Some(20_480_000), Some(20_480_000), "here"), Ok(()));
+        assert_eq!(file_fits(Some(u64::MAX), None, "here"), Ok(()));
+        assert_eq!(file_fits(None, Some(1), "here"), Ok(()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod jobs;
 mod profile;
 
 pub use cache::cache_warning;
-pub use disk::{check_load, check_space, data_bytes, is_used_up};
+pub use disk::{check_file_size, check_load, check_space, data_bytes, is_used_up};
 pub use jobs::{
     Limits, SessionCaches, check_jobs, files_of_server, list_jobs, load_sessions, most_jobs,
     raised_sessions, sessions_of_plan,

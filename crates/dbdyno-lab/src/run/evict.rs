@@ -8,11 +8,13 @@ use std::fs::File;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::{Advice, fadvise};
 
+use super::{Event, Sink};
 use crate::dataset::{self, Site, Table};
 use dbdyno_core::error::Result;
 use dbdyno_engines::engine::threads;
@@ -39,6 +41,23 @@ impl Eviction {
     /// True if the files were put out.
     pub fn is_done(&self) -> bool {
         *self == Eviction::Done
+    }
+}
+
+/// Note on a run whose files could not be put out of the cache. What prevents it in one test does in
+/// the others, so that it is given once; each test knows by itself what became of its files.
+#[derive(Debug, Default)]
+pub struct EvictionNote {
+    is_given: AtomicBool,
+}
+
+impl EvictionNote {
+    /// Gives the note with the reason, unless the run had it before.
+    pub fn give(&self, why: &str, events: &Sink<'_>) {
+        if !self.is_given.swap(true, Ordering::Relaxed) {
+            let note = "files of tables were not evicted from the operating system's cache";
+            events(Event::Note(&format!("{note}: {why}")));
+        }
     }
 }
 
@@ -175,6 +194,22 @@ impl Drop for Ending<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn that_files_were_not_put_out_is_noted_once_in_a_run() {
+        let told = Mutex::new(Vec::new());
+        let events = |event: Event<'_>| {
+            let Event::Note(text) = event else { return };
+            told.lock().push(text.to_string());
+        };
+        let note = EvictionNote::default();
+        ["a/1: Permission denied", "a/2: Permission denied"]
+            .iter()
+            .for_each(|why| note.give(why, &events));
+        let said = "files of tables were not evicted from the operating system's cache: a/1: \
+                    Permission denied";
+        assert_eq!(told.into_inner(), [said]);
+    }
 
     #[test]
     fn a_file_is_written_and_stays_what_it_was() {

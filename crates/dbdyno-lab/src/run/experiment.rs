@@ -6,6 +6,7 @@
 //! blocks, which say stage by stage what is measured on which servers; the executor makes those
 //! ready.
 
+use super::evict::EvictionNote;
 use super::measured_run::{
     RunContext, adapted, begin_run, ended_by, finish_run, fitting, status_of, warn_of_the_target,
 };
@@ -168,6 +169,7 @@ struct BegunRun<'a> {
     record: RunRecord,
     /// Those by which the platform was disclosed, until the first stage has taken them.
     probing: Option<Probing<'a>>,
+    eviction_note: EvictionNote,
 }
 
 /// The only platform of an experiment, with its run.
@@ -317,7 +319,7 @@ impl<'a> Execution<'_, 'a> {
         self.begin()?;
         let several = unsuitable(&self.arms);
         match (self.arms.as_slice(), &mut *self.platforms, self.runs.as_mut_slice()) {
-            ([context], [platform], [BegunRun { record, probing }]) => {
+            ([context], [platform], [BegunRun { record, probing, .. }]) => {
                 *probing = None;
                 let run = OpenRun { record, store: self.store };
                 Ok(OnlyPlatform { context: *context, platform, run })
@@ -330,7 +332,8 @@ impl<'a> Execution<'_, 'a> {
     fn begin(&mut self) -> Result<()> {
         for (arm, platform) in self.arms.iter().zip(&*self.platforms).skip(self.runs.len()) {
             let (record, probing) = begin_run(arm, platform, self.store)?;
-            self.runs.push(BegunRun { record, probing: Some(probing) });
+            let (probing, eviction_note) = (Some(probing), EvictionNote::default());
+            self.runs.push(BegunRun { record, probing, eviction_note });
         }
         Ok(())
     }
@@ -365,7 +368,8 @@ impl<'a> Execution<'_, 'a> {
         let unready = arms.map(|(((arm, platform), (run, probing)), sink)| {
             let plan = stage.plan.as_ref().unwrap_or(arm.plan);
             let context = RunContext { plan, events: sink, ..*arm };
-            UnreadyArm { context, platform, record: &mut run.record, probing }
+            let (record, eviction_note) = (&mut run.record, &run.eviction_note);
+            UnreadyArm { context, platform, record, probing, eviction_note }
         });
         let mut unready: Vec<UnreadyArm<'_, '_>> = unready.collect();
         let mut work =

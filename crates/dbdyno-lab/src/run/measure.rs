@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
-use super::evict::Evictor;
+use super::evict::{EvictionNote, Evictor};
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
 use dbdyno_core::analysis::{
-    self, JudgeContext, MeasuredStep, TestFacts, circumstances, durability,
+    self, JudgeContext, MeasuredStep, TestFacts, circumstances, device_speed, durability,
 };
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
@@ -29,7 +29,7 @@ use dbdyno_core::model::{
     TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
-use dbdyno_engines::host::processors;
+use dbdyno_engines::host::{SyncTimes, processors};
 
 /// Seconds in which a mix is found, at most.
 const MIX_S: f64 = 2.0;
@@ -67,6 +67,8 @@ pub struct MeasureContext<'a> {
     pub catch_up: Option<&'a CatchUp<'a>>,
     /// Sources of server-side evidence.
     pub evidence: ServerEvidence,
+    /// Note of the run on files that could not be evicted.
+    pub eviction_note: &'a EvictionNote,
     /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of an A/B test is measured at the same time.
@@ -311,7 +313,7 @@ impl MeasureContext<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        let Number { seq, draw } = bench.numbers.unstored(selection, jobs);
+        let Number { seq, draw, .. } = bench.numbers.unstored(selection, jobs);
         let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
         match self.trial(&spec, evictor, bench.probing) {
             // Of a part that did none in so short a time there are few.
@@ -328,10 +330,10 @@ impl MeasureContext<'_> {
     /// The next test, of which the watchers know.
     pub(super) fn announced<'s>(&self, next: &NextTest<'s>, numbers: &mut Numbers) -> TestSpec<'s> {
         let NextTest { selection, jobs, offer, after_s } = *next;
-        let Number { seq, draw } = numbers.next(selection, jobs);
+        let Number { seq, draw, block } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
         (self.events)(Event::TestStarted { seq, selection, jobs, run_left_s });
-        TestSpec { offer, draw, ..TestSpec::closed(selection, jobs, seq) }
+        TestSpec { offer, draw, block, ..TestSpec::closed(selection, jobs, seq) }
     }
 
     /// Executes, judges and stores one test.
@@ -356,6 +358,7 @@ impl MeasureContext<'_> {
             interrupt: self.interrupt,
             catch_up: self.catch_up,
             evidence: &self.evidence,
+            eviction_note: self.eviction_note,
             events: self.events,
             at_gate: &|| (),
             workers: self.workers,
@@ -446,6 +449,16 @@ impl MeasureContext<'_> {
         Some(self.sync?.best_per_s(durability::commits_per_job_s(result)?))
     }
 
+    /// Counts durable writes of our own after a test that committed, by which two runs of one
+    /// platform tell whether its device was as fast in both.
+    fn add_device_speed(&self, result: &mut TestResult) {
+        let Some(sync) = self.sync.filter(|_| result.window.commits > 0) else { return };
+        if let Some(SyncTimes { writes, elapsed_s }) = sync.write() {
+            result.counters.set(device_speed::SYNCS, writes as f64);
+            result.counters.set(device_speed::SYNC_S, elapsed_s);
+        }
+    }
+
     fn keep(
         &self,
         result: TestResult,
@@ -453,7 +466,8 @@ impl MeasureContext<'_> {
         clock_step_s: f64,
         store: &mut Store,
     ) -> Result<StoredTest> {
-        let result = self.judged(result, selection, clock_step_s);
+        let mut result = self.judged(result, selection, clock_step_s);
+        self.add_device_speed(&mut result);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         let TestResult { kpm_value, total_s, ref verdict, .. } = result;

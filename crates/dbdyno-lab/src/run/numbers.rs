@@ -21,6 +21,8 @@ pub(super) struct Numbers {
     seq: u32,
     /// Block of repetitions, and round within it.
     turn: (u32, u32),
+    /// Turns so far: to whoever compares tests block by block each is a block.
+    turns: u32,
     /// Tests of the current turn so far, by what they do and how they are driven.
     drawn: BTreeMap<(String, String), u32>,
 }
@@ -32,6 +34,8 @@ pub(super) struct Number {
     pub seq: u32,
     /// Tells apart what tests draw, see [`dbdyno_core::model::TestSpec::draw`].
     pub draw: u64,
+    /// As of [`dbdyno_core::model::TestSpec::block`].
+    pub block: Option<u32>,
 }
 
 impl Numbers {
@@ -39,6 +43,7 @@ impl Numbers {
     pub fn begin(&mut self, block: u32, round: u32) {
         if self.turn != (block, round) {
             self.turn = (block, round);
+            self.turns += 1;
             self.drawn.clear();
         }
     }
@@ -57,7 +62,8 @@ impl Numbers {
         let of_way = if is_cached(selection) { String::new() } else { way };
         let (block, round) = self.turn;
         let what = format!("{work} by {of_way} in {block}.{round}.{drawn}");
-        Number { seq: 0, draw: keys::draw_of(&what) }
+        let of_block = (self.turns > 0).then_some(self.turns);
+        Number { seq: 0, draw: keys::draw_of(&what), block: of_block }
     }
 }
 
@@ -138,6 +144,20 @@ mod tests {
         assert_ne!(uncached[0], uncached[1], "the second would find what the first has read");
         numbers.begin(2, 1);
         assert_ne!(draws(&mut numbers, &ways("small"), &[1])[0], cached[0]);
+    }
+
+    #[test]
+    fn a_test_knows_its_block_and_a_further_attempt_has_the_same() {
+        let selection = selection("A", Drive::Client, "small", "small");
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.next(&selection, 1).block, None, "there are no blocks");
+        let mut attempts = |block, round| {
+            numbers.begin(block, round);
+            [numbers.next(&selection, 1).block, numbers.next(&selection, 1).block]
+        };
+        assert_eq!(attempts(1, 1), [Some(1); 2]);
+        assert_eq!(attempts(1, 2), [Some(2); 2], "a round does every test once more");
+        assert_eq!(attempts(2, 1), [Some(3); 2]);
     }
 
     #[test]

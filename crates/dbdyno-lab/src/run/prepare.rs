@@ -2,7 +2,7 @@
 //! counters read.
 
 use super::deferred_work::CatchUp;
-use super::evict::{self, Evictor};
+use super::evict::{self, EvictionNote, Evictor};
 use super::instrument::SampleCost;
 use super::measure::MeasureContext;
 use super::measured_run::{
@@ -55,6 +55,8 @@ pub(super) struct UnreadyArm<'u, 'p> {
     pub platform: &'u Platform,
     pub record: &'u mut RunRecord,
     pub probing: &'u mut Probing<'p>,
+    /// Note of the run on files that could not be evicted.
+    pub eviction_note: &'u EvictionNote,
 }
 
 impl UnreadyArm<'_, '_> {
@@ -133,6 +135,7 @@ fn without_data<'m>(
         sync: None,
         catch_up: None,
         evidence: ServerEvidence::open(platform, context.catalog, &context.request.repositories)?,
+        eviction_note: arm.eviction_note,
         back_within: platform.back_within(),
         is_duet: context.request.duet,
         unconfirmed: unconfirmed(&context, platform),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Platform, Request};
 use dbdyno_core::analysis::durability;
 use dbdyno_core::model::{DeviceSync, Plan};
-use dbdyno_engines::host::{Sync, device_of, processors, sync_rate};
+use dbdyno_engines::host::{Sync, SyncFile, SyncTimes, device_of, processors, sync_rate};
 
 /// Of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
 const DURING: Duration = Duration::from_millis(100);
@@ -15,10 +15,17 @@ const DURING: Duration = Duration::from_millis(100);
 /// device busy.
 const AGAIN: u32 = 2;
 
+/// Duration and least number of the durable writes after each test that commits: short beside the
+/// test, and enough for a run of some tens of tests to tell how fast its device was.
+const AFTER_TEST: Duration = Duration::from_millis(8);
+const FEWEST_AFTER_TEST: u64 = 3;
+
 /// Measures the device again where that matters.
 pub struct SyncProbe {
     dir: PathBuf,
     best_per_s: Cell<f64>,
+    /// Written after the tests; absent where no further file can be had.
+    file: Option<SyncFile>,
 }
 
 impl SyncProbe {
@@ -40,7 +47,13 @@ impl SyncProbe {
             .into_iter()
             .find(|dir| device_of(dir).is_some() && device_of(dir) == device_of(&storage))?;
         let found = known.or_else(|| measure(&dir))?;
-        Some((SyncProbe { dir, best_per_s: Cell::new(found.best_per_s()) }, found))
+        let (best_per_s, file) = (Cell::new(found.best_per_s()), SyncFile::new(&dir).ok());
+        Some((SyncProbe { dir, best_per_s, file }, found))
+    }
+
+    /// Some durable writes, now; none if the file cannot be written any more.
+    pub fn write(&self) -> Option<SyncTimes> {
+        self.file.as_ref()?.write(AFTER_TEST, FEWEST_AFTER_TEST).ok()
     }
 
     /// Durable writes per second of one thread: the best of all measurements. Measured again if

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
-use super::evict::{Eviction, Evictor};
+use super::evict::{Eviction, EvictionNote, Evictor};
 use super::probing::Probing;
 use super::server_evidence::ServerEvidence;
 use super::{Event, Sink};
@@ -27,6 +27,8 @@ pub(super) struct TestExecution<'a> {
     /// Catch-up after the test.
     pub catch_up: Option<&'a CatchUp<'a>>,
     pub evidence: &'a ServerEvidence,
+    /// Note of the run on files that could not be evicted.
+    pub eviction_note: &'a EvictionNote,
     pub events: &'a Sink<'a>,
     /// Done when all jobs wait at the gate, before it opens.
     pub at_gate: &'a (dyn Fn() + Sync),
@@ -109,8 +111,7 @@ impl TestExecution<'_> {
         let run = || test_runner::run_test(&context, spec, &mut read, &mut progress);
         let (mut outcome, eviction) = evictor.around(run);
         if let Eviction::Failed(why) = &eviction {
-            let note = "files of tables were not evicted from the operating system's cache";
-            (self.events)(Event::Note(&format!("{note}: {why}")));
+            self.eviction_note.give(why, self.events);
         }
         if let Outcome::Done(result) | Outcome::Interrupted(Some(result)) = &mut outcome {
             let after = after.unwrap_or_else(|| self.evidence.mark(sampler.as_deref()));

@@ -7,7 +7,7 @@ use super::super::document::Block;
 use super::super::figure_doubts::FigureDoubts;
 use super::super::lowered::{self, LoweringReason};
 use super::super::picture::{Count, Fold, Mark, StyledText};
-use super::super::{Input, Language, RunTests};
+use super::super::{Input, Language, RunTests, cpu_quota};
 use super::entries::{self, Entry, compact, headline, times_shown};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::supports;
@@ -43,8 +43,20 @@ fn minutes(iso: &str) -> String {
     }
 }
 
-/// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
+/// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed, with the CPU quota of the
+/// database if there is one; else the target.
 pub(crate) fn title(language: Language, data: &RunTests) -> String {
+    let title = platform(language, data);
+    match cpu_quota::cpus(language, data) {
+        Some(quota) => {
+            let values = [("platform", title.as_str()), ("quota", &quota)];
+            language.say("{platform} (CPU quota: {quota})", &values)
+        }
+        None => title,
+    }
+}
+
+fn platform(language: Language, data: &RunTests) -> String {
     let fact = |section, key| data.run.disclosure.get(section, key);
     let database = product(fact("database", "version").unwrap_or(&data.run.target));
     let database = database.as_str();

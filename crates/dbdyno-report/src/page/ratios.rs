@@ -58,7 +58,8 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     });
     let unknown = || "–".to_string();
     let found_from = row.detectable_loss.map(|loss| found_from(language, loss));
-    let reasons: Vec<String> = row.reasons.iter().map(|reason| language.sentence(reason)).collect();
+    let reasons = row.reasons.iter().chain(&row.notes);
+    let reasons: Vec<String> = reasons.map(|reason| language.sentence(reason)).collect();
     let is_time =
         if row.better == Better::Lower { format!(" [{}] ↓", row.unit) } else { String::new() };
     RatioRow {

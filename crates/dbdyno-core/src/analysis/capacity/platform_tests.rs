@@ -53,6 +53,23 @@ fn the_use_of_components_follows_the_utilisation_law() {
 }
 
 #[test]
+fn a_cpu_quota_is_what_a_database_can_use_of_the_processors() {
+    // At 306 qps the server uses 3.7 of the 5 CPUs of its quota: of the host's 64, with ours, 6 %.
+    let mut host = CPU;
+    host[0].1 = 640.0;
+    let (mut run, tests) = (run(), two_workloads(&host, &[]));
+    run.disclosure.set("hardware", "cores", "32");
+    let needs = [Need::parse("SRV-QUERY1 153 qps").unwrap()];
+    let share = |run: &RunRecord| {
+        let found = platform(run, &tests, &needs);
+        (found.uses[0].total.map(|share| (1e4 * share).round()), found.cores)
+    };
+    assert_eq!(share(&run), (Some(297.0), Some(32.0)));
+    run.disclosure.set("database", "quota_cpus", "5");
+    assert_eq!(share(&run), (Some(3700.0), Some(5.0)));
+}
+
+#[test]
 fn several_needs_share_the_platform_or_nobody_knows() {
     let run = run();
     let needs = |a: f64, b: f64| {

@@ -9,11 +9,15 @@ use super::{Comparison, Ratio, Span};
 use crate::analysis::group::is_repeated;
 use crate::analysis::interval::{self, Unknown, most_trusted, supports};
 use crate::analysis::repeats::{self, Repeat, Repeats};
-use crate::model::{Better, Status, Test};
+use crate::model::{Better, Sentence, Status, Test};
 use crate::stats::moderated::{self, Between, Location, Resource};
 
 /// Windows as long as that, or longer or shorter by this factor at most, are the same test.
 const SAME_WINDOW: f64 = 2.0;
+
+/// Note on a figure of which a base of many has no mean.
+const ONE_OF_MANY: &str = "compared with one run of the base alone, as two runs are: too few of \
+                           its runs have the same test";
 
 /// The tests of one earlier fresh run.
 pub type Past<'a> = Vec<&'a Test>;
@@ -203,6 +207,8 @@ struct Estimates<'a> {
     found: BTreeMap<(&'a Point, &'a str), Estimate>,
     earlier_runs: usize,
     widened: Option<f64>,
+    /// The earlier runs are the base.
+    is_base: bool,
 }
 
 impl<'a> Estimates<'a> {
@@ -215,23 +221,25 @@ impl<'a> Estimates<'a> {
         let [base, other] = [0, 1].map(|side| located(&points, side));
         let past = past(&points);
         let between = Between::from_runs(&past);
-        let ratios = match between.as_ref().filter(|_| is_base) {
-            Some(between) => {
-                let other: Vec<Option<Location>> = other.iter().copied().map(Some).collect();
-                moderated::against_many(&past, &other, between)
-            }
-            None => moderated::pair(&base, &other, &groups(&points), between.as_ref()),
-        };
-        let estimate = |(at, ratio): (usize, &Option<moderated::Ratio>)| {
+        let pairs = moderated::pair(&base, &other, &groups(&points), between.as_ref());
+        let many = between.as_ref().filter(|_| is_base).map(|between| {
+            let other: Vec<Option<Location>> = other.iter().copied().map(Some).collect();
+            moderated::against_many(&past, &other, between)
+        });
+        let estimate = |at: usize| {
+            // A point that fewer than two runs of the base have is compared as that of two runs.
+            let of_many = many.as_ref().and_then(|many| many.ratios[at]);
             // With a base of many runs, the ratio determines the value of the base.
-            let many = ratio.filter(|_| is_base).map(|ratio| other[at].at - ratio.log);
-            let at_both = [many.unwrap_or(base[at].at), other[at].at];
-            (points[at].key(), Estimate { ratio: *ratio, at: at_both, is_base })
+            let at_base = of_many.map_or(base[at].at, |ratio| other[at].at - ratio.log);
+            let ratio = of_many.or(pairs.ratios[at]);
+            let at_both = [at_base, other[at].at];
+            (points[at].key(), Estimate { ratio, at: at_both, is_base: of_many.is_some() })
         };
         Estimates {
-            found: ratios.ratios.iter().enumerate().map(estimate).collect(),
-            earlier_runs: between.map_or(0, |between| between.runs),
-            widened: ratios.widened,
+            found: (0..points.len()).map(estimate).collect(),
+            earlier_runs: between.as_ref().map_or(0, |between| between.runs),
+            widened: pairs.widened,
+            is_base,
         }
     }
 
@@ -244,7 +252,7 @@ impl<'a> Estimates<'a> {
             return SampleRatio { ratio, values, estimate: None };
         };
         let sign = sign(sample.better);
-        let is_mean = |side: usize| side == 0 && found.is_base && found.ratio.is_some();
+        let is_mean = |side: usize| side == 0 && found.is_base;
         let value = |side: usize| match sample.sides[side].logs.len() {
             1 if !is_mean(side) => values[side],
             _ => (sign * found.at[side]).exp(),
@@ -266,6 +274,10 @@ impl<'a> Estimates<'a> {
         let share = found.ratio.value / before;
         for per in [&mut row.per_job, &mut row.per_core, &mut row.per_licence, &mut row.per_price] {
             *per = per.map(|per| per * share);
+        }
+        let is_of_one = self.found.get(&sample.key()).is_some_and(|found| !found.is_base);
+        if self.is_base && is_of_one {
+            row.notes.push(Sentence::new(ONE_OF_MANY));
         }
         row.ratio = found.ratio;
         [row.base, row.other] = found.values;

@@ -212,6 +212,9 @@ pub struct Row {
     /// Reasons that lower the verdict.
     #[serde(serialize_with = "serialize_sentences")]
     pub reasons: Vec<Sentence>,
+    /// Sentences on how it was compared, which lower no verdict.
+    #[serde(serialize_with = "serialize_sentences", skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Sentence>,
     /// The verdicts of the two figures themselves.
     #[serde(rename = "base_verdict")]
     pub base_status: Status,

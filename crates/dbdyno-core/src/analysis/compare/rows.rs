@@ -8,22 +8,27 @@ use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
-use crate::analysis::{cpu_speed, published_checks};
+use crate::analysis::{cpu_quota, cpu_speed, device_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
+use crate::stats::moderated::Resource;
 
 /// Data that every row needs in addition to its figures.
 pub struct Context<'a> {
+    /// Names of base and other.
+    names: [&'a str; 2],
     /// The tests of earlier fresh runs.
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
-    /// Cores and licenses of base and other, if both are known.
+    /// Cores that the databases of base and other can use, and licenses, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
     /// Prices of both platforms, if both are given in one currency.
     costs: Option<(f64, f64)>,
     /// Difference in speed of the CPUs, which are of the same model.
     cpu_speed: Option<Sentence>,
+    /// Difference in speed of the device of one platform.
+    device_speed: Option<Sentence>,
 }
 
 impl<'a> Context<'a> {
@@ -34,7 +39,8 @@ impl<'a> Context<'a> {
             .all(|side| published_checks::of_platform(side.run, side.tests).is_empty());
         let both =
             |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
-        let cores = both("hardware", "cores").filter(|_| sound);
+        let cores = |side: &Side<'a>| cpu_quota::cores(side.run, side.tests);
+        let cores = cores(base).zip(cores(other)).filter(|_| sound);
         let prices = base.price.zip(other.price);
         // The user's price lists decide about licenses; else what a publication states.
         let licences = prices.map(|(own, foreign)| (own.licences(), foreign.licences()));
@@ -53,7 +59,11 @@ impl<'a> Context<'a> {
         let least = if is_doubt { cpu_speed::STEADY } else { cpu_speed::SLOW };
         let cpu_speed = cpu_speed::between(base.tests, other.tests, least);
         let cpu_speed = cpu_speed.filter(|_| is_same_processor);
-        Context { past, is_same_platform, cores, licences, costs, cpu_speed }
+        let device_speed = device_speed::between(base.tests, other.tests, past);
+        // Of two platforms the device is a part of what is compared.
+        let device_speed = device_speed.filter(|_| is_same_platform);
+        let names = [base.name, other.name];
+        Context { names, past, is_same_platform, cores, licences, costs, cpu_speed, device_speed }
     }
 
     /// True if no difference in speed is known between CPUs of one model.
@@ -119,6 +129,9 @@ fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompa
         Some(reason) => {
             Sentence::new("no figure in {name}: {reason}").with("reason", reason.to_sentence())
         }
+        None if tests.iter().any(|test| test.kpm_value() == Some(0.0)) => {
+            Sentence::new("no figure in {name}: it measured 0")
+        }
         None => Sentence::new("no figure in {name}"),
     };
     let (label, why) = (pair.subject.label(), why.with("name", name));
@@ -160,6 +173,8 @@ fn rate(test: &Test) -> Metric {
 struct Readings<'a> {
     base: Reading<'a>,
     other: Reading<'a>,
+    /// Sentences on the number of jobs at which they are compared.
+    notes: Vec<Sentence>,
 }
 
 impl Readings<'_> {
@@ -178,7 +193,7 @@ fn both<'a>(
     let own = || {
         let base = reading(&pair.base, kind, metric)?;
         let other = reading(&pair.other, kind, metric)?;
-        Some(Readings { base, other })
+        Some(Readings { base, other, notes: Vec::new() })
     };
     let found = equally_best(context, pair, kind, metric).or_else(own)?;
     let again = is_again(kind, metric, found.base.jobs) && found.other.jobs == Some(1);
@@ -187,8 +202,8 @@ fn both<'a>(
 
 /// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
 /// so that the ratio is not that of the luckier tests of each. Of numbers of jobs where one of the
-/// two is not valid, those go first where the other is. Absent for speed, and where they have no
-/// number of jobs in common.
+/// two is not valid, those go first where the other is. Of a run that alone is best elsewhere that
+/// is noted. Absent for speed, and where they have no number of jobs in common.
 fn equally_best<'a>(
     context: &Context<'_>,
     pair: &Pair<'a>,
@@ -202,7 +217,7 @@ fn equally_best<'a>(
         [&pair.base, &pair.other].map(|tests| readings(tests, metric, PublishedKind::Throughput));
     let of_jobs = |base: &Reading<'a>| {
         let other = theirs.iter().find(|other| other.jobs == base.jobs && base.jobs.is_some())?;
-        Some(Readings { base: base.clone(), other: other.clone() })
+        Some(Readings { base: base.clone(), other: other.clone(), notes: Vec::new() })
     };
     let common: Vec<Readings<'a>> = ours.iter().filter_map(of_jobs).collect();
     let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
@@ -212,7 +227,7 @@ fn equally_best<'a>(
     if !own.iter().all(is_common) {
         return None;
     }
-    let passed_over = own.map(|best| best.and_then(|best| best.passed_over));
+    let passed_over = own.each_ref().map(|best| best.as_ref().and_then(|best| best.passed_over));
     let is_ahead = |one: &Readings<'_>, other: &Readings<'_>| {
         metric.better.beats(one.product(), other.product())
     };
@@ -223,9 +238,30 @@ fn equally_best<'a>(
             if is_ahead(&next, &best) { next } else { best }
         },
     )?;
+    let sides = context.names.into_iter().zip([&best.base, &best.other]).zip(&own);
+    let notes =
+        sides.filter_map(|((name, compared), own)| best_alone(name, own.as_ref()?, compared));
+    let notes: Vec<Sentence> = notes.collect();
     let bounded =
         |side: usize, reading: Reading<'a>| Reading { passed_over: passed_over[side], ..reading };
-    Some(Readings { base: bounded(0, best.base), other: bounded(1, best.other) })
+    Some(Readings { base: bounded(0, best.base), other: bounded(1, best.other), notes })
+}
+
+/// Sentence on a run whose own best throughput is better, and at another number of jobs, than the
+/// one that is compared.
+fn best_alone(name: &str, own: &Reading<'_>, compared: &Reading<'_>) -> Option<Sentence> {
+    let better = compared.better;
+    let (jobs, own_jobs) = compared.jobs.zip(own.jobs)?;
+    if jobs == own_jobs || !better.beats(own.value, compared.value) {
+        return None;
+    }
+    let factor = match better {
+        Better::Higher => own.value / compared.value,
+        Better::Lower => compared.value / own.value,
+    };
+    let text = "compared at {jobs} in both runs: {name} alone is best at {own_jobs}, by {gain%}";
+    let text = Sentence::new(text).with("jobs", Sentence::jobs(jobs)).with("name", name);
+    Some(text.with("own_jobs", Sentence::jobs(own_jobs)).with("gain", factor - 1.0))
 }
 
 fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
@@ -238,8 +274,8 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
 }
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
-    let Readings { base, other } = both(context, pair, kind, metric)?;
-    Some(make(context, pair, kind, metric, [&base, &other]))
+    let Readings { base, other, notes } = both(context, pair, kind, metric)?;
+    Some(Row { notes, ..make(context, pair, kind, metric, [&base, &other]) })
 }
 
 /// Service times at one job, or at full load: where throughput is best.
@@ -254,11 +290,12 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
     let at_equal_jobs =
         if own.is_same(&foreign) { equally_best(context, pair, kind, &own) } else { None };
-    let Readings { base, other } = match at_equal_jobs {
+    let Readings { base, other, .. } = match at_equal_jobs {
         Some(both) => both,
         None => Readings {
             base: reading(&pair.base, kind, &own)?,
             other: reading(&pair.other, kind, &foreign)?,
+            notes: Vec::new(),
         },
     };
     let (base, other) = (at_service_time(base)?, at_service_time(other)?);
@@ -307,6 +344,7 @@ fn make(
         estimate: None,
         status: verdict.status,
         reasons: verdict.reasons,
+        notes: Vec::new(),
         base_status: base.status(),
         other_status: other.status(),
         base_service_ms: base.service_ms(),
@@ -338,7 +376,11 @@ fn verdict(
             .with("jobs", Sentence::jobs(jobs))
     };
     let zeros = [base, other].into_iter().filter_map(Reading::zeros_doubt);
-    let doubts = bounds.map(bound).chain(zeros).chain(context.cpu_speed.clone());
+    let mut tests = counted.iter().flatten().map(|repeat| repeat.test);
+    let waits_for_device = tests.any(|test| repeats::resource_of(test) == Resource::Device);
+    let device_speed = context.device_speed.clone().filter(|_| waits_for_device);
+    let speeds = context.cpu_speed.clone().into_iter().chain(device_speed);
+    let doubts = bounds.map(bound).chain(zeros).chain(speeds);
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let status = counted.iter().map(worst).fold(cautioned, Status::max);

@@ -116,6 +116,30 @@ fn a_repetition_that_measured_0_lowers_the_row_as_it_lowers_the_figure() {
 }
 
 #[test]
+fn a_valid_0_beside_conditional_repetitions_leaves_the_row_with_the_reason() {
+    let mut base = measured(&[(1, 99.0), (1, 0.0), (1, 101.0)]);
+    for test in [0, 2] {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+        base[test].verdict = Verdict::from_reasons(vec![reason]);
+    }
+    let found = compared(&base, &measured(&[(1, 99.0), (1, 100.0), (1, 101.0)]));
+    assert!(found.not_compared.is_empty(), "{:?}", found.not_compared);
+    let row = &found.kpms[0];
+    assert_eq!((row.status, row.base_status), (Status::Conditional, Status::Conditional));
+    let said = "1 of 3 repetitions measured 0, which does not count: another run may give another \
+                result";
+    assert_eq!(row.reasons.iter().map(Sentence::to_string).collect::<Vec<_>>(), [said, "stolen"]);
+    assert_eq!(found.equal_jobs.len(), 1);
+}
+
+#[test]
+fn a_figure_of_0_is_not_compared_and_told_as_such() {
+    let found = compared(&measured(&[(1, 100.0)]), &measured(&[(1, 0.0)]));
+    let told: Vec<String> = found.lost().map(|one| one.why.to_string()).collect();
+    assert_eq!(told, ["no figure in b: it measured 0"; 2]);
+}
+
+#[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
     let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
@@ -186,6 +210,21 @@ fn throughput_and_its_service_time_are_of_one_number_of_jobs_where_the_base_is_v
     for row in [&found.kpms[0], found.further.last().unwrap()] {
         assert_eq!((row.base_jobs, row.other_jobs), (Some(4), Some(4)), "{row:#?}");
     }
+}
+
+#[test]
+fn a_run_that_alone_is_best_at_another_number_of_jobs_is_told() {
+    let notes = |base: &[(u32, f64)], other: &[(u32, f64)]| -> Vec<String> {
+        let found = compared(&measured(base), &measured(other));
+        let row = found.kpms.iter().find(|row| row.kind == Kind::Throughput).unwrap();
+        assert_eq!((row.status, row.reasons.len()), (Status::Valid, 0), "{row:#?}");
+        row.notes.iter().map(Sentence::to_string).collect()
+    };
+    let of_base = "compared at 4 jobs in both runs: a alone is best at 2 jobs, by 10.0 %";
+    assert_eq!(notes(&[(2, 385.0), (4, 350.0)], &[(2, 170.0), (4, 286.0)]), [of_base]);
+    let of_other = "compared at 4 jobs in both runs: b alone is best at 2 jobs, by 10.0 %";
+    assert_eq!(notes(&[(2, 170.0), (4, 286.0)], &[(2, 385.0), (4, 350.0)]), [of_other]);
+    assert!(notes(&[(2, 170.0), (4, 286.0)], &[(2, 350.0), (4, 385.0)]).is_empty());
 }
 
 /// Printed figures of many workloads, each of a group of its own.
@@ -389,6 +428,10 @@ fn cores_and_licences_divide_the_ratio_unless_the_platform_table_is_contradicted
     }
     let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::new(&[]));
     assert_eq!((found.kpms[0].per_core, found.kpms[0].per_licence), (Some(0.5), Some(1.0)));
+    // A quota bounds the cores that the database can use.
+    runs[1].disclosure.set("database", "quota_cpus", "4");
+    let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &base), &Terms::new(&[]));
+    assert_eq!(found.kpms[0].per_core, Some(2.0));
 }
 
 #[test]
@@ -422,6 +465,46 @@ fn repeated(values: &[[f64; 3]]) -> Vec<TestResult> {
         repeats.iter().map(one).collect()
     };
     values.iter().enumerate().flat_map(workload).collect()
+}
+
+#[test]
+fn a_figure_of_one_run_of_a_base_of_many_is_compared_as_two_runs_are_and_says_so() {
+    let tests_of_run = |run: usize| -> Vec<Test> {
+        let values = |workload: usize| {
+            let noise = ((7 * run + 3 * workload) % 5) as f64;
+            [100.0, 99.9, 100.1].map(|value| value * (1.0 + 0.002 * noise))
+        };
+        let values: Vec<[f64; 3]> = (0..5).map(values).collect();
+        repeated(&values).into_iter().map(Test::from).collect()
+    };
+    let runs: Vec<Vec<Test>> = (0..4)
+        .map(|run| {
+            // W4 has another SQL text in all runs but the newest, and is left out there.
+            let is_of = |test: &Test| run == 3 || test.workload() != "W4";
+            tests_of_run(run).into_iter().filter(is_of).collect()
+        })
+        .collect();
+    let records = [run("base"), run("b")];
+    let terms = Terms {
+        past: runs.iter().map(|tests| tests.iter().collect()).collect(),
+        is_base: true,
+        ..Terms::new(&[])
+    };
+    let (base, other) = (side("4 runs", &records[0], &runs[3]), tests_of_run(4));
+    let found = compare(&base, &side("b", &records[1], &other), &terms);
+    assert_eq!((found.earlier_runs, found.kpms.len()), (4, 5));
+    for row in &found.kpms {
+        let notes: Vec<String> = row.notes.iter().map(Sentence::to_string).collect();
+        let said = "compared with one run of the base alone, as two runs are: too few of its runs \
+                    have the same test";
+        let expected = if row.subject.workload == "W4" { vec![said] } else { Vec::new() };
+        assert_eq!(notes, expected, "{row:#?}");
+        assert!(row.status == Status::Valid && row.ratio.span.is_ok(), "{row:#?}");
+    }
+    // The value of that run, and the wider interval of two runs.
+    let width = |row: &Row| row.ratio.span.map(|span| span.high / span.low).unwrap();
+    assert!((found.kpms[4].base / 100.6 - 1.0).abs() < 1e-3, "{:#?}", found.kpms[4]);
+    assert!(width(&found.kpms[4]) > width(&found.kpms[0]), "{:#?}", found.kpms);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{
     Access, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, RowLoad, Session, Version,
     embedded,
 };
-use dbdyno_core::model::{Capabilities, Placeholder};
+use dbdyno_core::model::{Capabilities, DataFiles, Placeholder};
 
 mod answer;
 mod api;
@@ -61,6 +61,7 @@ impl Engine for Chdb {
             loads_in_database: true,
             orgs: &["columns"],
             unsupported_orgs: LACKING_ORGS,
+            data_files: DataFiles::OfParts,
             block_setting: Some("min_compress_block_size"),
             key_settings: &[
                 "uncompressed_cache_size",

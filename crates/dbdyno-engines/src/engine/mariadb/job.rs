@@ -270,6 +270,9 @@ impl slices::Routines for RoutineSession<'_> {
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
         call(self.session, self.call, values)
     }
+    fn undo(&mut self) -> Result<(), EngineError> {
+        reply::run(&mut self.session.wire, "rollback").map(|_| ())
+    }
     fn counters(&mut self) -> Counters {
         self.session.counters()
     }

@@ -328,9 +328,9 @@ impl MariaDatabase {
 }
 
 impl Drop for MariaDatabase {
-    /// Drops the account that was made for TCP.
+    /// Drops the account that was made for TCP, also if nobody could connect with it.
     fn drop(&mut self) {
-        if self.is_ours && self.routes.has(Transport::Tcp) {
+        if self.routes.may_have_account() {
             // A server that has ended takes it along.
             let _ = self
                 .open_session()

@@ -168,6 +168,9 @@ impl slices::Routines for RoutineSession<'_> {
         limited.map_err(|error| error::from_driver(&error, ""))?;
         run_slice(&mut self.statement, self.call, input, &self.blank)
     }
+    fn undo(&mut self) -> Result<(), EngineError> {
+        self.session.connection.rollback().map_err(|error| error::from_driver(&error, ""))
+    }
     fn counters(&mut self) -> Counters {
         self.session.counters()
     }

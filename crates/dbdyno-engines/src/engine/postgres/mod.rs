@@ -30,7 +30,9 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, Pooler, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
-use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
+use dbdyno_core::model::{
+    Capabilities, DataFiles, JobCode, Placeholder, Protocol, Target, Transport,
+};
 
 mod again;
 mod connect;
@@ -77,6 +79,9 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("hash", "PostgreSQL has no hash clusters: a hash index points into a heap"),
 ];
 
+/// Length at which a table gets another file, in bytes (manual: "Database File Layout").
+const SEGMENT_BYTES: u64 = 1 << 30;
+
 /// Settings of the datasheet.
 const KEY_SETTINGS: &[&str] = &[
     "shared_buffers",
@@ -113,6 +118,7 @@ impl Engine for Postgres {
             transports: &Transport::WITH_POOLER,
             block_setting: Some("block_size"),
             key_settings: KEY_SETTINGS,
+            data_files: DataFiles::OfTable { most_bytes: SEGMENT_BYTES },
             ..Capabilities::SERVER
         }
     }
@@ -370,9 +376,9 @@ fn commits_in_vain(route: Route<Config>, pid: u32) -> Watch {
 }
 
 impl Drop for PgDatabase {
-    /// Drops the account that was made for TCP.
+    /// Drops the account that was made for TCP, also if nobody could connect with it.
     fn drop(&mut self) {
-        if self.is_ours && self.routes.has(Transport::Tcp) {
+        if self.routes.may_have_account() {
             // A server that has ended takes it along.
             let _ = self
                 .open_session(&[])

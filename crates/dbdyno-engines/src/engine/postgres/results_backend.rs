@@ -247,4 +247,12 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_session_in_place_of_a_lost_one_does_not_wait_for_it() {
+        for name in ["hold", "release"] {
+            let sql = own_sql(SQL, name, &[]).unwrap();
+            assert!(sql.contains("lock_shared("), "{sql}");
+        }
+    }
 }

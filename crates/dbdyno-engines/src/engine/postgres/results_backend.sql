@@ -30,11 +30,12 @@ insert into {{schema}}.about (application, version) values ({{application}}, {{v
 update {{schema}}.about set version = {{version}}
 
 -- name: hold
--- The writer of a run holds this lock as long as its session lives.
-select pg_advisory_lock(1684169849, ?1::int)
+-- The writer of a run holds this lock as long as its session lives; shared, since a session that takes the place of a lost one
+-- may not wait until the server finds out that nobody is at the other end any more, which takes hours.
+select pg_advisory_lock_shared(1684169849, ?1::int)
 
 -- name: release
-select pg_advisory_unlock(1684169849, ?1::int)
+select pg_advisory_unlock_shared(1684169849, ?1::int)
 
 -- name: is-held
 select count(*) from pg_catalog.pg_locks l join pg_catalog.pg_database d on d.oid = l.database

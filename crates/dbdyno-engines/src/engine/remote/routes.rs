@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use secrecy::SecretString;
@@ -74,11 +75,17 @@ impl TcpAccount<'_> {
 pub(in crate::engine) struct Routes<C> {
     pub given: Arc<Route<C>>,
     others: Mutex<BTreeMap<Transport, Arc<Route<C>>>>,
+    /// The account for TCP may have been made.
+    may_have_account: AtomicBool,
 }
 
 impl<C> Routes<C> {
     pub(in crate::engine) fn new(given: Route<C>) -> Self {
-        Routes { given: Arc::new(given), others: Mutex::default() }
+        Routes {
+            given: Arc::new(given),
+            others: Mutex::default(),
+            may_have_account: AtomicBool::new(false),
+        }
     }
 
     /// The route of a transport, from `find` if it is not known.
@@ -105,6 +112,12 @@ impl<C> Routes<C> {
     /// Remembers the route of a transport that nobody finds by himself.
     pub(in crate::engine) fn add(&self, transport: Transport, route: Arc<Route<C>>) {
         self.others.lock().insert(transport, route);
+    }
+
+    /// True if the account of ours for TCP may be on the server: it is made before the route is
+    /// tried out.
+    pub(in crate::engine) fn may_have_account(&self) -> bool {
+        self.may_have_account.load(Ordering::Relaxed)
     }
 
     /// True if this route was found.
@@ -138,7 +151,12 @@ impl<C: Routable> Routes<C> {
                 (None, false) => {
                     Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
                 }
-                (None, true) => other(transport)?,
+                (None, true) => {
+                    if is_ours && transport != Transport::Socket {
+                        self.may_have_account.store(true, Ordering::Relaxed);
+                    }
+                    other(transport)?
+                }
             };
             // From the URL: the plain route has none.
             let tls = tls_by(given.config.tls(), transport);
@@ -353,6 +371,22 @@ mod tests {
             (2, 2)
         );
         assert!(routes.has(Transport::Tcp) && !routes.has(Transport::Socket));
+    }
+
+    #[test]
+    fn an_account_may_be_there_though_its_first_connection_failed() {
+        let looked_for = |transport, is_ours: bool| {
+            let routes = Routes::new(given_route());
+            let refused =
+                |_: &Route<UserAtHosts>| -> Result<(), EngineError> { Err(no_route("refused")) };
+            let found = routes.by(transport, is_ours, &|_| Ok(given_route()), &refused);
+            assert_eq!(found.err().map(|error| error.message).as_deref(), Some("refused"));
+            routes.may_have_account()
+        };
+        assert!(looked_for(Transport::Tcp, true) && looked_for(Transport::Tls, true));
+        assert!(!looked_for(Transport::Socket, true), "it needs none");
+        assert!(!looked_for(Transport::Tcp, false), "nobody makes one on a server of others");
+        assert!(!Routes::new(given_route()).may_have_account());
     }
 
     #[test]

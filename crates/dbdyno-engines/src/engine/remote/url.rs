@@ -35,7 +35,8 @@ impl Url {
         let (authority, database) = main.split_once('/').unwrap_or((main, ""));
         let (user, hosts) =
             authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
-        if user.contains(':') {
+        let is_cut = user.is_empty() && cuts_password(authority, &rest[authority.len()..]);
+        if user.contains(':') || is_cut {
             return Err(password_in_url(sources));
         }
         let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(host);
@@ -51,6 +52,19 @@ impl Url {
         let (user, database) = (not_empty(decode(user)?), not_empty(decode(database)?));
         Ok(Url { user, hosts: hosts.collect::<Result<_, _>>()?, database, parameters })
     }
+}
+
+/// True if what looks like the port of a host may be the beginning of a password, which a '/' or
+/// '?' in it cuts off from the '@' behind it: an '@' belongs into the value of a parameter only.
+fn cuts_password(hosts: &str, tail: &str) -> bool {
+    let Some((before, _)) = tail.rsplit_once('@') else { return false };
+    let in_value = before.split_once('?').is_some_and(|(_, query)| query.contains('='));
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_cut = |host: &str| {
+        let after_name = host.rsplit_once(']').map_or(host, |(_, after)| after);
+        after_name.split_once(':').is_some_and(|(_, port)| !in_value || !is_number(port))
+    };
+    hosts.split(',').any(is_cut)
 }
 
 fn password_in_url(sources: PasswordSources) -> EngineError {
@@ -180,7 +194,16 @@ mod tests {
 
     #[test]
     fn a_password_is_refused_and_never_echoed() {
-        for url in ["db://u:s3cret@h/d", "db://u@h/d?password=s3cret", "db://u:s3@cret@h/d"] {
+        for url in [
+            "db://u:s3cret@h/d",
+            "db://u@h/d?password=s3cret",
+            "db://u:s3@cret@h/d",
+            "db://u:s3/cret@h/d",
+            "db://u:s3?cret@h/d",
+            "db://u:s3?c=ret@h/d",
+            "db://u:33/s3cret@h/d",
+            "db://u:/s3cret@h/d",
+        ] {
             let error = parse(url).err().unwrap();
             assert!(
                 error.message.contains("password") && !format!("{error:?}").contains("s3"),
@@ -188,6 +211,13 @@ mod tests {
             );
             assert!(error.advice.unwrap().contains("SECRET"));
         }
+    }
+
+    #[test]
+    fn an_at_sign_in_the_value_of_a_parameter_is_no_password() {
+        let url = parse("db://h:5432,[::1]:5433/d?user=ann@x").unwrap();
+        assert_eq!(url.parameters, [("user".to_owned(), "ann@x".to_owned())]);
+        assert!(parse("db://h/a@b").is_ok() && parse("db://[::1]/a@b").is_ok());
     }
 
     #[test]

@@ -119,7 +119,7 @@ struct Writer {
 
 impl Writer {
     fn run(mut self) -> Noted {
-        let (mut line, mut seq, mut in_vain) = (None, 1, 0);
+        let (mut line, mut seq, mut in_vain, mut has_begun) = (None, 1, 0, false);
         while !self.stop.load(Ordering::SeqCst) {
             let open = match line.take().map_or_else(|| self.open(), Ok) {
                 Ok(open) => open,
@@ -132,7 +132,8 @@ impl Writer {
             let error = match self.commit(&open, seq) {
                 Ok(()) => {
                     (line, in_vain) = (Some(open), 0);
-                    if seq == 1 {
+                    // The first that was sent may have had no answer.
+                    if !std::mem::replace(&mut has_begun, true) {
                         let _ = self.sender.send(WriterEvent::Began); // nobody may listen any more
                     }
                     seq += 1;
@@ -194,5 +195,72 @@ impl Writer {
         if in_vain.is_multiple_of(self.orders.nodes.len()) {
             thread::sleep(PAUSE);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_engines::engine::{
+        Database, ErrorClass, JobSpec, Pacer, RowLoad, Rows, Session, Version,
+    };
+
+    /// A database whose first statement gets no answer.
+    #[derive(Clone, Default)]
+    struct Hesitant(Arc<AtomicBool>);
+
+    impl Session for Hesitant {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            match self.0.swap(true, Ordering::SeqCst) {
+                true => Ok(1),
+                false => Err(EngineError::new(ErrorClass::Lost, "no answer")),
+            }
+        }
+        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            Ok(Rows::default())
+        }
+    }
+
+    impl Database for Hesitant {
+        fn version(&self) -> Version {
+            Version(vec![1])
+        }
+        fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+            Ok(Box::new(self.clone()))
+        }
+        fn session_at(&self, _: &str) -> Result<Box<dyn Session>, EngineError> {
+            self.session()
+        }
+        fn run_job(&self, _: &JobSpec<'_>, _: &mut dyn Pacer) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn load_rows(
+            &self,
+            _: &RowLoad<'_>,
+            _: &mut dyn FnMut(u64) -> bool,
+        ) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn load_method(&self) -> &'static str {
+            "none"
+        }
+    }
+
+    #[test]
+    fn a_writer_has_begun_with_its_first_answer_whatever_became_of_what_it_sent_before() {
+        let orders = WriterConfig {
+            ways: ClientRoutes::open(Arc::new(Hesitant::default())),
+            nodes: Arc::from(["a".to_string()]),
+            insert: "{{writer}} {{seq}}".into(),
+            timeout: Duration::from_secs(10),
+            resends: false,
+        };
+        let writers = Writers::start(&orders, &[0]).unwrap();
+        let next = || writers.events.recv_timeout(Duration::from_secs(10));
+        assert!(matches!(next(), Ok(WriterEvent::Trouble(_, what)) if what == "node a: no answer"));
+        assert!(matches!(next(), Ok(WriterEvent::Began)));
+        let answers: Vec<Answer> =
+            writers.end().sent.iter().map(|sent| sent.answer).take(2).collect();
+        assert_eq!(answers, [Answer::Missing, Answer::Acknowledged]);
     }
 }
