@@ -27,7 +27,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub branding_args: BrandingArgs,
+    pub dress: BrandingArgs,
     /// Licenses and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
     /// may be given several times
     #[arg(long, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub branding_args: BrandingArgs,
+    pub dress: BrandingArgs,
 }
 
 /// Arguments of `capacity`.
@@ -92,5 +92,5 @@ pub struct CapacityArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub branding_args: BrandingArgs,
+    pub dress: BrandingArgs,
 }

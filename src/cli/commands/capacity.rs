@@ -31,11 +31,8 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let input = Input { needs, language: args.out.language, ..input };
     let outcome = judged(&input);
     let format = report::form(context, &CapacityReport, output)?;
-    let document = report::with_branding(
-        report::build(&CapacityReport, format, input),
-        format,
-        &args.branding_args,
-    )?;
+    let document =
+        report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     outcome
 }

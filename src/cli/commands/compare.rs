@@ -48,11 +48,8 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         let document = report::build(&CompareReport, &Junit, judged);
         report::show(context, &Junit, &document, Some(path))?;
     }
-    let document = report::with_branding(
-        report::build(&CompareReport, format, input),
-        format,
-        &args.branding_args,
-    )?;
+    let document =
+        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }

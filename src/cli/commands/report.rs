@@ -31,7 +31,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     if args.baseline.is_some() && !report.baseline().is_any() {
         return Err(no_place_for_a_baseline(report));
     }
-    rendered(context, report, output, &args.branding_args, || match subject {
+    rendered(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalog::input(context, command_line())
         }
@@ -177,32 +177,27 @@ fn rendered(
     context: &Context,
     report: &dyn Report,
     output: Option<&Path>,
-    branding_args: &BrandingArgs,
+    dress: &BrandingArgs,
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
-    show(
-        context,
-        format,
-        &with_branding(build(report, format, input()?), format, branding_args)?,
-        output,
-    )
+    show(context, format, &dressed(build(report, format, input()?), format, dress)?, output)
 }
 
 /// The document with what is added to it.
 ///
 /// # Errors
 /// Unreadable files, a format that has no place for it, unknown sections.
-pub fn with_branding(
+pub fn dressed(
     mut document: Document,
     format: &dyn Format,
-    branding_args: &BrandingArgs,
+    dress: &BrandingArgs,
 ) -> Result<Document> {
-    if let Some(path) = &branding_args.brand {
+    if let Some(path) = &dress.brand {
         refuse_unless(format.is_page(), "--brand", format, "choose html or pdf")?;
         document.brand = Some(brand(path)?);
     }
-    if let Some(path) = &branding_args.notes {
+    if let Some(path) = &dress.notes {
         refuse_unless(!format.is_for_programs(), "--notes", format, "choose a format for people")?;
         let read = file::read_small(path, "for paragraphs")?;
         let advice = "each [[text]] has paragraphs, perhaps a section";

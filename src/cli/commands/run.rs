@@ -81,7 +81,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),
         out: OutputArgs { output: None, language: args.language },
-        branding_args: BrandingArgs::default(),
+        dress: BrandingArgs::default(),
     };
     super::compare::compare(context, &compared)
 }

@@ -22,7 +22,7 @@ pub(super) fn of_duet() -> Reason {
 }
 
 /// Reason of every test on a version of an engine that is not confirmed.
-pub fn version_reason(product: &str, version: &str) -> Reason {
+pub fn unconfirmed_reason(product: &str, version: &str) -> Reason {
     let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
         .with("product", product)
         .with("version", version);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn an_unconfirmed_version_is_named() {
-        let reason = version_reason("Product", "10.1.48");
+        let reason = unconfirmed_reason("Product", "10.1.48");
         assert_eq!(reason.code, ReasonCode::UnconfirmedEngine);
         assert_eq!(reason.text, "dbdyno has not been tested with Product 10.1.48");
         assert_eq!(reason.status, Status::Conditional);

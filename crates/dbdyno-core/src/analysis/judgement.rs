@@ -118,7 +118,7 @@ mod tests {
         let facts = TestFacts {
             context: JudgeContext::unwatched("one"),
             is_duet: true,
-            unconfirmed: Some(circumstances::version_reason("Product", "1")),
+            unconfirmed: Some(circumstances::unconfirmed_reason("Product", "1")),
             is_one_host: false,
             device_per_s: Some(100.0),
         };

@@ -212,7 +212,7 @@ fn unconfirmed(context: &RunContext<'_>, platform: &Platform) -> Option<Reason> 
     let (engine, version) = (platform.engine, platform.database.version());
     let is_known = !engine.is_target() || context.catalog.is_confirmed(engine.name(), &version.0);
     let product = engine.capabilities().product;
-    (!is_known).then(|| circumstances::version_reason(product, &version.to_string()))
+    (!is_known).then(|| circumstances::unconfirmed_reason(product, &version.to_string()))
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that
