@@ -43,8 +43,8 @@
 //! - `recall`: approximate searches, with the share that they find.
 //! - `beside`, `published`, `published_checks`: measured figures next to published ones, and how
 //!   far these can be trusted.
-//! - `audit`, `complete`, `command`: the facts that a reader needs to trust a run, the missing ones,
-//!   and the commands that measure them again.
+//! - `audit`, `complete`, `command`: the facts that a reader needs to trust a run, the missing
+//!   ones, and the commands that measure them again.
 //!
 //! # Studies
 //!

@@ -38,9 +38,9 @@ pub fn by_jobs<'a>(
     repeats.map(trusted).collect()
 }
 
-/// Of the repetitions at one number of jobs, in ascending order, those of the best verdict. Where
-/// all of these measured 0, the sound ones that measured more stand beside them: 0 has no
-/// logarithm, so that the zeros are a doubt about the figure and not the figure.
+/// The repetitions with the best verdict, of those at one number of jobs in ascending order. If all
+/// of these measured 0, the sound ones that measured more are included: 0 has no logarithm, so that
+/// the zeros are a doubt about the figure and not the figure.
 fn trusted<'a>(repeats: &[Repeat<'a>]) -> Repeats<'a> {
     let best = most_trusted(repeats.to_vec(), |repeat| repeat.test.status());
     if best.iter().any(|repeat| repeat.value > 0.0) {

@@ -22,7 +22,7 @@ pub struct Finding {
     /// The sentence, with its figures.
     #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
-    /// Whether a group or a figure went the wrong way; none of other findings.
+    /// True if a group or a figure went the wrong way; none for other findings.
     #[serde(skip)]
     is_behind: Option<bool>,
 }
