@@ -132,7 +132,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         rate_profile: args.rate_profile.clone(),
         think_s: args.think.map(|think| think.0),
         arrivals: arrivals(args.arrivals),
-        promise: args.slo,
+        slo: args.slo,
         beside,
         repeat: args.repeat,
         key_seed: Some(args.key_seed.unwrap_or_else(key_seed_of_its_own).into()),

@@ -13,7 +13,7 @@ use super::stored::{self, Chosen};
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::model::{RunKind, RunRecord};
-use crate::report::anonymized::{letter, publishable};
+use crate::report::anonymized::{AnonymizedRun, anonymize, letter};
 use crate::report::format::html::{board as markup, content};
 use crate::report::{Document, Input, Language, RunTests, board};
 use crate::store::Store;
@@ -171,7 +171,8 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
 /// If the library fails.
 pub fn publish(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let catalog = Catalog::embedded()?;
-    let (mut published, _) = publishable(runs);
+    let anonymized = anonymize(runs).into_iter();
+    let mut published: Vec<RunTests> = anonymized.map(AnonymizedRun::into_run_tests).collect();
     let mut letters = (0..).map(letter);
     for ((published, data), name) in published.iter_mut().zip(runs).zip(names) {
         let public = name.clone().or_else(|| public_name(&catalog, &data.run));

@@ -44,7 +44,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn new(run: &Arc<RunRecord>, found: &ramp::Repeated<'_>, test: Test) -> Entry {
+    fn new(run: &Arc<RunRecord>, found: &ramp::RepeatedTest<'_>, test: Test) -> Entry {
         Entry {
             run: Arc::clone(run),
             test,

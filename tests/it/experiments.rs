@@ -131,7 +131,7 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
 }
 
 #[test]
-fn rates_and_promises_are_those_of_the_run() {
+fn rates_and_slos_are_those_of_the_run() {
     let desk = Desk::new();
     let base = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 \
                 --warmup 0 --duration 200ms";

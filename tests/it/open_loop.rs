@@ -69,32 +69,32 @@ fn an_offered_mix_is_that_of_the_closed_loop() {
 }
 
 #[test]
-fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
+fn the_highest_rate_that_meets_an_slo_is_searched_for() {
     let desk = Desk::new();
     let line = format!("{BASE} --rate auto --slo p50<10s --duration 200ms --format json");
     let run = desk.run(&line).ok().json();
-    let promise = &run["promises"][0];
-    assert_eq!((&promise["promise"], &promise["jobs"]), (&"p50<10s".into(), &2.into()), "{run:#}");
+    let answer = &run["promises"][0];
+    assert_eq!((&answer["promise"], &answer["jobs"]), (&"p50<10s".into(), &2.into()), "{run:#}");
     let tests = run["tests"].as_array().unwrap();
     let rates: Vec<f64> = tests.iter().filter_map(|test| test["offered_per_s"].as_f64()).collect();
-    assert_eq!(promise["trials"], rates.len());
+    assert_eq!(answer["trials"], rates.len());
     let closed = tests[0]["ops_per_s"].as_f64().unwrap();
     assert!(
         tests[0]["offered_per_s"].is_null() && rates.iter().all(|rate| *rate < 1.15 * closed),
         "{closed}: {rates:?}"
     );
-    let [kept, broken] = ["kept_per_s", "broken_per_s"].map(|name| promise[name].as_f64());
-    assert!(kept.zip(broken).is_none_or(|(kept, broken)| kept < broken), "{promise}");
+    let [kept, broken] = ["kept_per_s", "broken_per_s"].map(|name| answer[name].as_f64());
+    assert!(kept.zip(broken).is_none_or(|(kept, broken)| kept < broken), "{answer}");
     let says =
         |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
-    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not show"), "{promise}");
+    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not show"), "{answer}");
 }
 
 /// A trial of a search for the highest rate with p99 below 5 ms, while others used that share of
 /// the CPU.
 fn trial(seq: u32, per_s: f64, p99_us: f64, others: Option<f64>) -> TestResult {
-    let promise = "p99<5ms".parse().ok();
-    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise };
+    let slo = "p99<5ms".parse().ok();
+    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, slo };
     let one = fixture::test(seq, &RampPoint::tps("TP-LIGHT", "TP", 8, per_s));
     let mut params = one.params.clone();
     offer.add_to(&mut params);
@@ -129,10 +129,10 @@ fn a_search_whose_trials_were_disturbed_answers_with_its_doubt() {
     }
     let run = desk.shown("last");
     assert_run_schema(&run);
-    let promise = &run["promises"][0];
-    assert_eq!((&promise["kept_per_s"], &promise["broken_per_s"]), (&Value::Null, &Value::Null));
-    assert_eq!((&promise["status"], &promise["unknown"]), (&"conditional".into(), &6.into()));
-    let measured = &promise["measured"];
+    let answer = &run["promises"][0];
+    assert_eq!((&answer["kept_per_s"], &answer["broken_per_s"]), (&Value::Null, &Value::Null));
+    assert_eq!((&answer["status"], &answer["unknown"]), (&"conditional".into(), &6.into()));
+    let measured = &answer["measured"];
     let sides = ["met", "missed"]
         .map(|side| ["per_s", "met", "trials"].map(|key| measured[side][key].as_f64().unwrap()));
     assert_eq!(sides, [[2091.0, 3.0, 5.0], [4512.0, 1.0, 5.0]]);

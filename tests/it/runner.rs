@@ -573,7 +573,7 @@ fn run_offered(
     per_s: f64,
     arrivals: Arrivals,
 ) -> TestResult {
-    let offer = Some(OfferedLoad { per_s, arrivals, promise: None });
+    let offer = Some(OfferedLoad { per_s, arrivals, slo: None });
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection(statement, window), jobs, 1) })
 }
 
@@ -582,7 +582,7 @@ fn run_profile(statement: &str, profile: &str, jobs: u32) -> TestResult {
     let profile: RateProfile = profile.parse().unwrap();
     let window = seconds(0.5, profile.length_s());
     let per_s = profile.mean_per_s();
-    let offer = Some(OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: None });
+    let offer = Some(OfferedLoad { per_s, arrivals: Arrivals::Poisson, slo: None });
     let looping = Loop::Profile(profile, Arrivals::Poisson);
     let selection = Selection { looping, ..selection(statement, window) };
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection, jobs, 1) })
@@ -661,7 +661,7 @@ fn an_open_loop_keeps_the_mix_of_its_parts() {
     let mut selection = selection("spin 1000", seconds(0.0, 1.0));
     let part = selection.parts[0].clone();
     selection.parts.push(PartPlan { setup: Vec::new(), teardown: Vec::new(), ..part });
-    let offer = Some(OfferedLoad { per_s: 1000.0, arrivals: Arrivals::Uniform, promise: None });
+    let offer = Some(OfferedLoad { per_s: 1000.0, arrivals: Arrivals::Uniform, slo: None });
     let spec = TestSpec { offer, mix: vec![30.0, 10.0], ..TestSpec::closed(&selection, 3, 1) };
     let offered = [1, 2, 3].map(|job| spec.offered_per_s(job).unwrap());
     assert_eq!(offered, [375.0, 250.0, 375.0], "two jobs of the first part, one of the second");

@@ -138,7 +138,7 @@ fn a_server_that_stands_still_shows_in_max_and_in_the_series_of_both_drives() {
 
 /// Ops that were due meanwhile answer late: evenly from the whole stall down to nothing.
 fn assert_open_loop(stand: &Stand) {
-    let offer = OfferedLoad { per_s: RATE, arrivals: Arrivals::Uniform, promise: None };
+    let offer = OfferedLoad { per_s: RATE, arrivals: Arrivals::Uniform, slo: None };
     let (result, stalled_us) = in_a_calm_moment(|| stand.stalled(Drive::Client, Some(offer)));
     let response = &result.open.as_ref().unwrap().response;
     let (max_us, mean_us) = (result.latency.max_us.unwrap(), result.latency.p50_us.unwrap());

@@ -130,7 +130,7 @@ fn a_code_means_the_same_in_a_suite_and_on_the_command_line() {
         for test in tests(suite) {
             let (Some(code), Some(text)) = (&test.code, &test.workload) else { continue };
             let Ok(asked) = catalog.find(code) else { continue };
-            let (name, _) = dbdyno::catalog::parse_selection(text).unwrap();
+            let name = dbdyno::catalog::parse_selection(text).unwrap().name;
             let run = catalog.find(&name).unwrap();
             assert_eq!(run.entry.workload.id, asked.entry.workload.id, "{suite} {code}");
         }
@@ -147,7 +147,7 @@ fn the_work_of_an_op_is_what_its_workload_says() {
         let (Some(text), Some(work)) = (&test.workload, &test.work) else { continue };
         if work.unit == "operations" {
             assert_eq!(work.per_op, Expr("units".into()), "{suite} {}", test.label());
-            let (name, _) = dbdyno::catalog::parse_selection(text).unwrap();
+            let name = dbdyno::catalog::parse_selection(text).unwrap().name;
             assert_eq!(
                 catalog.find(&name).unwrap().entry.workload.kpm.unit,
                 "Mops",

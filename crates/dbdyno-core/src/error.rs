@@ -12,11 +12,13 @@ pub enum Kind {
     Usage,
     /// The target (server, data directory, disk) cannot do what is asked. Exit code 3.
     Target,
-    /// As `Target`: the server wants a password and none is given. The user may be asked for it.
+    /// Failure as for `Target`: the server requires a password and none was given. The user may be
+    /// asked for it.
     NoPassword,
-    /// As `Target`: a load generator of several is gone.
+    /// Failure as for `Target`: one of several load generators is gone.
     WorkerLost,
-    /// As `Target`: open results, a file or a database, can no longer be read or written.
+    /// Failure as for `Target`: open results, in a file or a database, can no longer be read or
+    /// written.
     Results,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,
@@ -88,6 +90,29 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Mistake in a text that the user wrote, such as a file in TOML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextError {
+    /// Byte of the text at which the mistake is; 0 if it concerns the text as a whole.
+    pub offset: usize,
+    /// Description of the mistake, lower case, no full stop.
+    pub what: String,
+}
+
+impl TextError {
+    /// A mistake that concerns the text as a whole.
+    pub fn of_whole(what: impl Into<String>) -> TextError {
+        TextError { offset: 0, what: what.into() }
+    }
+}
+
+impl From<toml::de::Error> for TextError {
+    fn from(error: toml::de::Error) -> TextError {
+        let offset = error.span().map_or(0, |span| span.start);
+        TextError { offset, what: error.message().to_owned() }
+    }
+}
 
 /// Most characters of a text from outside that a message quotes.
 const QUOTED: usize = 80;
@@ -201,9 +226,9 @@ pub fn visible_json(json: &str) -> String {
     shown
 }
 
-/// True if a character is not seen but changes what is: control characters (escape, C1, DEL),
-/// directions and isolates, what has no width, tags, and what no document may hold (noncharacters,
-/// which XML forbids).
+/// True if a character is invisible but changes others: control characters (escape, C1, DEL),
+/// directions and isolates, characters without a width, tags, and characters that no document may
+/// hold (noncharacters, which XML forbids).
 pub fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,

@@ -10,7 +10,7 @@ use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
 use dbdyno_core::analysis::ReasonCount;
 use dbdyno_core::analysis::ab_test::{
-    MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
+    MARGIN, Method, Outcome, Row, Rows, Rule, Unpaired, rows, unpaired,
 };
 use dbdyno_core::analysis::compare::{Difference, Side, differences};
 use dbdyno_core::model::{Sentence, Status};
@@ -25,7 +25,7 @@ const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each bl
                            95 %, however often one has looked at them. equal = the whole interval \
                            lies within the margin; a difference within it is none.";
 
-/// The same of a duet.
+/// Note on a duet.
 const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
                     block's ratio is the geometric mean of both. The columns A and B are of half a \
                     machine while the other half ran the other side.";
@@ -38,7 +38,7 @@ pub const SETTINGS: &str = "set";
 
 /// Label of a run that names its A/B test: the time at which that started.
 pub const AB_TEST: &str = "campaign";
-/// Label of a run of an A/B test that says which side it is: `A` or `B`.
+/// Label of a run of an A/B test with its side: `A` or `B`.
 pub const SIDE: &str = "side";
 
 /// Report of `ab-test` on its two runs, A and B.
@@ -77,8 +77,8 @@ impl Report for TrialsReport {
         let [base, other] = sides.as_slice() else { return Document::default() };
         let margin = base.run.plan.margin().unwrap_or(MARGIN);
         let method = Method::of_plan(&base.run.plan);
-        let (rule, rows) = rows(base.tests, other.tests, margin, method);
-        let found = Found {
+        let Rows { rule, rows } = rows(base.tests, other.tests, margin, method);
+        let found = AbTestResults {
             base: *base,
             other: *other,
             rule,
@@ -96,7 +96,7 @@ pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     let plan = &base.run.plan;
     let margin = plan.margin().unwrap_or(MARGIN);
-    rows(&base.tests, &other.tests, margin, Method::of_plan(plan)).1
+    rows(&base.tests, &other.tests, margin, Method::of_plan(plan)).rows
 }
 
 /// The figures that only one of the two runs of an A/B test has.
@@ -106,18 +106,18 @@ pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
 }
 
 /// Subject of a side: its target and the settings that it set.
-fn measured(side: &Side<'_>) -> String {
+fn side_subject(side: &Side<'_>) -> String {
     let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
     format!("{}{set}", side.run.target)
 }
 
 /// The name of a side and, in brackets, what it measured.
-fn described(side: &Side<'_>) -> String {
-    format!("{} ({})", side.name, measured(side))
+fn side_description(side: &Side<'_>) -> String {
+    format!("{} ({})", side.name, side_subject(side))
 }
 
 /// All that is said.
-struct Found<'a> {
+struct AbTestResults<'a> {
     base: Side<'a>,
     other: Side<'a>,
     rule: Rule,
@@ -127,10 +127,10 @@ struct Found<'a> {
     differences: Vec<Difference>,
 }
 
-impl Found<'_> {
+impl AbTestResults<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
-        let [base, other] = [described(&self.base), described(&self.other)];
+        let [base, other] = [side_description(&self.base), side_description(&self.other)];
         let sides = [("base", base.as_str()), ("other", other.as_str())];
         let duet = match self.method {
             Method::Duet => format!("{} ", language.phrase(DUET)),
@@ -208,7 +208,7 @@ impl Found<'_> {
     }
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
-        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, measured(side));
+        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, side_subject(side));
         let level =
             Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
         let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());
@@ -227,7 +227,7 @@ impl Found<'_> {
     /// A case per figure; `below` is the loss from which a figure fails.
     fn checks(&self, below: f64) -> Checks {
         let case = |row: &Row| (row.label(), check(row, below));
-        let missing = |unpaired: &Unpaired| (unpaired.label.clone(), lost(unpaired));
+        let missing = |unpaired: &Unpaired| (unpaired.label.clone(), lost_outcome(unpaired));
         Checks {
             name: format!("{} against {}", self.other.name, self.base.name),
             cases: self.rows.iter().map(case).chain(self.unpaired.iter().map(missing)).collect(),
@@ -237,7 +237,7 @@ impl Found<'_> {
 
 /// A figure of both sides.
 struct FigureRow<'a> {
-    found: &'a Found<'a>,
+    found: &'a AbTestResults<'a>,
     row: &'a Row,
 }
 
@@ -295,7 +295,7 @@ fn figure_columns<'a>() -> [Declared<FigureRow<'a>>; 12] {
 }
 
 /// Outcome of a figure that one side lacks.
-fn lost(unpaired: &Unpaired) -> Check {
+fn lost_outcome(unpaired: &Unpaired) -> Check {
     let what = format!("not measured on side {}", unpaired.missing.name());
     if unpaired.is_lost() { Check::Failed("lost", what) } else { Check::Skipped(what) }
 }
@@ -365,7 +365,7 @@ struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    fn new(found: &'a Found<'a>) -> Data<'a> {
+    fn new(found: &'a AbTestResults<'a>) -> Data<'a> {
         Data {
             schema_version: SCHEMA_VERSION,
             base: found.base.name,

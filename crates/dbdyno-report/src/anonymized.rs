@@ -1,5 +1,6 @@
-//! The page of runs for publication: platforms are called A, B, C. What it holds is told by a list
-//! of what may be published (`walk`, `facts`, `known`); what is not on it is removed, and listed.
+//! The page of runs for publication: platforms are called A, B, C. Lists define what may be
+//! published (`walk`, `facts`, `known`); everything else is removed, and the removed names are
+//! listed.
 
 mod facts;
 mod forms;
@@ -8,6 +9,7 @@ mod walk;
 
 use std::collections::BTreeSet;
 
+pub use self::walk::AnonymizedRun;
 use self::walk::Publisher;
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::picture::{Part, Picture};
@@ -43,7 +45,10 @@ impl Report for PublishReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let (runs, removed) = publishable(&input.runs);
+        let anonymized = anonymize(&input.runs);
+        let removed: Vec<BTreeSet<String>> =
+            anonymized.iter().map(|run| run.removed.clone()).collect();
+        let runs = anonymized.into_iter().map(AnonymizedRun::into_run_tests).collect();
         let (prices, calibrations, command) = (Vec::new(), Vec::new(), String::new());
         let groups = input.groups.iter().filter_map(of_ours).collect();
         // A reference would name itself.
@@ -62,17 +67,16 @@ impl Report for PublishReport {
     }
 }
 
-/// The runs as they may be published, under letters, and what was removed of each.
-pub fn publishable(runs: &[RunTests]) -> (Vec<RunTests>, Vec<BTreeSet<String>>) {
+/// The runs as they may be published, under letters.
+pub fn anonymize(runs: &[RunTests]) -> Vec<AnonymizedRun> {
     let mut publisher = Publisher::new();
-    let told = (0..).zip(runs).map(|(number, data)| {
-        let (run, tests, removed) = publisher.run(&data.run, &data.tests, &letter(number));
-        (RunTests::new(run, tests), removed)
-    });
-    told.unzip()
+    (0..)
+        .zip(runs)
+        .map(|(number, data)| publisher.run(&data.run, &data.tests, &letter(number)))
+        .collect()
 }
 
-/// A disclosure without what would tell whose or which a platform is.
+/// A disclosure without anything that identifies a platform or its owner.
 pub fn without_names(disclosure: &Disclosure) -> Disclosure {
     Publisher::new().disclosure(disclosure)
 }

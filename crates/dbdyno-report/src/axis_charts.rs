@@ -13,7 +13,7 @@ struct Over {
     /// The name of the axis.
     name: &'static str,
     unit: &'static str,
-    /// Behind the subject of the chart.
+    /// Title of the chart, after its subject.
     title: &'static str,
     /// Parameters that are the value, so that tests with other values of them are of one ramp.
     own: &'static [&'static str],
@@ -199,7 +199,7 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
 struct Curves<'a> {
     over: &'a Over,
     workload: &'a str,
-    /// Their subject, as titles say it.
+    /// Subject of the tests, as titles name it.
     said: String,
     ramps: &'a [Ramp<'a>],
 }
@@ -232,7 +232,7 @@ impl Curves<'_> {
     }
 }
 
-/// The workload with the codes and parameters that tell the curve from others.
+/// The workload with the codes and parameters that distinguish the curve from others.
 fn label(language: Language, over: &Over, test: &Test, firsts: &[&Test]) -> String {
     let code = test.asked_as().filter(|code| *code != test.workload());
     let code = code.map_or_else(String::new, |code| format!(" ({code})"));

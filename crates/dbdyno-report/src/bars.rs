@@ -56,9 +56,9 @@ fn one_job_time<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     ramp::one_job_s(tests).or_else(|| METRICS[0].figure(tests).filter(is_time))
 }
 
-/// False where measured times stand beside published ones of another op: a publication's table has
-/// another size, and its service time may be that of a request to the storage. The op is the same
-/// where it needs no table and both give its time as their figure.
+/// False if measured times would be compared with published ones of another op: a publication's
+/// table has another size, and its service time may be that of a request to the storage. The op is
+/// the same if it needs no table and both give its time as their figure.
 fn are_of_one_op(input: &Input, figures: &[&Figure<'_>]) -> bool {
     let measured = figures.iter().filter(|figure| figure.test.measured().is_some()).count();
     if measured == 0 || measured == figures.len() {
@@ -147,7 +147,8 @@ fn leaves_the_cache(row: &BarRow) -> bool {
     row.parts.iter().skip(1).any(|part| part.value > MIN_SHARE)
 }
 
-/// Times of ops that commit, of workloads whose ops commit once: a wait for the log is most of it.
+/// Times of ops that commit, for workloads whose ops commit once: most of the time is the wait for
+/// the log.
 pub(super) fn commits(input: &Input) -> Option<Bars> {
     let language = input.language;
     let of_test = |row: BarRow, test: &Test| {

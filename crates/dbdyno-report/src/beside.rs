@@ -1,5 +1,6 @@
-//! A run of ours beside published ones: theirs, yours in the same unit, the ratio, and lettered
-//! notes on what is not the same; then what cannot be paired.
+//! Measured runs next to published ones: the published figure, the measured one in the same unit,
+//! the ratio, and lettered notes on what is not the same; then the figures that have no
+//! counterpart.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use dbdyno_core::analysis::compare::{Kind, Side};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::model::{RunKind, Sentence};
 
-/// Every run of ours beside every published one: of the runs of a comparison, or of one run and its
-/// reference.
+/// Comparisons of every measured run with every published one: of the runs of a comparison, or of
+/// one run and its reference.
 pub fn all(input: &Input) -> Vec<Beside> {
     let words = words(input);
     let named = |data, name| Named { data, name };
@@ -37,10 +38,10 @@ pub fn all(input: &Input) -> Vec<Beside> {
 /// More runs beside publications than these are left to `compare`.
 const MAX_BESIDE: usize = 12;
 
-/// The pairs that a report of these runs shows beside publications: each run of ours beside each
-/// published one, also the one that a single run is shown against. Nothing where all are measured,
+/// The comparisons that a report of these runs shows with publications: each measured run with each
+/// published one, also with the one that a single run is compared with. Empty if all are measured,
 /// or none.
-pub(super) fn shown(input: &Input) -> Vec<Beside> {
+pub(super) fn pairs_to_show(input: &Input) -> Vec<Beside> {
     let reference = input.reference.iter().filter(|_| input.runs.len() == 1);
     let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
     let count = input.runs.iter().chain(reference).filter(is_published).count();
@@ -88,10 +89,10 @@ fn suites(catalog: &Catalog) -> Vec<(&str, &str, BTreeMap<String, String>)> {
     for suite in catalog.suites() {
         for test in catalog.suite_tests(suite).unwrap_or_default() {
             let Some(text) = &test.workload else { continue };
-            let Ok((id, given)) = dbdyno_core::catalog::parse_selection(text) else { continue };
-            let Ok(asked) = catalog.find(&id) else { continue };
+            let Ok(selection) = dbdyno_core::catalog::parse_selection(text) else { continue };
+            let Ok(asked) = catalog.find(&selection.name) else { continue };
             let mut params = asked.params;
-            params.extend(test.params.into_iter().chain(given));
+            params.extend(test.params.into_iter().chain(selection.params));
             all.push((suite.id.as_str(), asked.entry.workload.id.as_str(), params));
         }
     }
@@ -336,7 +337,7 @@ fn part(one: &Beside, language: Language) -> Part {
         let mut letters = Letters::default();
         let rows = one.pairs.iter().map(|pair| {
             let notes = letters.of_pair(pair, language);
-            drawn(pair, notes, language)
+            ratio_row(pair, notes, language)
         });
         let heads = ["Yours / theirs", "Theirs", "Yours", "Unit", "Notes"];
         let picture = Ratios {
@@ -359,8 +360,8 @@ fn part(one: &Beside, language: Language) -> Part {
     part
 }
 
-/// A row of the drawing: hollow, as a publication has no interval. Better and worse have no colour.
-fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
+/// A row of the drawing: hollow, as a publication has no interval. Better and worse have no color.
+fn ratio_row(pair: &Pair, notes: String, language: Language) -> RatioRow {
     let side = |value: f64, of: Option<u32>| match (pair.kind, of) {
         (Kind::Throughput, Some(_)) => {
             format!("{} ({})", compact(language, value), language.jobs(of))

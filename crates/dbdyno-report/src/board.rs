@@ -1,6 +1,6 @@
 //! The table of platforms: every figure of several runs with what a reader who chooses among them
-//! needs to compare the chosen ones: verdict, interval, work. Which of them is the best depends on
-//! the choice and is told where the choice is made (`assets/platforms.js` of the program).
+//! needs to compare the chosen ones: verdict, interval, work. The best depends on the choice and is
+//! marked where the choice is made (`assets/platforms.js` of the program).
 
 use std::collections::BTreeSet;
 
@@ -37,11 +37,11 @@ pub struct Platform {
     pub run: i64,
     /// Name that is unique among the runs, see [`Input::platforms`].
     pub name: String,
-    /// Product, processors and cores, as far as they are disclosed.
+    /// Product, CPUs and cores, if they are disclosed.
     pub what: String,
     /// Registry name of the engine.
     pub engine: String,
-    /// Data, memory and the like, as far as they are disclosed.
+    /// Data, memory and similar facts, if they are disclosed.
     pub facts: Vec<(String, String)>,
     /// Day on which the run started, as the language writes dates.
     pub day: String,
@@ -67,22 +67,22 @@ pub struct Part {
 pub struct Row {
     /// Identifier of the group of the workload as in the catalog: `SRV`.
     pub group: String,
-    /// Workload with the parameters that tell it from others.
+    /// Workload with the parameters that distinguish it from others.
     pub label: String,
     /// Unit of every figure of the row.
     pub unit: String,
     /// Direction in which figures of the row are better.
     pub better: Better,
     /// Per platform; none where it has no such figure.
-    pub figures: Vec<Option<Shown>>,
+    pub figures: Vec<Option<FigureText>>,
 }
 
-/// A figure as it is shown, and what it may be compared with.
+/// A figure as it is shown, with the identity of its work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
-    /// Of the test that stands for it.
+pub struct FigureText {
+    /// Number of the test that stands for the figure.
     pub test: u32,
-    /// As the language writes it.
+    /// Text of the value in the language of the board.
     pub text: String,
     /// Figure in the unit of its row, for the order and length of bars.
     pub value: f64,
@@ -92,15 +92,15 @@ pub struct Shown {
     pub mark: Mark,
     /// Verdict as a word of the language.
     pub verdict: String,
-    /// True if sentences, ranks and colours may rest on it.
+    /// True if sentences, ranks and colors may rest on it.
     pub is_accepted: bool,
     /// Half width of its 95 % interval where it is compared, as a fraction of it.
     pub half: Option<f64>,
     /// A publication's: its order is that of the printed figures.
     pub is_printed: bool,
-    /// It is known only to be at least as good.
+    /// True if the value is only a lower bound.
     pub is_bound: bool,
-    /// Only figures of equal work are compared.
+    /// Hash of the work; only figures of equal work are compared.
     pub work: String,
     /// Reasons that lower its verdict.
     pub reasons: String,
@@ -132,7 +132,7 @@ fn usual(runs: &[RunTests]) -> BTreeSet<usize> {
         let own = (run.kind == RunKind::Published).then_some(run.id);
         seen.insert((run.engine.clone(), system, own)) && !runs[at].tests.is_empty()
     });
-    // What was measured and what others printed has no row in common.
+    // Measured and published figures have no row in common.
     let is_measured = |at: &&usize| runs[**at].run.kind != RunKind::Published;
     let measured = newest.iter().filter(is_measured).count();
     let kept = if measured > 1 { measured } else { newest.len() };
@@ -183,11 +183,11 @@ fn part(input: &Input, metric: &Metric) -> Part {
     Part { metric: metric.name(), title: input.language.phrase(title), rows }
 }
 
-fn shown(input: &Input, figure: &Figure<'_>, size_gb: Option<f64>) -> Shown {
+fn shown(input: &Input, figure: &Figure<'_>, size_gb: Option<f64>) -> FigureText {
     let language = input.language;
     let known = ValidValue::from_figure(figure);
     let verdict = figure.verdict();
-    Shown {
+    FigureText {
         test: figure.test.seq(),
         text: language.number(figure.value, RATE),
         value: figure.value,

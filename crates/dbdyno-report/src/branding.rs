@@ -1,5 +1,5 @@
-//! Additions of a user to a report: a brand (logo, name, accent, footer) on its pages, and
-//! paragraphs of one's own. They are marked as added: nobody shall take them for what was measured.
+//! Additions of a user to a report: a brand (logo, name, accent, footer) on its pages, and the
+//! user's own paragraphs. These are marked as added, so that nobody takes them for results.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::document::{Block, Document, Section};
 use super::shade::{Rgb, WHITE};
-use dbdyno_core::error::visible;
+use dbdyno_core::error::{TextError, visible};
 
-/// The largest logo in bytes: it stands in every page.
+/// Maximum size of a logo in bytes: it is in every page.
 pub const MAX_LOGO_BYTES: usize = 200_000;
 /// Most characters of name and footer.
 const MAX_LETTERS: usize = 200;
@@ -52,11 +52,9 @@ impl BrandFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<BrandFile, (usize, String)> {
-        toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<BrandFile, TextError> {
+        Ok(toml::from_str(text)?)
     }
 
     /// The brand with the content of its logo.
@@ -86,8 +84,8 @@ fn data_uri(content: &[u8]) -> Result<String, String> {
     Ok(format!("data:image/{kind};base64,{}", STANDARD.encode(content)))
 }
 
-/// By its first bytes, whatever its name says. An SVG in an image element runs no script and loads
-/// nothing.
+/// Kind of an image by its first bytes, whatever its name says. An SVG in an image element runs no
+/// script and loads nothing.
 fn kind_of(content: &[u8]) -> Option<&'static str> {
     let is_svg = || {
         let text = std::str::from_utf8(content).ok()?.trim_start_matches('\u{feff}').trim_start();
@@ -117,7 +115,7 @@ fn accents(text: &str) -> Result<[String; 2], String> {
     Ok([color.hex(), readable_on_dark(color).hex()])
 }
 
-/// The colour with as little white as can be read on dark paper.
+/// The color with as little white as can be read on dark paper.
 fn readable_on_dark(color: Rgb) -> Rgb {
     for step in 0..=LIGHTER_STEPS {
         let lighter = color.mix(WHITE, f64::from(step) / f64::from(LIGHTER_STEPS));
@@ -155,12 +153,13 @@ impl Texts {
     /// Reads the file.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<Texts, (usize, String)> {
-        let texts: Texts = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
-        if texts.texts.is_empty() { Err((0, "there is no [[text]]".into())) } else { Ok(texts) }
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<Texts, TextError> {
+        let texts: Texts = toml::from_str(text)?;
+        if texts.texts.is_empty() {
+            return Err(TextError::of_whole("there is no [[text]]"));
+        }
+        Ok(texts)
     }
 
     /// Adds the paragraphs, each marked as added.
@@ -272,7 +271,7 @@ mod tests {
                 .unwrap_err()
                 .contains("at most 200")
         );
-        assert!(BrandFile::parse("nam = 1").unwrap_err().1.contains("unknown field"));
+        assert!(BrandFile::parse("nam = 1").unwrap_err().what.contains("unknown field"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The answer to needs: does it fit, at which jobs, what is used of which component, what ends
-//! first; over several platforms the smallest and the cheapest that fits.
+//! The answer to requirements: whether the platform carries them, at which jobs, how much of each
+//! component they use, and which component saturates first; over several platforms the smallest and
+//! the cheapest that fits.
 
 use serde_json::{Value, json};
 
@@ -54,7 +55,7 @@ impl Report for CapacityReport {
         let several = platforms.len() > 1;
         let answers: Vec<String> =
             platforms.iter().map(|platform| describe(language, platform)).collect();
-        let chosen: Vec<String> = chosen(language, &platforms).filter(|_| several).collect();
+        let chosen: Vec<String> = choices(language, &platforms).filter(|_| several).collect();
         let answer = if several { chosen.join(" ") } else { answers.join(" ") };
         let mut answers: Vec<Block> =
             answers.into_iter().filter(|_| several).map(Block::Paragraph).collect();
@@ -102,7 +103,8 @@ fn describe(language: Language, platform: &Platform<'_>) -> String {
             language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)])
         }
     };
-    // What is full first is known of the valid figures alone, not of one with a doubt.
+    // The component that saturates first is known from valid figures only, not from one with a
+    // doubt.
     let first = first(language, platform).filter(|_| platform.doubts().is_empty());
     let sentences = [Some(verdict), headroom(language, platform), first].into_iter().flatten();
     let why =
@@ -119,7 +121,7 @@ fn describe(language: Language, platform: &Platform<'_>) -> String {
     sentences.chain(why).chain(measured.take(MAX_DESCRIBED)).collect::<Vec<_>>().join(" ")
 }
 
-/// Yes, no, so many times by a figure with a doubt, or not covered.
+/// Yes, no, the multiple that fits by a figure with a doubt, or not covered.
 fn answer_of(language: Language, platform: &Platform<'_>) -> String {
     match platform.doubtful_answer() {
         Some(doubtful) => language.sentence_grouped(&doubtful),
@@ -127,7 +129,7 @@ fn answer_of(language: Language, platform: &Platform<'_>) -> String {
     }
 }
 
-/// The same of one need.
+/// Answer to one requirement.
 fn answer_to_need(language: Language, answer: &Answer<'_>) -> String {
     match answer.doubtful_times() {
         Some(times) => language.sentence_grouped(&doubtful_answer(times, &[answer])),
@@ -168,7 +170,7 @@ fn first(language: Language, platform: &Platform<'_>) -> Option<String> {
 }
 
 /// The smallest and the cheapest that fits.
-fn chosen<'a>(
+fn choices<'a>(
     language: Language,
     platforms: &'a [Platform<'_>],
 ) -> impl Iterator<Item = String> + 'a {
@@ -286,7 +288,7 @@ fn whole(value: Option<f64>) -> Cell {
     value.map_or(Cell::Empty, |value| number(value, whole_digits(value)))
 }
 
-/// The cost as a number; a lower bound as text, so that nobody takes it for the cost.
+/// Cost as a number; a lower bound as text, so that nobody takes it for the cost.
 fn cost_cell(language: Language, platform: &Platform<'_>) -> Cell {
     match platform.cost() {
         Some(cost) if platform.is_cost_bound() => {
@@ -307,7 +309,7 @@ fn number(value: f64, digits: Digits) -> Cell {
 }
 
 /// A figure of a test, marked by the verdict on it.
-fn judged(value: f64, verdict: Status) -> Cell {
+fn judged_cell(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
@@ -351,18 +353,18 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
         }),
         Declared::new("Unit", "", 0, |row, _| Cell::text(&row.answer.need.unit)),
         Declared::new("Promise", "", 1, |row, _| {
-            row.answer.need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string()))
+            row.answer.need.slo.map_or(Cell::Empty, |slo| Cell::text(slo.to_string()))
         }),
         Declared::new("Answer", "", 0, |row, table| {
             Cell::text(answer_to_need(table.language, row.answer))
         }),
         Declared::new("Jobs", "", 0, |row, _| jobs_cell(row.answer.at)),
         Declared::new("Time", "ms", 1, |row, _| {
-            time_ms(row.answer).map_or(Cell::Empty, |time| judged(time, Status::Valid))
+            time_ms(row.answer).map_or(Cell::Empty, |time| judged_cell(time, Status::Valid))
         }),
         Declared::new("Most", "", 0, |row, _| {
             let most = row.answer.most.zip(row.answer.most_status());
-            most.map_or(Cell::Empty, |(most, status)| judged(most.figure.value, status))
+            most.map_or(Cell::Empty, |(most, status)| judged_cell(most.figure.value, status))
         }),
         Declared::new("low", "", 3, |row, _| end_cell(row.most().and_then(|span| span.low), RATE)),
         Declared::new("high", "", 3, |row, _| {
@@ -405,7 +407,7 @@ fn whole_or(value: f64) -> Digits {
 
 /// The time that was promised, at the jobs that do it, in ms.
 fn time_ms(answer: &Answer<'_>) -> Option<f64> {
-    Some(answer.at?.time_us(answer.need.promise?)? / 1000.0)
+    Some(answer.at?.time_us(answer.need.slo?)? / 1000.0)
 }
 
 /// Remarks on an answer: why a requirement does not fit, that its maximum is a lower bound, how its
@@ -414,7 +416,7 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
     let label = format!("{platform}, {}", answer.need.label());
     let named = |text: String| format!("{label}: {text}");
     let why = answer.why.as_ref().map(|why| language.sentence_grouped(why));
-    let timed = answer.at.filter(|_| answer.need.promise.is_some()).map(|at| match at.is_open {
+    let timed = answer.at.filter(|_| answer.need.slo.is_some()).map(|at| match at.is_open {
         true => language.phrase("response times of an open loop"),
         false => language.phrase("service times of a closed loop"),
     });
@@ -440,7 +442,7 @@ struct ComponentRow<'a> {
     platform: &'a str,
     component: Component,
     workload: String,
-    /// Share of what the component can do, or why it is not known.
+    /// Share of the component's maximum, or the reason why it is not known.
     share: Result<f64, Sentence>,
 }
 
@@ -509,7 +511,7 @@ fn need_data(need: &Need) -> Value {
         "drive": need.drive.map(|drive| drive.name()),
         "rate": need.rate,
         "unit": need.unit,
-        "promise": need.promise.map(|promise| promise.to_string()),
+        "promise": need.slo.map(|slo| slo.to_string()),
     })
 }
 

@@ -184,7 +184,7 @@ fn matrix(input: &Input) -> Option<Section> {
     })
 }
 
-/// In a cell of the matrix.
+/// Mark in a cell of the matrix.
 const MARK: &str = "x";
 /// Above it.
 const MATRIX: &str = "An x stands under what the statements of a workload do with rows, and under \
@@ -288,9 +288,11 @@ fn required(claim: &Claim) -> String {
 fn scope(claim: &Claim) -> String {
     let drives = claim.drives.iter().map(|drive| format!("{drive} drive"));
     let params = claim.params.iter().map(|(name, named)| {
-        let (without, values) = Claim::named_values(named);
-        let values = values.collect::<Vec<_>>().join(" or ");
-        if without { format!("{name} not {values}") } else { format!("{name}={values}") }
+        let values = Claim::named_values(named).collect::<Vec<_>>().join(" or ");
+        match Claim::is_without(named) {
+            true => format!("{name} not {values}"),
+            false => format!("{name}={values}"),
+        }
     });
     let when = claim.when.iter().map(|name| format!("unless {name} is 0"));
     let share = claim.if_positive.iter().map(|expr| format!("where {} is above 0", expr.0));

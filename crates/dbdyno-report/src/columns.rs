@@ -14,11 +14,11 @@ use dbdyno_core::model::{Better, OpenLoop, RunRecord, Sentence, Status, Test, Ve
 pub struct Line<'a> {
     /// Run of the test.
     pub run: &'a RunRecord,
-    /// Of repetitions the one that stands for them.
+    /// Test that stands for the repetitions.
     pub test: &'a Test,
     /// Number of repetitions.
     pub times: usize,
-    /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
+    /// KPM of the repetitions; absent if it is not known, and for a single test.
     pub figure: Option<Figure<'a>>,
     /// Interval of the KPM, or the reason why it has none, and the verdict on it.
     pub known: IntervalOrReason,

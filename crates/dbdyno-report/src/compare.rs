@@ -185,8 +185,8 @@ fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
     (!names.is_empty()).then(|| language.say(text, &[("names", &names)]))
 }
 
-/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so
-/// many.
+/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` and the number that chance
+/// explains.
 fn counts(comparison: &Comparison, language: Language) -> String {
     let (judged, others): (Vec<&Row>, Vec<&Row>) =
         comparison.kpms.iter().partition(|row| supports(row.status));
@@ -252,7 +252,7 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     vec![Block::Table(table)]
 }
 
-/// What is to be said of a base of many, a paragraph each.
+/// Notes on a base of many runs, a paragraph each.
 pub(super) fn notes_on_base(comparison: &Comparison, language: Language) -> Vec<Block> {
     let said = comparison.notes_on_base.iter();
     said.map(|said| Block::Paragraph(format!("{}.", language.sentence(said)))).collect()
@@ -265,10 +265,10 @@ fn difference_columns() -> [Declared<Difference>; 6] {
         }),
         Declared::new("Fact", "", 0, |difference, _| Cell::text(&difference.fact)),
         Declared::new("Base", "", 0, |difference, table| {
-            Cell::text(stated(table.language, &difference.base))
+            Cell::text(stated_value(table.language, &difference.base))
         }),
         Declared::new("Other", "", 0, |difference, table| {
-            Cell::text(stated(table.language, &difference.other))
+            Cell::text(stated_value(table.language, &difference.other))
         }),
         Declared::new("Touches", "", 1, |difference, _| Cell::text(difference.touches.join(" "))),
         Declared::new("Why", "", 5, |difference, table| {
@@ -278,7 +278,7 @@ fn difference_columns() -> [Declared<Difference>; 6] {
 }
 
 /// The value of a fact, or in the language that it is not stated.
-fn stated(language: Language, value: &str) -> String {
+fn stated_value(language: Language, value: &str) -> String {
     if value == NOT_STATED { language.phrase(value) } else { value.to_string() }
 }
 
@@ -305,11 +305,11 @@ pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language
     for (fact, touches) in facts {
         let of = |comparison: &Comparison| {
             let own = comparison.differences.iter().find(|it| is_fact(it, fact));
-            stated(language, own.map_or(&fact.base, |own| &own.other))
+            stated_value(language, own.map_or(&fact.base, |own| &own.other))
         };
         let values = comparisons.iter().map(of);
         let texts =
-            [language.phrase(&fact.section), fact.fact.clone(), stated(language, &fact.base)];
+            [language.phrase(&fact.section), fact.fact.clone(), stated_value(language, &fact.base)];
         let touches = touches.into_iter().collect::<Vec<_>>().join(" ");
         table.rows.push(texts.into_iter().chain(values).chain([touches]).map(Cell::Text).collect());
     }

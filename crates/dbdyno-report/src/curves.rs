@@ -26,7 +26,7 @@ pub(super) struct Ramp<'a> {
     pub noise: Vec<Option<f64>>,
 }
 
-/// A figure at its place on the axis: at so many jobs, threads, nodes.
+/// A figure at its position on the axis: a number of jobs, threads or nodes.
 pub(super) struct Place<'a> {
     pub x: f64,
     pub figure: Figure<'a>,
@@ -71,24 +71,34 @@ fn service_ms(figure: &Figure<'_>) -> Option<f64> {
 /// name, title and x axis of `head`; none where no ramp has.
 pub(super) fn service_time_chart(ramps: &[Ramp<'_>], points: usize, head: Chart) -> Option<Chart> {
     let language = head.language;
-    let (unit, factor) = scale_of(ramps);
-    let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
+    let unit = time_unit(ramps);
+    let measured = ramps.iter().map(|ramp| measured_service(language, ramp, unit.per_ms));
     let series: Vec<Series> = measured.filter(|series| series.points.len() >= points).collect();
     let name = language.phrase("Service time, mean");
-    let y = Axis { name, unit: Some(unit.into()), scale: Scale::Linear };
+    let y = Axis { name, unit: Some(unit.name.into()), scale: Scale::Linear };
     (!series.is_empty()).then_some(Chart { y, series, ..head })
 }
 
-/// The unit in which service times are drawn, and what ms are multiplied by: as suits the valid
-/// figures, if there are any.
-fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
+/// Unit in which service times are drawn.
+struct DrawnUnit {
+    name: &'static str,
+    /// Number of units in one ms.
+    per_ms: f64,
+}
+
+/// The unit in which the service times of these ramps are drawn: one that suits the valid figures,
+/// if there are any.
+fn time_unit(ramps: &[Ramp<'_>]) -> DrawnUnit {
     let all: Vec<&Figure<'_>> =
         ramps.iter().flat_map(|ramp| &ramp.places).map(|place| &place.figure).collect();
     let valid: Vec<&Figure<'_>> =
         all.iter().filter(|figure| supports(figure.status())).copied().collect();
     let figures = if valid.is_empty() { all } else { valid };
     let times = figures.into_iter().filter_map(service_ms);
-    if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
+    match times.fold(0.0, f64::max) < 1.0 {
+        true => DrawnUnit { name: "us", per_ms: 1000.0 },
+        false => DrawnUnit { name: "ms", per_ms: 1.0 },
+    }
 }
 
 /// The curve of the service times, whose points are labelled with their figures.

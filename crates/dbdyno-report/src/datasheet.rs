@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, no_percentile};
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::shareable::shareable;
 use super::{
     BaselinePlaces, Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread,
@@ -111,7 +111,7 @@ struct Fact {
 
 /// Form in which a fact is shown.
 enum FactForm {
-    /// As it is disclosed.
+    /// Text as disclosed.
     Text,
     /// MB as GB.
     Megabytes,
@@ -193,7 +193,7 @@ pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> 
         .chain(durable_writes(language, run))
         .chain(nodes::facts(language, run))
         .chain([settings])
-        .chain(stated(language, run))
+        .chain(stated_facts(language, run))
         .collect()
 }
 
@@ -211,7 +211,7 @@ fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String
 }
 
 /// Stated facts about the platform, a line for each topic.
-fn stated(language: Language, run: &RunRecord) -> Vec<(String, String)> {
+fn stated_facts(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     let mut topics: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in run.disclosure.0.get(STATED).into_iter().flatten() {
         let (topic, key) = name.split_once('.').unwrap_or(("", name));
@@ -318,7 +318,7 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
     told.then(|| std::iter::once(length).chain(more).collect::<Vec<_>>().join("; "))
 }
 
-/// From start to end; of a publication its date.
+/// Time from start to end; of a publication its date.
 fn time(language: Language, run: &RunRecord) -> String {
     let start = run
         .started_at
@@ -360,13 +360,13 @@ fn load_columns() -> [Declared<LoadResult>; 8] {
         }),
         Declared::new("Size", "MB", 2, |load, _| Cell::plain(load.table_bytes as f64 / 1e6)),
         Declared::new("Rows", "rows/s", 0, |load, table| {
-            timed(load, table, loaded_share(load) * load.rows as f64 / load.rows_s)
+            load_time_cell(load, table, loaded_share(load) * load.rows as f64 / load.rows_s)
         }),
         Declared::new("Speed", "MB/s", 0, |load, table| {
             let megabytes = load.table_bytes as f64 / 1e6;
-            timed(load, table, loaded_share(load) * megabytes / load.rows_s)
+            load_time_cell(load, table, loaded_share(load) * megabytes / load.rows_s)
         }),
-        Declared::new("Indexes", "s", 3, |load, table| timed(load, table, load.index_s)),
+        Declared::new("Indexes", "s", 3, |load, table| load_time_cell(load, table, load.index_s)),
         Declared::new("Sessions", "", 4, |load, _| Cell::count(load.sessions)),
         Declared::new("Method", "", 2, |load, _| Cell::text(&load.method)),
     ]
@@ -378,7 +378,7 @@ fn loaded_share(load: &LoadResult) -> f64 {
 }
 
 /// A figure of the load, if there was one.
-fn timed(load: &LoadResult, table: &mut Table, value: f64) -> Cell {
+fn load_time_cell(load: &LoadResult, table: &mut Table, value: f64) -> Cell {
     table.unjudged(match load.loaded {
         true => Ok(value),
         false => Err("the rows were there already; they were verified, not loaded".into()),
@@ -395,7 +395,7 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
         for tests in &ramps {
             let row = KpmRow::new(ramp::label(tests, &firsts), tests);
             table.add_row(&kpm_columns(), &row);
-            lowered.extend(row.lowered(input.language));
+            lowered.extend(row.lowering_reasons(input.language));
         }
     }
     table.remarks = lowered::remarks(input.language, &lowered);
@@ -433,6 +433,12 @@ struct KpmRow<'a> {
     is_repeated: bool,
 }
 
+/// Verdict on a figure or a test, with its number of jobs.
+struct VerdictAtJobs {
+    jobs: Option<u32>,
+    verdict: Verdict,
+}
+
 impl<'a> KpmRow<'a> {
     fn new(label: String, tests: &'a [&'a Test]) -> KpmRow<'a> {
         let [speed, best] = METRICS.each_ref().map(|metric| metric.figure(tests));
@@ -440,22 +446,29 @@ impl<'a> KpmRow<'a> {
         KpmRow { label, tests, speed, best, is_repeated }
     }
 
-    /// The verdicts on what is shown, each with its jobs. Without any figure every test failed:
-    /// then their verdicts say why.
-    fn judged(&self) -> Vec<(Option<u32>, Verdict)> {
-        let shown = [&self.speed, &self.best].into_iter().flatten();
-        let shown: Vec<_> = shown.map(|figure| (figure.jobs, figure.verdict())).collect();
-        let of_tests = self.tests.iter().map(|test| (test.jobs(), test.verdict().clone()));
-        if shown.is_empty() { of_tests.collect() } else { shown }
+    /// The verdicts on the figures of the row. Without any figure every test failed: then their
+    /// verdicts say why.
+    fn verdicts(&self) -> Vec<VerdictAtJobs> {
+        let figures = [&self.speed, &self.best].into_iter().flatten();
+        let of_figures: Vec<VerdictAtJobs> = figures
+            .map(|figure| VerdictAtJobs { jobs: figure.jobs, verdict: figure.verdict() })
+            .collect();
+        if !of_figures.is_empty() {
+            return of_figures;
+        }
+        self.tests
+            .iter()
+            .map(|test| VerdictAtJobs { jobs: test.jobs(), verdict: test.verdict().clone() })
+            .collect()
     }
 
     /// Reasons that lowered the verdicts on what is shown, and on what is left out.
-    fn lowered(&self, language: Language) -> Vec<Lowered> {
+    fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
         let mut lowered = Vec::new();
-        for (jobs, verdict) in &self.judged() {
-            let values = [("label", &*self.label), ("jobs", &language.jobs(*jobs))];
+        for VerdictAtJobs { jobs, verdict } in self.verdicts() {
+            let values = [("label", &*self.label), ("jobs", &language.jobs(jobs))];
             let subject = language.say("{label} at {jobs}", &values);
-            lowered.extend(lowered::of_verdict(&subject, verdict));
+            lowered.extend(lowered::of_verdict(&subject, &verdict));
         }
         if let Some(other) = METRICS[1].passed_over(self.tests) {
             let values = [("label", &*self.label), ("jobs", &language.jobs(other.jobs))];
@@ -505,7 +518,7 @@ fn kpm_columns<'a>() -> [Declared<KpmRow<'a>>; 16] {
         Declared::new("Speed@mean", "", 7, |row, table| at_mean(table.language, row.speed)),
         Declared::new("Throughput@mean", "", 7, |row, table| at_mean(table.language, row.best)),
         Declared::new("Verdict", "", 0, |row, _| {
-            let status = row.judged().iter().map(|(_, verdict)| verdict.status).max();
+            let status = row.verdicts().iter().map(|one| one.verdict.status).max();
             status.map_or(Cell::Empty, Cell::Verdict)
         }),
     ]

@@ -23,7 +23,7 @@ pub struct Document {
     pub title: String,
     /// Contents in reading order; pages with a design of their own show [`Document::page`].
     pub sections: Vec<Section>,
-    /// Of its sentences.
+    /// Language of its sentences.
     pub language: Language,
     /// Data that programs read instead of the sections, where a report has a JSON structure of its
     /// own.
@@ -34,7 +34,7 @@ pub struct Document {
     pub key_figures: Option<Table>,
     /// Branding of pages.
     pub brand: Option<Brand>,
-    /// Whose figures these are and the answer, of a report without a design of its own.
+    /// Head of a report without a design of its own: whose figures these are, and the answer.
     pub head: Option<Head>,
     /// Page that a browser shows in place of the sections, where a report has a design for it.
     pub page: Option<Page>,
@@ -80,11 +80,11 @@ pub enum Block {
     Table(Table),
     /// Curves over an axis.
     Chart(Chart),
-    /// A chart whose points stand in a table beside it: texts leave it out.
+    /// A chart whose points are in a table next to it: texts leave it out.
     Drawing(Chart),
     /// Figures of several platforms, colored by row.
     Heatmap(Heatmap),
-    /// Bars whose figures stand in tables elsewhere: only pages draw them.
+    /// Bars whose figures are in tables elsewhere: only pages draw them.
     Bars(Bars),
     /// SQL or a plan, line by line.
     Code(Code),
@@ -105,7 +105,7 @@ pub struct Code {
 pub struct Chart {
     /// Short name, unique in the document.
     pub name: String,
-    /// Of its words; its numbers are written so.
+    /// Language of its words and numbers.
     pub language: Language,
     /// Heading above the drawing, in its language.
     pub title: String,
@@ -115,7 +115,7 @@ pub struct Chart {
     pub y: Axis,
     /// Curves in the order of the legend.
     pub series: Vec<Series>,
-    /// Levels drawn behind the curves of a drawing; a table beside it has their figures.
+    /// Levels drawn behind the curves of a drawing; a table next to it has their figures.
     pub levels: Vec<Level>,
     /// Caption: what to see in it, and how it was made; may be empty.
     pub caption: String,
@@ -136,9 +136,9 @@ pub struct Level {
     pub name: String,
     /// Height, in the unit of the vertical axis.
     pub y: f64,
-    /// Its begin, in the unit of the horizontal axis.
+    /// Begin, in the unit of the horizontal axis.
     pub from: f64,
-    /// Its end, in the unit of the horizontal axis.
+    /// End, in the unit of the horizontal axis.
     pub to: f64,
     /// Label of its end: the size of the cache; none of the last.
     pub end: Option<String>,
@@ -173,14 +173,14 @@ pub enum Scale {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Number of the platform, from 0: decides the colour.
+    /// Number of the platform, from 0: decides the color.
     pub platform: usize,
     /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the
     /// style of the line.
     pub variant: usize,
     /// Origin of its points, which decides how they are drawn.
     pub role: Role,
-    /// In ascending order of x.
+    /// Points in ascending order of x.
     pub points: Vec<Point>,
 }
 
@@ -192,7 +192,7 @@ pub enum Role {
     Measured,
     /// A fitted law: a thin line without marks.
     Fitted,
-    /// Between `low` and `high` an equal run is expected, by a calibration: a grey band.
+    /// Gray band between `low` and `high`, in which a calibration expects an equal run.
     Noise,
 }
 
@@ -220,7 +220,7 @@ pub struct Point {
 pub struct Bars {
     /// Short name, unique in the document.
     pub name: String,
-    /// Of its words.
+    /// Language of its words.
     pub language: Language,
     /// Meanings of the colors of parts; empty where each row has one part.
     pub legend: Vec<String>,
@@ -235,13 +235,13 @@ pub struct BarRow {
     pub group: String,
     /// Name of the bar.
     pub label: String,
-    /// From the left; none where the figure may not be drawn.
+    /// Parts from the left; none if the figure may not be drawn.
     pub parts: Vec<BarPart>,
     /// The value of the whole width.
     pub full: f64,
     /// Figure with its unit in words, next to the bar.
     pub shown: String,
-    /// The verdict on the figure; none of what nobody measured.
+    /// Verdict on the figure; none if it was not measured.
     pub verdict: Option<Status>,
     /// Others on the machine lowered it.
     pub is_disturbed: bool,
@@ -252,18 +252,18 @@ pub struct BarRow {
 pub struct BarPart {
     /// Length of the part, on the scale of [`BarRow::full`].
     pub value: f64,
-    /// Its number in the legend, or of the platform, from 0: decides the colour.
+    /// Number in the legend, or of the platform, from 0: decides the color.
     pub color: usize,
     /// Description with its figure.
     pub note: String,
 }
 
-/// Figures of several platforms side by side, each row coloured from its best value to 0.
+/// Figures of several platforms side by side, each row colored from its best value to 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Heatmap {
     /// Short name, unique in the document.
     pub name: String,
-    /// Of its texts; its numbers are written so.
+    /// Language of its texts and numbers.
     #[serde(skip)]
     pub language: Language,
     /// Title of the rows, e.g. `Workload`.
@@ -291,7 +291,7 @@ pub struct HeatRow {
     pub unit: String,
     /// Direction in which figures of the row are better.
     pub better: Better,
-    /// As many as the heatmap has columns.
+    /// Cells, as many as the heatmap has columns.
     pub cells: Vec<HeatCell>,
 }
 
@@ -342,8 +342,8 @@ impl Section {
 }
 
 impl Chart {
-    /// The measured points as a table, for reading: series, x, y, interval, label. A law is told by
-    /// its coefficients.
+    /// The measured points as a table, for reading: series, x, y, interval, label. A law is
+    /// represented by its coefficients.
     pub fn as_table(&self) -> Table {
         self.table_of(|series| series.role == Role::Measured)
     }
@@ -418,12 +418,12 @@ impl Point {
 }
 
 impl Heatmap {
-    /// As [`Table::unknown`].
+    /// Unknown cell, as by [`Table::unknown`].
     pub fn unknown(&mut self, why: &str) -> Cell {
         footnote(&mut self.footnotes, self.language.phrase(why))
     }
 
-    /// The figures as a table, for reading without colours.
+    /// The figures as a table, for reading without colors.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column::new(name, "", 0);
         let unit = self.language.phrase("Unit");

@@ -69,7 +69,7 @@ impl Report for FailoverReport {
                 vec![Block::Paragraph(language.phrase(NO_TESTS))],
             ));
         }
-        let runs: Vec<_> = found.iter().map(|(data, _, all)| described(data, all)).collect();
+        let runs: Vec<_> = found.iter().map(|(data, _, all)| repetitions_json(data, all)).collect();
         let data = json!({ "schema_version": SCHEMA_VERSION, "studies": runs });
         let answers = found.iter().map(|(data, _, all)| answer(language, data, all));
         let answer = answers.collect::<Vec<_>>().join(" ");
@@ -81,7 +81,7 @@ impl Report for FailoverReport {
     }
 }
 
-/// A repetition with what is said of it.
+/// Repetition with the statements about it.
 struct Repetition<'a> {
     test: &'a TestResult,
     failover: &'a Failover,
@@ -148,7 +148,7 @@ fn used<'a, 'b>(all: &'a [Repetition<'b>]) -> impl Iterator<Item = &'a Repetitio
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
 /// others would be too good.
-fn summed(
+fn time_over_repetitions(
     all: &[Repetition<'_>],
     time: fn(&FailoverTimes) -> Option<f64>,
 ) -> Result<Over, &'static str> {
@@ -190,7 +190,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
 /// A time of a repetition that stands on its curve.
 struct TimeMark {
     name: &'static str,
-    /// Since the failure.
+    /// Time since the failure, in s.
     after_s: f64,
 }
 
@@ -314,7 +314,7 @@ fn left_out(language: Language, all: &[Repetition<'_>]) -> Option<String> {
 
 /// Fate of the commits, and time of the first one after the failure.
 fn answer(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
-    let first = summed(all, |times| times.first_commit_s).ok().map(|over| {
+    let first = time_over_repetitions(all, |times| times.first_commit_s).ok().map(|over| {
         let seconds = |value: f64| language.number(value, Digits::Significant(3));
         let ends = over.low.zip(over.high).map(|(low, high)| [low, high].map(seconds));
         let mean = seconds(over.mean);
@@ -352,7 +352,7 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
         .map(|(name, value)| format!("{name} = {}", if value.is_empty() { "''" } else { value }));
     let fact = |name: &str, value: String| (language.phrase(name), value);
     vec![
-        fact("How it failed", language.phrase(how(failover))),
+        fact("How it failed", language.phrase(failure_name(failover))),
         fact("Nodes", failover.nodes.join(", ")),
         fact("Clients", test.jobs.to_string()),
         fact("Clients wait for an answer", seconds(failover.timeout_s)),
@@ -370,7 +370,7 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
     ]
 }
 
-fn how(failover: &Failover) -> &'static str {
+fn failure_name(failover: &Failover) -> &'static str {
     match failover.how {
         How::Kill => "its processes were killed (SIGKILL)",
         How::Freeze => "its processes were stopped (SIGSTOP)",
@@ -411,7 +411,8 @@ fn times(language: Language, all: &[Repetition<'_>]) -> Table {
     let mut table = Table::declared(language, "times", &columns);
     let status = status(all);
     for Time { name, value, .. } in TIMES {
-        table.add_row(&columns, &TimeRow { name, found: summed(all, value), status });
+        table
+            .add_row(&columns, &TimeRow { name, found: time_over_repetitions(all, value), status });
     }
     table
 }
@@ -573,9 +574,10 @@ impl<'a> One<'a> {
     }
 }
 
-fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
-    let times =
-        TIMES.iter().map(|time| (time.id.to_string(), json::value(&summed(all, time.value).ok())));
+fn repetitions_json(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
+    let times = TIMES.iter().map(|time| {
+        (time.id.to_string(), json::value(&time_over_repetitions(all, time.value).ok()))
+    });
     let lost: u64 = used(all).map(|one| one.failover.ledger.lost).sum();
     json!({
         "run": data.run.id,

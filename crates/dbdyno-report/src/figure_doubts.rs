@@ -1,11 +1,11 @@
 //! Doubts about figures of valid tests: an interval that is wide, or a better figure at another
-//! number of jobs that is not valid. No test has such a reason, so whoever counts the verdicts of
-//! tests does not see them.
+//! number of jobs that is not valid. No test has such a reason, so that counts of tests by verdict
+//! do not include them.
 
 use std::collections::BTreeSet;
 
 use super::Language;
-use super::lowered::Lowered;
+use super::lowered::LoweringReason;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::ramp;
@@ -28,7 +28,7 @@ struct Doubt<'a> {
 }
 
 impl<'a> FigureDoubts<'a> {
-    /// Of the tests of one run.
+    /// Doubts about the figures of the tests of one run.
     pub fn new(tests: &'a [Test]) -> FigureDoubts<'a> {
         let mut found = FigureDoubts { count: 0, all: 0, doubts: Vec::new() };
         for ramp in ramp::groups(tests, |test| *test) {
@@ -47,8 +47,8 @@ impl<'a> FigureDoubts<'a> {
     }
 
     /// The reasons, each with the name of its figure.
-    pub fn lowered(&self, language: Language) -> Vec<Lowered> {
-        let lowered = |Doubt { figure, reason }: &Doubt<'_>| Lowered {
+    pub fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
+        let lowered = |Doubt { figure, reason }: &Doubt<'_>| LoweringReason {
             subject: format!("{} ({})", figure.workload, language.jobs(figure.jobs)),
             reason: reason.clone(),
         };

@@ -1,11 +1,11 @@
-//! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best
+//! Heatmaps: speed and throughput of every workload over the runs, each row colored from its best
 //! figure to 0.
 
 use super::columns::RATE;
 use super::document::{
     Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
 };
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::ramps::{RampRow, compared};
 use super::{BaselinePlaces, Input, Language, Report, beside, masthead};
 use dbdyno_core::analysis::compare::Kind;
@@ -38,7 +38,7 @@ impl Report for HeatmapReport {
 
     fn build(&self, input: &Input) -> Document {
         let mut sections = sections(input);
-        sections.extend(beside::sections(&beside::shown(input), input.language));
+        sections.extend(beside::sections(&beside::pairs_to_show(input), input.language));
         Document {
             head: Some(masthead::head(input, "heatmaps", &masthead::answer(input))),
             ..Document::new(input.language, "Heatmaps", sections)
@@ -46,15 +46,22 @@ impl Report for HeatmapReport {
     }
 }
 
-/// The title of a metric's heatmap, and what the metric is.
-fn about(metric: &Metric) -> (&'static str, &'static str) {
+/// Title of a metric's heatmap.
+fn title(metric: &Metric) -> &'static str {
     match metric.kind {
-        Kind::Speed => ("Speed", "Speed is the figure of one job."),
-        Kind::Throughput => (
-            "Throughput",
+        Kind::Speed => "Speed",
+        Kind::Throughput => "Throughput",
+    }
+}
+
+/// Definition of a metric in a sentence.
+fn about(metric: &Metric) -> &'static str {
+    match metric.kind {
+        Kind::Speed => "Speed is the figure of one job.",
+        Kind::Throughput => {
             "Throughput is the best valid figure at any number of jobs; without a valid one the \
-             best of the others.",
-        ),
+             best of the others."
+        }
     }
 }
 
@@ -68,7 +75,7 @@ const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colo
                            measured one that has no interval, or with a lower bound beyond the \
                            best, has no best.";
 
-/// About the last column of the table.
+/// Note on the last column of the table.
 const BEST: &str = "Best: the best valid figure, and those that do not differ from it beyond the \
                     noise; none where that is not known.";
 
@@ -76,14 +83,14 @@ const BEST: &str = "Best: the best valid figure, and those that do not differ fr
 pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
     let section = |metric: &Metric| {
-        let (title, about) = about(metric);
-        let how = format!("{} {}", language.phrase(about), language.phrase(HOW_TO_READ));
+        let about = language.phrase(about(metric));
+        let how = format!("{about} {}", language.phrase(HOW_TO_READ));
         let map = map(input, metric);
         let content = match map.rows.is_empty() {
             true => Block::Paragraph(language.phrase("No run has such a figure.")),
             false => Block::Heatmap(map),
         };
-        Section::new(language, title, vec![Block::Paragraph(how), content])
+        Section::new(language, title(metric), vec![Block::Paragraph(how), content])
     };
     METRICS.iter().map(section).collect()
 }
@@ -163,7 +170,7 @@ fn add(
     row: &RampRow<'_>,
     metric: &Metric,
     found: &Compared<'_>,
-    reasons: &mut Vec<Lowered>,
+    reasons: &mut Vec<LoweringReason>,
 ) {
     let mut cells = Vec::new();
     for (run, figure) in found.figures.iter().enumerate() {
@@ -237,7 +244,7 @@ fn doubts(
     row: &RampRow<'_>,
     found: &Compared<'_>,
     metric: &Metric,
-) -> Vec<Lowered> {
+) -> Vec<LoweringReason> {
     let subject = |run: usize, figure: &Figure<'_>| {
         let label = format!("{}, {}", platforms[run], row.label);
         match figure.jobs {
@@ -250,33 +257,35 @@ fn doubts(
     let of_run = |(run, figure): (usize, &Option<Figure<'_>>)| {
         let own = figure.iter().flat_map(|figure| {
             let subject = subject(run, figure);
-            found.lowered[run]
-                .iter()
-                .map(move |reason| Lowered { subject: subject.clone(), reason: reason.clone() })
+            found.lowered[run].iter().map(move |reason| LoweringReason {
+                subject: subject.clone(),
+                reason: reason.clone(),
+            })
         });
         let passed_over = metric.passed_over(&row.runs[run]);
         let others = passed_over.iter().flat_map(|other| {
             let subject = left_out(&subject(run, other));
             lowering(other)
                 .into_iter()
-                .map(move |reason| Lowered { subject: subject.clone(), reason })
+                .map(move |reason| LoweringReason { subject: subject.clone(), reason })
         });
         own.chain(others).collect::<Vec<_>>()
     };
     found.figures.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// More sentences than these are told by kind, each with one example; the cells' notes have all.
+/// Number of sentences from which on they are listed by kind, each with one example; the cells'
+/// notes have all.
 const MAX_SENTENCES: usize = 10;
 
-fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
+fn remarks(language: Language, reasons: &[LoweringReason]) -> Vec<String> {
     let sentences = lowered::remarks(language, reasons);
     if sentences.len() <= MAX_SENTENCES {
         return sentences;
     }
-    let mut kinds: Vec<(&Lowered, usize)> = Vec::new();
+    let mut kinds: Vec<(&LoweringReason, usize)> = Vec::new();
     for one in reasons {
-        let is_same = |kind: &&mut (&Lowered, usize)| {
+        let is_same = |kind: &&mut (&LoweringReason, usize)| {
             let known = &kind.0.reason;
             (known.status, &known.code) == (one.reason.status, &one.reason.code)
         };
@@ -285,7 +294,7 @@ fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
             None => kinds.push((one, 1)),
         }
     }
-    let told = kinds.into_iter().map(|(Lowered { subject, reason }, count)| {
+    let told = kinds.into_iter().map(|(LoweringReason { subject, reason }, count)| {
         let example = format!("{subject}: {}", language.reason(reason));
         let figures = language.count("such_figures", count, &[("example", &example)]);
         format!("{} ({}): {figures}", language.verdict(reason.status), language.code(&reason.code))

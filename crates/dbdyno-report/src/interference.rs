@@ -157,7 +157,7 @@ fn cell(map: &mut Heatmap, study: &Interference, of: usize, beside: usize) -> He
     let why = map.language.sentence(&too_few(found.map_or(0, |cell| cell.blocks)));
     match found.map(|cell| (cell, cell.ratio, cell.median_ratio)) {
         Some((cell, Some(ratio), _)) => known_cell(study, cell, ratio),
-        // Without an interval it has no colour, and says why.
+        // Without an interval it has no color, and says why.
         Some((cell, None, Some(value))) => {
             let number = Cell::Number { value, digits: RATIO, verdict: Some(cell.verdict) };
             HeatCell { jobs: Some(study.jobs), note: Some(why), ..HeatCell::bare(number) }
@@ -173,7 +173,7 @@ fn known_cell(study: &Interference, cell: &Slowdown, ratio: MedianInterval) -> H
         jobs: Some(study.jobs),
         low: Some(ratio.low),
         high: Some(ratio.high),
-        // A colour is a statement.
+        // A color is a statement.
         share: supports(cell.verdict).then(|| ratio.value.clamp(0.0, 1.0)),
         rank: None,
         note: None,

@@ -10,7 +10,7 @@ use super::{
     Input, Language, Report, RunTests, cpu_quota, masthead, row_vs_column, spread, sustained,
 };
 use dbdyno_core::analysis::derive;
-use dbdyno_core::analysis::ramp::{self, Repeated};
+use dbdyno_core::analysis::ramp::{self, RepeatedTest};
 use dbdyno_core::catalog::Form;
 use dbdyno_core::model::{PartResult, Sentence, params};
 
@@ -121,9 +121,9 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
 /// One line per test of a run and its repetitions.
 fn lines<'a>(language: Language, data: &'a RunTests, group: &str, unit: &str) -> Vec<Line<'a>> {
     let tests = data.tests.iter().filter(|test| test.group() == group && test.kpm().unit == unit);
-    let line = |repeated: Repeated<'a>| Line {
+    let line = |repeated: RepeatedTest<'a>| Line {
         run: &data.run,
-        known: repeated.known(),
+        known: repeated.interval(),
         verdict: repeated.verdict(),
         test: repeated.test,
         times: repeated.times,

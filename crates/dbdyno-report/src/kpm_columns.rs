@@ -63,7 +63,7 @@ const CPU_SYS: Definition = derived("CPU sys", "%", 13, "cpu_sys_pct", PCT);
 const CPU_IDLE: Definition = derived("CPU idle", "%", 13, "cpu_idle_pct", PCT);
 const CPU_IOW: Definition = derived("CPU iow", "%", 8, "cpu_iowait_pct", PCT);
 const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT);
-/// Of CPU busy: what neither the database nor we used.
+/// Part of CPU busy that neither the database nor dbdyno used.
 const CPU_OTHERS: Definition = derived("CPU others", "%", 4, "cpu_foreign_pct", PCT);
 
 const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
@@ -144,7 +144,7 @@ fn interval(line: &Line<'_>) -> Result<f64, Sentence> {
     line.known.map(|interval| 100.0 * interval.half_width()).map_err(|why| why.text().into())
 }
 
-/// Processes that really worked on an op; with what was asked for where they were fewer or more.
+/// Processes that worked on an op; with the requested number if they were fewer or more.
 fn threads(line: &Line<'_>) -> String {
     let asked = line.test.params().get(params::THREADS).map_or("1", String::as_str);
     match line.derived.get("threads_used") {
@@ -194,14 +194,14 @@ const PARTS_OF_A_CONNECTION: &[Definition] = &[
 ];
 const IDLE_MEMORY: Definition = derived("Per idle session", "kB", 2, "idle_session_kb", RATE);
 
-/// Columns for what was run.
+/// Columns that identify a test.
 const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
 /// Columns for the host's CPU use, in every form.
 const CPU: &[Definition] = &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL];
-/// By how many.
+/// Columns of the scale of a test: nodes and jobs.
 const AT: &[Definition] = &[NODES, JOBS];
 const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
-/// The KPM of work whose unit says little of the ops: with rows and ops beside it.
+/// KPM of work whose unit does not show the ops: with rows and ops.
 const WORK: &[Definition] = &[THREADS, KPM, derived("Rows", "rows/s", 9, "rows_per_s", RATE), OPS];
 const DEVICE: &[Definition] = &[
     derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
@@ -232,7 +232,7 @@ pub const TRANSACTIONS: Columns = &[
     END,
 ];
 
-/// Cached queries, and scans (the KPM's name and unit tell them apart).
+/// Cached queries, and scans (the KPM's name and unit distinguish them).
 pub const QUERIES: Columns = &[
     SUBJECT,
     AT,
@@ -257,7 +257,7 @@ pub const READS: Columns = &[
     END,
 ];
 
-/// Connections that ops open, or that do nothing beside them.
+/// Connections that ops open, or that are idle while ops run.
 pub const CONNECTIONS: Columns =
     &[SUBJECT, AT, CPU, &[KPM, KPM_PER_JOB], LATENCY, PARTS_OF_A_CONNECTION, &[IDLE_MEMORY], END];
 

@@ -63,7 +63,7 @@ impl Report for LayersReport {
         }
         let studies = found
             .iter()
-            .flat_map(|(data, studies)| studies.iter().map(|study| described(data, study)));
+            .flat_map(|(data, studies)| studies.iter().map(|study| study_json(data, study)));
         let data =
             json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
         let named = found.iter().zip(&names).flat_map(|((_, studies), name)| {
@@ -168,7 +168,7 @@ struct Way {
     verdict: Status,
 }
 
-fn described(data: &RunTests, study: &Layers) -> serde_json::Value {
+fn study_json(data: &RunTests, study: &Layers) -> serde_json::Value {
     let way = |row: &WayRow| Way {
         way: row.way.name().to_string(),
         us: row.us,

@@ -83,12 +83,13 @@ pub use texts::Language;
 pub struct RunTests {
     /// Disclosure, plan and loads of the run.
     pub run: RunRecord,
-    /// Its tests, each with its result and verdict.
+    /// Tests of the run, each with its result and verdict.
     pub tests: Vec<Test>,
 }
 
 impl RunTests {
-    /// A run whose figures its tests tell together: every report of stored runs begins so.
+    /// A run with figures that are estimated from all its tests: every report of stored runs begins
+    /// with this.
     pub fn new(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
         figure::estimate(&mut tests);
         RunTests { run, tests }
@@ -245,11 +246,12 @@ pub enum Subject {
     AbTest,
 }
 
-/// The places in which a report shows its figures against those of another run (`--baseline`);
-/// by default none. What the page shows is the greater place.
+/// The places in which a report shows its figures against those of another run (`--baseline`); by
+/// default none. The page shows the greater set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaselinePlaces {
-    /// Its page: of a single run against any other, of several against a run of another kind.
+    /// True to compare on the page: a single run with any other, or several runs with one of
+    /// another kind.
     pub on_page: bool,
     /// Every form, where one of the two runs was published and the other one measured.
     pub beside_published: bool,
@@ -264,7 +266,7 @@ impl BaselinePlaces {
 
 /// A kind of report.
 pub trait Report: Sync {
-    /// As given to `dbdyno report`; a report with a command of its own has its name in messages.
+    /// Name for `dbdyno report`; a report with a command of its own has its name in messages.
     fn name(&self) -> &'static str;
     /// The former name, which is still taken.
     fn former_name(&self) -> Option<&'static str> {
@@ -288,7 +290,7 @@ pub trait Report: Sync {
     fn baseline(&self) -> BaselinePlaces {
         BaselinePlaces::default()
     }
-    /// True if it is made for others: licences may restrict that.
+    /// True if it is made for others: licenses may restrict that.
     fn is_publication(&self) -> bool {
         false
     }

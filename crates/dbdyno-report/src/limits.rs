@@ -3,12 +3,12 @@
 use super::document::{Block, Digits};
 use super::masthead::entries::DIGITS;
 use super::{Input, Language, RunTests};
-use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, remedy};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Bound, Status, Test, TestResult};
 
 /// The limit of a workload.
-struct Limited {
+struct LimitedWorkload {
     /// Code of the cause; none if none was found.
     cause: Option<&'static str>,
     label: String,
@@ -22,7 +22,7 @@ struct Limited {
 /// figure of the run can be used.
 pub(super) fn blocks(input: &Input, data: &RunTests) -> Option<Vec<Block>> {
     let language = input.language;
-    let all = limited(input, data);
+    let all = limited_workloads(input, data);
     let example = all.iter().find(|one| one.cause.is_some())?;
     let reference = format!("{}:{}", data.run.id, example.seq);
     let command = language.say(
@@ -33,7 +33,7 @@ pub(super) fn blocks(input: &Input, data: &RunTests) -> Option<Vec<Block>> {
 }
 
 /// A line per cause, in the order of the workloads; what has no cause comes last.
-fn lines(language: Language, all: &[Limited]) -> Vec<(String, String)> {
+fn lines(language: Language, all: &[LimitedWorkload]) -> Vec<(String, String)> {
     let mut causes: Vec<Option<&'static str>> = Vec::new();
     for one in all {
         if !causes.contains(&one.cause) {
@@ -53,7 +53,7 @@ fn lines(language: Language, all: &[Limited]) -> Vec<(String, String)> {
 }
 
 /// Every workload with a best throughput that is not invalid.
-fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
+fn limited_workloads(input: &Input, data: &RunTests) -> Vec<LimitedWorkload> {
     let mut all = Vec::new();
     for (group, _) in input.used_groups() {
         let ramps =
@@ -66,13 +66,13 @@ fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
     all
 }
 
-fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
+fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<LimitedWorkload> {
     let best = ramp::throughput(tests).filter(|best| best.status() < Status::Invalid)?;
     let measured = best.test.measured()?;
     let found = best.limit();
     let mark = if best.status() == Status::Valid { "" } else { "?" };
     let share = found.as_ref().map(|bottleneck| format!(" {} %", percent(language, bottleneck)));
-    Some(Limited {
+    Some(LimitedWorkload {
         cause: found.map(|bottleneck| bottleneck.cause.code()),
         label: label.into(),
         said: format!("{label}{}{mark}", share.unwrap_or_default()),
@@ -96,7 +96,7 @@ pub(super) fn describe_limit(
     let percent = percent(language, bottleneck);
     let values = [("limit", name.as_str()), ("percent", &percent)];
     let text = language.say("limit: {limit}, {percent} % of the time", &values);
-    let next = experiment(test, bottleneck);
+    let next = remedy(test, bottleneck);
     let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
     let bound = match next.bound {
         Bound::AtLeast => "; without it x{factor} or more",
@@ -123,8 +123,12 @@ mod tests {
 
     #[test]
     fn causes_stand_in_the_order_of_their_workloads_and_the_unknown_ones_last() {
-        let one =
-            |cause, said: &str| Limited { cause, label: String::new(), said: said.into(), seq: 1 };
+        let one = |cause, said: &str| LimitedWorkload {
+            cause,
+            label: String::new(),
+            said: said.into(),
+            seq: 1,
+        };
         let all = [
             one(None, "DA-INDEX"),
             one(Some("cpu"), "CPU-DOUBLE 97 %"),

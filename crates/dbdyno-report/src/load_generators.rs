@@ -1,4 +1,4 @@
-//! Driver of a test and its cost: our own process, or several load generators.
+//! Driver of a test and its cost: dbdyno's own process, or several load generators.
 
 use super::Language;
 use super::columns::RATE;

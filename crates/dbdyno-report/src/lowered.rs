@@ -1,44 +1,46 @@
-//! The reasons that lowered verdicts, told below a table: a reason that holds for many figures is
-//! said once.
+//! Reasons that lowered verdicts, listed below a table: a reason that holds for many figures is
+//! given once.
 
 use super::Language;
 use dbdyno_core::model::{Reason, Sentence, Status, Verdict};
 
 /// A reason, and the figure that it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lowered {
+pub struct LoweringReason {
     /// `SRV-QUERY1 at 2 jobs`.
     pub subject: String,
     pub reason: Reason,
 }
 
 /// The reasons that lowered the verdict on `subject`.
-pub fn of_verdict(subject: &str, verdict: &Verdict) -> Vec<Lowered> {
+pub fn of_verdict(subject: &str, verdict: &Verdict) -> Vec<LoweringReason> {
     let lowering = verdict.reasons.iter().filter(|reason| reason.status > Status::Valid);
-    lowering.map(|reason| Lowered { subject: subject.into(), reason: reason.clone() }).collect()
+    lowering
+        .map(|reason| LoweringReason { subject: subject.into(), reason: reason.clone() })
+        .collect()
 }
 
-/// From this many figures on they are counted, and not all named.
+/// Number of figures from which on they are counted instead of named.
 const MANY: usize = 3;
-/// So many of them are named.
+/// Number of figures that are then named.
 const NAMED: usize = 2;
 
 /// Figures about which the same is to be said, but for the numbers in the sentence.
 #[derive(Debug, Clone)]
-pub struct Together {
+pub struct SharedReason {
     /// Each once, in their order.
     subjects: Vec<String>,
-    /// About all of them: numbers that differ are spans.
+    /// Sentence about all of them, with numbers that differ as ranges.
     sentence: Sentence,
 }
 
-impl Together {
-    /// Of one figure.
-    fn new(subject: &str, sentence: &Sentence) -> Together {
-        Together { subjects: vec![subject.into()], sentence: sentence.clone() }
+impl SharedReason {
+    /// Statement about one figure.
+    fn new(subject: &str, sentence: &Sentence) -> SharedReason {
+        SharedReason { subjects: vec![subject.into()], sentence: sentence.clone() }
     }
 
-    /// Adds a figure; false if something else is to be said of it.
+    /// Adds a figure; false if its statement is of another kind.
     fn takes(&mut self, subject: &str, sentence: &Sentence) -> bool {
         let Some(both) = self.sentence.together(sentence) else { return false };
         self.sentence = both;
@@ -61,20 +63,20 @@ impl Together {
 
 /// A sentence for each reason, invalid figures first: one for all figures that differ only in its
 /// numbers, with the least and the most of them.
-pub fn remarks(language: Language, lowered: &[Lowered]) -> Vec<String> {
-    let mut all: Vec<(&Reason, Together)> = Vec::new();
-    for Lowered { subject, reason } in lowered {
+pub fn remarks(language: Language, lowered: &[LoweringReason]) -> Vec<String> {
+    let mut all: Vec<(&Reason, SharedReason)> = Vec::new();
+    for LoweringReason { subject, reason } in lowered {
         let said = reason.to_sentence();
         let is_taken = all.iter_mut().any(|(first, together)| {
             (first.status, &first.code) == (reason.status, &reason.code)
                 && together.takes(subject, &said)
         });
         if !is_taken {
-            all.push((reason, Together::new(subject, &said)));
+            all.push((reason, SharedReason::new(subject, &said)));
         }
     }
     all.sort_by_key(|(first, _)| std::cmp::Reverse(first.status));
-    let said = |(first, together): &(&Reason, Together)| {
+    let said = |(first, together): &(&Reason, SharedReason)| {
         let reason = worded(first, &together.sentence);
         let (subject, verdict) = (together.subject(language), language.verdict(first.status));
         format!("{subject}: {verdict}: {}", language.reason(&reason))
@@ -90,19 +92,19 @@ fn worded(reason: &Reason, sentence: &Sentence) -> Reason {
     Reason { text, sentence, ..reason.clone() }
 }
 
-/// A reason, and what it is about.
+/// Reason with the things that it is about.
 pub type ReasonGroup<T> = (Reason, Vec<T>);
 
 /// Reasons that are joined so far.
-struct Joined<'a, T> {
+struct ReasonSpan<'a, T> {
     first: &'a Reason,
     /// Statement of all of them together.
     sentence: Sentence,
     about: Vec<T>,
 }
 
-impl<T> Joined<'_, T> {
-    /// Statement of these reasons together with another one; none if it is of another kind.
+impl<T> ReasonSpan<'_, T> {
+    /// Statement about these reasons and another one; none if that is of another kind.
     fn with(&self, reason: &Reason, sentence: &Sentence) -> Option<Sentence> {
         let is_same = (self.first.status, &self.first.code) == (reason.status, &reason.code);
         if is_same { self.sentence.together(sentence) } else { None }
@@ -113,7 +115,7 @@ impl<T> Joined<'_, T> {
 pub fn together<'a, T>(
     told: impl IntoIterator<Item = (&'a Reason, Vec<T>)>,
 ) -> Vec<ReasonGroup<T>> {
-    let mut all: Vec<Joined<'a, T>> = Vec::new();
+    let mut all: Vec<ReasonSpan<'a, T>> = Vec::new();
     for (reason, about) in told {
         let sentence = reason.to_sentence();
         let place = all.iter_mut().find_map(|joined| {
@@ -125,7 +127,7 @@ pub fn together<'a, T>(
                 joined.sentence = both;
                 joined.about.extend(about);
             }
-            None => all.push(Joined { first: reason, sentence, about }),
+            None => all.push(ReasonSpan { first: reason, sentence, about }),
         }
     }
     all.into_iter().map(|joined| (worded(joined.first, &joined.sentence), joined.about)).collect()
@@ -136,14 +138,15 @@ pub fn sentences<'a>(
     language: Language,
     told: impl IntoIterator<Item = (String, &'a Sentence)>,
 ) -> Vec<String> {
-    let mut all: Vec<Together> = Vec::new();
+    let mut all: Vec<SharedReason> = Vec::new();
     for (subject, sentence) in told {
         if !all.iter_mut().any(|together| together.takes(&subject, sentence)) {
-            all.push(Together::new(&subject, sentence));
+            all.push(SharedReason::new(&subject, sentence));
         }
     }
-    let said =
-        |one: &Together| format!("{}: {}", one.subject(language), language.sentence(&one.sentence));
+    let said = |one: &SharedReason| {
+        format!("{}: {}", one.subject(language), language.sentence(&one.sentence))
+    };
     all.iter().map(said).collect()
 }
 
@@ -156,15 +159,15 @@ mod tests {
         Sentence::new("others used {share%}").with("share", share)
     }
 
-    fn lowered(subject: &str, status: Status, used: f64) -> Lowered {
+    fn lowered(subject: &str, status: Status, used: f64) -> LoweringReason {
         let reason = Reason::new(status, ReasonCode::ForeignLoad, share(used));
-        Lowered { subject: subject.into(), reason }
+        LoweringReason { subject: subject.into(), reason }
     }
 
     #[test]
     fn a_reason_of_many_figures_is_said_once_with_the_span_of_its_numbers() {
         let (conditional, invalid) = (Status::Conditional, Status::Invalid);
-        let mut all: Vec<Lowered> = [("a", 0.5), ("b", 0.25), ("a", 0.5), ("c", 0.97)]
+        let mut all: Vec<LoweringReason> = [("a", 0.5), ("b", 0.25), ("a", 0.5), ("c", 0.97)]
             .map(|(subject, share)| lowered(subject, conditional, share))
             .to_vec();
         all.push(lowered("d", invalid, 0.99));
@@ -180,7 +183,7 @@ mod tests {
         let of = |subject: &str, name: &str| {
             let sentence = Sentence::new("{name} is low").with("name", name);
             let reason = Reason::new(Status::Conditional, ReasonCode::Contract, sentence);
-            Lowered { subject: subject.into(), reason }
+            LoweringReason { subject: subject.into(), reason }
         };
         let all = [of("a", "x"), of("b", "x"), of("c", "y")];
         let expected = ["a; b: conditional: x is low", "c: conditional: y is low"];

@@ -9,7 +9,7 @@ use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Declared, Table};
 use super::{Language, RunTests, lowered, test_charts};
 use dbdyno_core::analysis::ReasonCount;
-use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, SettledRate, Tried};
+use dbdyno_core::analysis::slo_search::{self, Answer, Bracket, RateTrials, SettledRate};
 use dbdyno_core::model::{
     OpenLoop, PhaseKind, PhaseResult, Reason, ReasonCode, RunRecord, Sentence, Status, Test,
     TestResult, params, without_schedule,
@@ -57,7 +57,7 @@ fn rate_columns<'a>() -> [Declared<Answer<'a>>; 8] {
     [
         Declared::new("Workload", "", 0, |answer, _| Cell::text(label(answer.test))),
         Declared::new("Jobs", "", 0, |answer, _| Cell::count(answer.test.jobs)),
-        Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.promise.to_string())),
+        Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.slo.to_string())),
         Declared::new("Met at", "ops/s", 0, |answer, table| {
             rate_cell(table, met(answer), answer.status)
         }),
@@ -82,20 +82,20 @@ struct SearchedRate {
 }
 
 /// A rate at which all trials had the same outcome.
-fn settled(known: Option<SettledRate>) -> Option<SearchedRate> {
+fn settled_rate(known: Option<SettledRate>) -> Option<SearchedRate> {
     known.map(|SettledRate { per_s, trials }| SearchedRate { per_s, times: trials, trials })
 }
 
 /// The highest rate that meets the SLO.
 fn met(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled(answer.kept) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.met) };
     let tried = bracket.met.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.met, trials: tried.trials })
 }
 
 /// The lowest rate that misses it.
 fn missed(answer: &Answer<'_>) -> Option<SearchedRate> {
-    let Some(bracket) = &answer.measured else { return settled(answer.broken) };
+    let Some(bracket) = &answer.measured else { return settled_rate(answer.missed) };
     let tried = bracket.missed.as_ref()?;
     Some(SearchedRate { per_s: tried.per_s, times: tried.missed(), trials: tried.trials })
 }
@@ -287,21 +287,21 @@ fn sentence(language: Language, run: &RunRecord, answer: &Answer<'_>) -> String 
     };
     let times =
         |rate: Option<SettledRate>| rate.map(|rate| rate.trials.to_string()).unwrap_or_default();
-    let (label, promise, jobs) =
-        (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
-    let (kept, broken, trials) =
-        (number(answer.kept), number(answer.broken), answer.trials.to_string());
+    let (label, slo, jobs) =
+        (label(answer.test), answer.slo.to_string(), language.jobs(Some(answer.test.jobs)));
+    let (met, missed, trials) =
+        (number(answer.met), number(answer.missed), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
     let settled = slo_search::SETTLED.to_string();
-    let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
+    let (met_times, missed_times) = (times(answer.met), times(answer.missed));
     let values = [
         ("label", label.as_str()),
         ("jobs", &jobs),
-        ("promise", &promise),
-        ("kept", &kept),
-        ("kept_times", &kept_times),
-        ("broken", &broken),
-        ("broken_times", &broken_times),
+        ("promise", &slo),
+        ("kept", &met),
+        ("kept_times", &met_times),
+        ("broken", &missed),
+        ("broken_times", &missed_times),
         ("trials", &trials),
         ("unknown", &unknown),
         ("settled", &settled),
@@ -324,19 +324,19 @@ fn doubtful(
     answer: &Answer<'_>,
     bracket: &Bracket<'_>,
 ) -> String {
-    let rate = |tried: Option<Tried>| {
+    let rate = |tried: Option<RateTrials>| {
         tried.map(|tried| language.number(tried.per_s, RATE)).unwrap_or_default()
     };
-    let times = |tried: Option<Tried>, of: fn(&Tried) -> u32| {
+    let times = |tried: Option<RateTrials>, of: fn(&RateTrials) -> u32| {
         tried.map(|tried| of_trials(language, of(&tried), tried.trials)).unwrap_or_default()
     };
-    let (label, promise) = (label(answer.test), answer.promise.to_string());
+    let (label, slo) = (label(answer.test), answer.slo.to_string());
     let jobs = language.jobs(Some(answer.test.jobs));
     let (met, missed) = (rate(bracket.met), rate(bracket.missed));
     let met_times = times(bracket.met, |tried| tried.met);
-    let missed_times = times(bracket.missed, Tried::missed);
+    let missed_times = times(bracket.missed, RateTrials::missed);
     let verdict = language.verdict(Status::Conditional);
-    let disturbed = disturbed(bracket).into_iter().map(|(reason, trials)| {
+    let disturbed = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
         let (reason, trials) = (language.reason(&reason), trials.to_string());
         let all = answer.trials.to_string();
         let values = [("reason", reason.as_str()), ("trials", &trials), ("all", &all)];
@@ -346,7 +346,7 @@ fn doubtful(
     let values = [
         ("label", label.as_str()),
         ("jobs", &jobs),
-        ("promise", &promise),
+        ("promise", &slo),
         ("met", &met),
         ("met_times", &met_times),
         ("missed", &missed),
@@ -381,23 +381,32 @@ fn doubtful_form(bracket: &Bracket<'_>) -> &'static str {
     }
 }
 
-/// The disturbances that differ only in their numbers as one, each with the number of its trials.
-fn disturbed(bracket: &Bracket<'_>) -> Vec<(Reason, usize)> {
-    let told = bracket.disturbances.iter().map(|reason| (*reason, vec![()]));
-    lowered::together(told).into_iter().map(|(reason, trials)| (reason, trials.len())).collect()
+/// Disturbance with the number of trials that it disturbed.
+struct Disturbance {
+    reason: Reason,
+    trials: usize,
+}
+
+/// The disturbances of a bracket; those that differ only in their numbers are one.
+fn disturbances(bracket: &Bracket<'_>) -> Vec<Disturbance> {
+    let reasons = bracket.disturbances.iter().map(|reason| (*reason, vec![()]));
+    lowered::together(reasons)
+        .into_iter()
+        .map(|(reason, trials)| Disturbance { reason, trials: trials.len() })
+        .collect()
 }
 
 /// Statements of single trials about an answer that is not settled.
 fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let is_settled = answer.kept.is_some() && answer.broken.is_some();
+    let is_settled = answer.met.is_some() && answer.missed.is_some();
     if is_settled {
         return None;
     }
-    of_single_trials(language, answer.highest_kept_per_s, answer.lowest_broken_per_s)
+    of_single_trials(language, answer.highest_met_per_s, answer.lowest_missed_per_s)
 }
 
-fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) -> Option<String> {
-    let said = match (kept, broken) {
+fn of_single_trials(language: Language, met: Option<f64>, missed: Option<f64>) -> Option<String> {
+    let said = match (met, missed) {
         (Some(_), Some(_)) => {
             "In single trials the highest rate that kept it was {kept} ops/s, the lowest that \
              broke it {broken} ops/s."
@@ -412,20 +421,20 @@ fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) 
         }
         (None, None) => return None,
     };
-    let [kept, broken] = [kept, broken].map(|rate| language.number(rate.unwrap_or_default(), RATE));
-    Some(language.say(said, &[("kept", &kept), ("broken", &broken)]))
+    let [met, missed] = [met, missed].map(|rate| language.number(rate.unwrap_or_default(), RATE));
+    Some(language.say(said, &[("kept", &met), ("broken", &missed)]))
 }
 
 /// Trials that are no evidence, with the reasons.
 fn left_out(language: Language, unknown: usize, because: &[ReasonCount]) -> Option<String> {
-    let reasons = counted(language, because);
+    let reasons = reason_counts(language, because);
     let trials = language.count("trials_without_evidence", unknown, &[]);
     (unknown > 0).then(|| format!("{trials}: {reasons}."))
 }
 
 /// Mark of an answer that rests on conditional trials, with the reasons.
 fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let reasons = counted(language, &answer.conditions);
+    let reasons = reason_counts(language, &answer.conditions);
     let verdict = language.verdict(answer.status);
     (answer.status != Status::Valid).then(|| {
         language
@@ -434,14 +443,14 @@ fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
 }
 
 /// `3 errors, 1 steal`.
-fn counted(language: Language, counted: &[ReasonCount]) -> String {
+fn reason_counts(language: Language, counted: &[ReasonCount]) -> String {
     let one = |one: &ReasonCount| format!("{} {}", one.trials, language.code(&one.code));
     counted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The sentence by what is known.
+/// Sentence for what is known.
 fn form(answer: &Answer<'_>) -> &'static str {
-    match (answer.kept, answer.broken) {
+    match (answer.met, answer.missed) {
         (Some(_), Some(_)) => {
             "{label} with {jobs}: {promise} is met at {kept} ops/s (in {kept_times} of \
              {kept_times} trials) and missed at {broken} ops/s ({broken_times} of {broken_times}); \
@@ -476,7 +485,8 @@ pub(super) struct SloAnswer<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
-    promise: String,
+    #[serde(rename = "promise")]
+    slo: String,
     /// Ops per second; the highest rate that meets the SLO lies between the two.
     kept_per_s: Option<f64>,
     broken_per_s: Option<f64>,
@@ -488,21 +498,21 @@ pub(super) struct SloAnswer<'a> {
     conditions: Vec<ReasonCount>,
     /// The bracket where disturbed trials keep the others from settling two rates.
     #[serde(skip_serializing_if = "Option::is_none")]
-    measured: Option<Measured>,
+    measured: Option<BracketJson>,
 }
 
 /// An answer with its doubt.
 #[derive(Serialize)]
-struct Measured {
-    met: Option<Tried>,
-    missed: Option<Tried>,
-    because: Vec<Disturbed>,
+struct BracketJson {
+    met: Option<RateTrials>,
+    missed: Option<RateTrials>,
+    because: Vec<DisturbanceJson>,
     settled_by: Option<String>,
 }
 
-/// A cause that disturbed so many trials.
+/// Cause that disturbed trials, with their number.
 #[derive(Serialize)]
-struct Disturbed {
+struct DisturbanceJson {
     code: ReasonCode,
     trials: usize,
     text: String,
@@ -513,14 +523,12 @@ pub(super) fn slo_answers<'a>(run: &RunRecord, tests: &'a [Test]) -> Vec<SloAnsw
     slo_search::answers(tests).into_iter().map(|answer| SloAnswer::new(run, answer)).collect()
 }
 
-impl Measured {
-    fn new(run: &RunRecord, bracket: &Bracket<'_>) -> Measured {
-        let because = disturbed(bracket).into_iter().map(|(reason, trials)| Disturbed {
-            code: reason.code,
-            trials,
-            text: reason.text,
+impl BracketJson {
+    fn new(run: &RunRecord, bracket: &Bracket<'_>) -> BracketJson {
+        let because = disturbances(bracket).into_iter().map(|Disturbance { reason, trials }| {
+            DisturbanceJson { code: reason.code, trials, text: reason.text }
         });
-        Measured {
+        BracketJson {
             met: bracket.met,
             missed: bracket.missed,
             because: because.collect(),
@@ -532,13 +540,13 @@ impl Measured {
 impl<'a> SloAnswer<'a> {
     fn new(run: &RunRecord, answer: Answer<'a>) -> SloAnswer<'a> {
         SloAnswer {
-            measured: answer.measured.as_ref().map(|bracket| Measured::new(run, bracket)),
+            measured: answer.measured.as_ref().map(|bracket| BracketJson::new(run, bracket)),
             workload: &answer.test.workload,
             params: answer.params,
             jobs: answer.test.jobs,
-            promise: answer.promise.to_string(),
-            kept_per_s: answer.kept.map(|rate| rate.per_s),
-            broken_per_s: answer.broken.map(|rate| rate.per_s),
+            slo: answer.slo.to_string(),
+            kept_per_s: answer.met.map(|rate| rate.per_s),
+            broken_per_s: answer.missed.map(|rate| rate.per_s),
             trials: answer.trials,
             unknown: answer.unknown,
             unknown_because: answer.unknown_because,
@@ -554,7 +562,7 @@ mod tests {
 
     #[test]
     fn single_trials_tell_what_they_know_and_name_no_unknown_rate() {
-        let said = |kept, broken| of_single_trials(Language::English, kept, broken);
+        let said = |met, missed| of_single_trials(Language::English, met, missed);
         assert_eq!(
             said(Some(919.4), None).unwrap(),
             "In single trials the highest rate that kept it was 919.4 ops/s; none tells of a rate \

@@ -18,7 +18,7 @@ pub struct Page {
     pub parts: Vec<Part>,
 }
 
-/// Whose figures these are, what the answer is, and how far it can be trusted.
+/// Head of a page: whose figures these are, what the answer is, and how far it can be trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
     /// Kind of the page: `run report`.
@@ -29,11 +29,11 @@ pub struct Head {
     pub answer: Vec<StyledText>,
     pub counts: Vec<Count>,
     /// The tests of each group, in order.
-    pub tests: Vec<(String, Vec<Tick>)>,
+    pub tests: Vec<TickGroup>,
     pub folds: Vec<Fold>,
     pub plate: Vec<(String, String)>,
     /// Parts of a whole: how many figures are better, equal, worse.
-    pub shares: Vec<(Tone, usize, String)>,
+    pub shares: Vec<Share>,
 }
 
 /// Text, set strong or not.
@@ -43,7 +43,8 @@ pub struct StyledText {
     pub is_strong: bool,
 }
 
-/// Around what is strong in a sentence that is being said; no text from outside has it.
+/// Mark around the emphasized part of a sentence that is being made; no text from outside contains
+/// it.
 const STRONG: char = '\u{1}';
 
 impl StyledText {
@@ -84,7 +85,7 @@ fn separator(blanks: &str) -> &'static str {
     }
 }
 
-/// A verdict as a sign: shape, colour and word.
+/// A verdict as a sign: shape, color and word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mark {
     #[default]
@@ -230,7 +231,7 @@ pub struct SparkPoint {
 pub struct Times {
     pub jobs: f64,
     pub name: String,
-    /// By the verdict of the test's figure.
+    /// Mark by the verdict of the test's figure.
     pub mark: Mark,
     /// p50, p95, p99.
     pub percentiles_us: [Option<f64>; 3],
@@ -263,7 +264,7 @@ pub struct RatioRow {
     pub marks: Vec<RatioMark>,
     /// Ratios at equal numbers of jobs.
     pub ticks: Vec<f64>,
-    /// Between these ends a ratio is inside the noise.
+    /// Ends between which a ratio is within the noise.
     pub noise: Option<(f64, f64)>,
     pub cells: Vec<String>,
     pub tone: Tone,
@@ -279,9 +280,9 @@ pub struct RatioMark {
     /// Ends of the 95 % interval.
     pub span: Option<(f64, f64)>,
     pub mark: Mark,
-    /// Nothing can be said of it, as an interval that is needed is not known.
+    /// True if nothing can be stated, because an interval that is needed is not known.
     pub is_open: bool,
-    /// Of a second series: speed beside throughput.
+    /// True if the point belongs to a second series: speed next to throughput.
     pub is_second: bool,
 }
 
@@ -388,7 +389,7 @@ pub struct TimelineTest {
     pub jobs: String,
     pub note: String,
     pub mark: Mark,
-    /// Its number in the notes.
+    /// Number of its note.
     pub number: Option<usize>,
 }
 
@@ -406,8 +407,8 @@ pub struct Second {
 }
 
 impl Page {
-    /// Adds blocks to the part of this title, at its begin; without one as a part of their own
-    /// before all others.
+    /// Adds blocks at the begin of the part with this title; without one they are a part of their
+    /// own before all others.
     pub fn add(&mut self, title: &str, blocks: Vec<Block>) {
         match self.parts.iter_mut().find(|part| part.title == title) {
             Some(part) => part.pictures.insert(0, Picture::Blocks(blocks)),
@@ -429,8 +430,28 @@ impl Page {
     }
 }
 
+/// Tests of a group in a strip: a tick for each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TickGroup {
+    /// Name of the group.
+    pub name: String,
+    /// Ticks of its tests, in order.
+    pub ticks: Vec<Tick>,
+}
+
+/// Part of a whole in a bar with a legend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// Tone of the part and of its sign in the legend.
+    pub tone: Tone,
+    /// Number of figures.
+    pub count: usize,
+    /// Word in the legend.
+    pub word: String,
+}
+
 impl Head {
-    /// The answer without what stands strong.
+    /// The answer as plain text, without emphasis.
     pub fn answer_in_words(&self) -> String {
         self.answer.iter().map(|said| said.text.as_str()).collect()
     }
@@ -445,9 +466,9 @@ impl Head {
     pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
         [&mut self.kind, &mut self.stamp, &mut self.title].into_iter().for_each(&mut *text);
         self.answer.iter_mut().for_each(|said| said.change(text));
-        for (group, ticks) in &mut self.tests {
-            text(group);
-            ticks.iter_mut().for_each(|tick| text(&mut tick.note));
+        for group in &mut self.tests {
+            text(&mut group.name);
+            group.ticks.iter_mut().for_each(|tick| text(&mut tick.note));
         }
         self.plate
             .iter_mut()

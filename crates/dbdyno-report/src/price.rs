@@ -1,8 +1,8 @@
-//! Licences and prices of platforms, and what their throughput costs.
+//! Licenses and prices of platforms, and what their throughput costs.
 
 use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests, bars, masthead};
 use dbdyno_core::analysis::heatmap::{self, METRICS};
@@ -108,13 +108,13 @@ impl CostsOfWorkload {
 }
 
 /// The workloads of which at least two platforms have a cost per unit.
-fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<CostsOfWorkload> {
+fn compared_costs(input: &Input, platforms: &[PricedPlatform<'_>]) -> Vec<CostsOfWorkload> {
     let mut currencies = platforms.iter().filter_map(|it| it.list).map(|list| &list.currency);
     let first = currencies.next();
     if currencies.any(|other| Some(other) != first) {
         return Vec::new();
     }
-    let offers: Vec<Option<Offer<'_>>> = platforms.iter().map(Priced::offer).collect();
+    let offers: Vec<Option<Offer<'_>>> = platforms.iter().map(PricedPlatform::offer).collect();
     let (groups, sizes_gb) = (input.used_groups(), input.sizes_gb());
     let all = groups.iter().flat_map(|(group, _)| rows(input, group)).filter_map(|row| {
         let found = heatmap::side_by_side(&row.runs, &sizes_gb, &METRICS[1])?;
@@ -124,12 +124,13 @@ fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<CostsOfWorkloa
     all.filter(|costs| costs.known().count() >= FEWEST).collect()
 }
 
-fn priced(input: &Input) -> Vec<Priced<'_>> {
+fn priced(input: &Input) -> Vec<PricedPlatform<'_>> {
     let named = input.platforms().into_iter().zip(&input.runs);
-    named.map(|(name, data)| Priced::new(input, name, data)).collect()
+    named.map(|(name, data)| PricedPlatform::new(input, name, data)).collect()
 }
 
-/// On which platform a unit of throughput costs least, how often, and how much more on the others.
+/// Sentence on the platform on which a unit of throughput costs least: for how many workloads, and
+/// how much more it costs on the others.
 fn answer(input: &Input) -> String {
     let language = input.language;
     let platforms = priced(input);
@@ -142,7 +143,7 @@ fn answer(input: &Input) -> String {
 /// without costs that are compared.
 fn least(
     language: Language,
-    platforms: &[Priced<'_>],
+    platforms: &[PricedPlatform<'_>],
     costs: &[CostsOfWorkload],
 ) -> Option<String> {
     if costs.is_empty() {
@@ -178,7 +179,7 @@ fn least(
 /// number of workloads that are in none, as the cheapest costs nothing.
 fn means(
     language: Language,
-    platforms: &[Priced<'_>],
+    platforms: &[PricedPlatform<'_>],
     costs: &[CostsOfWorkload],
 ) -> Option<String> {
     let of_all = costs.iter().filter(|costs| costs.known().count() == platforms.len());
@@ -363,18 +364,18 @@ fn values(input: &Input) -> Table {
 }
 
 /// A platform with its price list.
-struct Priced<'a> {
+struct PricedPlatform<'a> {
     name: String,
     list: Option<&'a PriceList>,
     /// An option was used that has no price: the cost is a lower bound.
     is_bound: bool,
 }
 
-impl<'a> Priced<'a> {
-    fn new(input: &'a Input, name: String, data: &RunTests) -> Priced<'a> {
+impl<'a> PricedPlatform<'a> {
+    fn new(input: &'a Input, name: String, data: &RunTests) -> PricedPlatform<'a> {
         let list = price_of(input, data);
         let is_bound = list.is_some_and(|list| !list.unpriced(&data.run).is_empty());
-        Priced { name, list, is_bound }
+        PricedPlatform { name, list, is_bound }
     }
 
     fn offer(&self) -> Option<Offer<'a>> {
@@ -385,8 +386,8 @@ impl<'a> Priced<'a> {
 fn add(
     table: &mut Table,
     ramps: &RampRow<'_>,
-    platforms: &[Priced<'_>],
-    lowered: &mut Vec<Lowered>,
+    platforms: &[PricedPlatform<'_>],
+    lowered: &mut Vec<LoweringReason>,
 ) {
     for (platform, tests) in platforms.iter().zip(&ramps.runs) {
         let figures = throughput(tests).zip(platform.list);
@@ -411,7 +412,7 @@ fn add(
     }
 }
 
-/// A cost as text, so that nobody takes its lower bound for it.
+/// Cost as text, so that its lower bound is not taken for the cost.
 fn bound_cell(language: Language, cell: &Cell) -> Cell {
     match cell {
         Cell::Number { value, digits, .. } => {

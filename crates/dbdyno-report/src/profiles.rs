@@ -136,7 +136,7 @@ fn shown_us(language: Language, us: f64, digits: Digits) -> String {
 struct DeviceCounter {
     column: &'static str,
     counter: &'static str,
-    /// From the unit of the counter to that of the column.
+    /// Factor from the unit of the counter to that of the column.
     factor: f64,
 }
 

@@ -138,7 +138,7 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
     ramps
 }
 
-/// The grey band behind a curve; none where no figure has noise.
+/// The gray band behind a curve; none where no figure has noise.
 fn noise_band(language: Language, ramp: &Ramp<'_>) -> Option<Series> {
     let point = |(Place { x, figure }, noise): (&Place<'_>, &Option<f64>)| {
         let half = (*noise)? * figure.value;
@@ -160,7 +160,7 @@ fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) ->
         ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
     let measured = ramps.iter().map(|ramp| measured_throughput(input, ramp));
-    let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
+    let fitted = laws.iter().filter_map(|(ramp, fit)| law_series(ramp, &fit.law));
     let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
     let words = laws
         .iter()
@@ -187,7 +187,7 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 }
 
 /// The fitted law over the measured numbers of jobs, in the unit of the figures.
-fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
+fn law_series(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     let (first, last) = (ramp.places.first()?, ramp.places.last()?);
     let figures: Vec<Figure<'_>> = ramp.places.iter().map(|place| place.figure).collect();
     // The law is fitted to ops, or to whatever a publication prints; the figures decide about the
@@ -251,8 +251,7 @@ fn describe_law(language: Language, fit: &Fit, subject: &str) -> String {
 
 fn peak(language: Language, fit: &Fit) -> String {
     let jobs = |peak: f64, digits| language.number(peak, digits);
-    let known = fit.peak_jobs().map(|(jobs, _)| jobs);
-    match known {
+    match fit.peak_jobs() {
         _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];

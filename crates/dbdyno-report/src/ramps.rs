@@ -1,5 +1,5 @@
 //! Tests that belong together: the ramps of one workload, side by side over several runs; and what
-//! tells the curves of several runs apart: a colour per platform, a style of line per variant of
+//! distinguishes the curves of several runs: a color per platform, a style of line per variant of
 //! it.
 
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use dbdyno_core::model::{RunRecord, Test};
 
 /// The tests of one ramp; per run, in the order of the runs.
 pub struct RampRow<'a> {
-    /// Workload, with what tells it from the other rows of the group.
+    /// Workload, with what distinguishes it from the other rows of the group.
     pub label: String,
-    /// As many as there are runs; empty where a run has no such test.
+    /// Tests of each run; empty where a run has no such test.
     pub runs: Vec<Vec<&'a Test>>,
 }
 
@@ -29,8 +29,8 @@ pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     as_rows(input, &ramps(input, group))
 }
 
-/// The rows of a group whose figures are compared: what runs measured with different drives stands
-/// in one row where no run has both.
+/// Rows of a group whose figures are compared. Tests that runs measured with different drives share
+/// a row if no run has both drives.
 pub fn compared<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     let mut merged: Vec<Vec<Placed<'a>>> = Vec::new();
     for ramp in ramps(input, group) {
@@ -82,7 +82,8 @@ fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
     ramps.iter().map(row).collect()
 }
 
-/// More variants than styles of line cannot be told apart: then each run is a platform of its own.
+/// Maximum number of variants that styles of line can distinguish; with more, each run is a
+/// platform of its own.
 const MAX_VARIANTS: usize = 4;
 
 /// Numbers of a run's platform and variant, from 0.
@@ -96,14 +97,14 @@ pub struct Identity {
 /// disclosed, and the label `host`, if it was given) are variants of one
 /// platform.
 pub fn identities(input: &Input) -> Vec<Identity> {
-    let found = numbered(input.runs.iter().map(|data| system(&data.run)));
+    let found = identify_systems(input.runs.iter().map(|data| system(&data.run)));
     if found.iter().all(|identity| identity.variant < MAX_VARIANTS) {
         return found;
     }
     (0..input.runs.len()).map(|platform| Identity { platform, variant: 0 }).collect()
 }
 
-/// The system as text; a run of which it is not known is one of its own.
+/// System as text; a run whose system is unknown is one of its own.
 pub(super) fn system(run: &RunRecord) -> String {
     let facts = ["system", "cpu_model"].map(|fact| run.disclosure.get("hardware", fact));
     let host = run.labels.get("host").map_or("", String::as_str);
@@ -115,7 +116,7 @@ pub(super) fn system(run: &RunRecord) -> String {
     }
 }
 
-fn numbered(systems: impl Iterator<Item = String>) -> Vec<Identity> {
+fn identify_systems(systems: impl Iterator<Item = String>) -> Vec<Identity> {
     let mut seen: BTreeMap<String, Identity> = BTreeMap::new();
     let number = |system| {
         let next = Identity { platform: seen.len(), variant: 0 };
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn equal_systems_share_a_platform() {
-        let found = numbered(["a", "b", "a", "c", "a"].into_iter().map(String::from));
+        let found = identify_systems(["a", "b", "a", "c", "a"].into_iter().map(String::from));
         let pairs: Vec<_> =
             found.iter().map(|identity| (identity.platform, identity.variant)).collect();
         assert_eq!(pairs, [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2)]);

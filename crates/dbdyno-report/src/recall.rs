@@ -1,4 +1,4 @@
-//! Throughput over recall: of searches that count in every op how many of the true neighbours they
+//! Throughput over recall: of searches that count in every op how many of the true neighbors they
 //! found.
 
 use serde_json::json;

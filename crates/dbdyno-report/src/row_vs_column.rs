@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Section, Table};
-use super::lowered::{self, Lowered};
+use super::lowered::{self, LoweringReason};
 use super::{Input, Language};
 use dbdyno_core::analysis::compare::{Ratio, Span};
 use dbdyno_core::analysis::heatmap;
 use dbdyno_core::analysis::interval::UncertainValue;
-use dbdyno_core::analysis::ramp::{self, Figure, Repeated};
+use dbdyno_core::analysis::ramp::{self, Figure, RepeatedTest};
 use dbdyno_core::model::{Better, KpmValue, Reason, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
@@ -20,7 +20,7 @@ const ABOUT: &str = "The same work on the same rows, stored by rows and by colum
 
 /// A figure of a workload that rows or columns can be stored for.
 #[derive(Clone, Copy)]
-struct Stored<'a> {
+struct StoreFigure<'a> {
     platform: &'a str,
     run: &'a RunRecord,
     /// The test that stands for its repetitions.
@@ -41,7 +41,7 @@ struct Work<'a> {
     data_set_id: Option<&'a str>,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoreFigure<'a> {
     fn store(&self) -> Option<&'a str> {
         self.test.params().get(params::STORE).map(String::as_str)
     }
@@ -71,19 +71,20 @@ impl<'a> Stored<'a> {
 pub(super) fn section(input: &Input) -> Option<Section> {
     let language = input.language;
     let platforms = input.platforms();
-    let tests = stored(input, &platforms);
-    let (accepted, refused): (Vec<_>, Vec<_>) = tests.into_iter().partition(Stored::is_accepted);
+    let tests = stored_tests(input, &platforms);
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        tests.into_iter().partition(StoreFigure::is_accepted);
     let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
     let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
     let columns = pair_columns();
     let mut table = Table::declared(language, "stores", &columns);
-    let has_data_set = |stored: &Stored<'_>| stored.run.data_set_id.is_some();
+    let has_data_set = |stored: &StoreFigure<'_>| stored.run.data_set_id.is_some();
     let mut lowered = Vec::new();
     for (by_rows, by_columns) in pairs {
         if has_data_set(by_rows) && by_rows.work() == by_columns.work() {
             let Some(pair) = StorePair::new(by_rows, by_columns) else { continue };
             table.add_row(&columns, &pair);
-            lowered.extend(pair.lowered(language));
+            lowered.extend(pair.lowering_reasons(language));
         }
     }
     if table.rows.is_empty() {
@@ -101,22 +102,22 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     Some(Section::new(language, TITLE, vec![Block::Paragraph(about), Block::Table(table)]))
 }
 
-fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
+fn stored_tests<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<StoreFigure<'a>> {
     let mut stored = Vec::new();
     for (data, platform) in input.runs.iter().zip(platforms) {
         let tests: Vec<&Test> =
             data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
         for repeated in ramp::repeated(&tests) {
             let (run, test) = (&data.run, repeated.test);
-            stored.push(Stored { platform, run, test, figure: figure(&repeated, &tests) });
+            stored.push(StoreFigure { platform, run, test, figure: figure(&repeated, &tests) });
         }
     }
     stored
 }
 
-/// The KPM of repetitions among these tests; the second metric where the KPM is what was read: a
+/// The KPM of repetitions among these tests; the second metric if the KPM counts reads, because a
 /// column store reads less for the same rows.
-fn figure<'a>(repeated: &Repeated<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
+fn figure<'a>(repeated: &RepeatedTest<'a>, tests: &[&'a Test]) -> Option<Figure<'a>> {
     let test = repeated.test;
     match test.kpm().value {
         KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
@@ -130,8 +131,8 @@ fn figure<'a>(repeated: &Repeated<'a>, tests: &[&'a Test]) -> Option<Figure<'a>>
 
 /// The same work on a row and on a column store.
 struct StorePair<'a> {
-    by_rows: &'a Stored<'a>,
-    by_columns: &'a Stored<'a>,
+    by_rows: &'a StoreFigure<'a>,
+    by_columns: &'a StoreFigure<'a>,
     of_rows: Figure<'a>,
     of_columns: Figure<'a>,
     /// Above 1 the column store is better.
@@ -142,7 +143,7 @@ struct StorePair<'a> {
 
 impl<'a> StorePair<'a> {
     /// A pair of accepted tests; none of others.
-    fn new(by_rows: &'a Stored<'a>, by_columns: &'a Stored<'a>) -> Option<StorePair<'a>> {
+    fn new(by_rows: &'a StoreFigure<'a>, by_columns: &'a StoreFigure<'a>) -> Option<StorePair<'a>> {
         let (of_rows, of_columns) = (by_rows.figure?, by_columns.figure?);
         let known = |figure: &Figure<'_>| UncertainValue {
             value: figure.value,
@@ -171,12 +172,13 @@ impl<'a> StorePair<'a> {
     }
 
     /// Reasons that lower the verdict on the ratio alone.
-    fn lowered(&self, language: Language) -> Vec<Lowered> {
+    fn lowering_reasons(&self, language: Language) -> Vec<LoweringReason> {
         let test = self.by_columns.test;
         let label = format!("{}, {}", self.by_columns.platform, work_name(test));
         let jobs = language.jobs(test.jobs());
         let subject = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &jobs)]);
-        let of = |reason: &Reason| Lowered { subject: subject.clone(), reason: reason.clone() };
+        let of =
+            |reason: &Reason| LoweringReason { subject: subject.clone(), reason: reason.clone() };
         self.other_work.iter().map(of).collect()
     }
 }

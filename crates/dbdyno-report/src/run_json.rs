@@ -70,7 +70,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         own_loop: run.own_loop,
         device_sync: run.device_sync,
         loads: &run.loads,
-        promises: open_loop::slo_answers(run, stored),
+        slo_answers: open_loop::slo_answers(run, stored),
         figures: figures::collect(stored),
         tests,
     })
@@ -93,7 +93,7 @@ struct Run<'a> {
     version: &'a str,
     command: &'a str,
     seed: Option<u64>,
-    /// Of a measured run.
+    /// Seed of the keys of a measured run.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_seed: Option<u64>,
     size_gb: Option<f64>,
@@ -104,8 +104,8 @@ struct Run<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     device_sync: Option<DeviceSync>,
     loads: &'a [LoadResult],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    promises: Vec<open_loop::SloAnswer<'a>>,
+    #[serde(rename = "promises", skip_serializing_if = "Vec::is_empty")]
+    slo_answers: Vec<open_loop::SloAnswer<'a>>,
     figures: Vec<figures::OfRun<'a>>,
     tests: Vec<Test<'a>>,
 }

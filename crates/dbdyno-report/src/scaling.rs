@@ -50,8 +50,8 @@ impl Report for ScalingReport {
     }
 }
 
-/// The tables of every run: the laws, and how much every step uses; the page draws the curves by
-/// itself.
+/// The tables of every run: the laws, and how much every step uses; the page draws the curves
+/// separately.
 pub fn tables(input: &Input) -> Vec<Section> {
     each_run(input, false)
 }
@@ -225,15 +225,9 @@ impl LawRow<'_> {
         }
     }
 
-    /// A number of jobs that is found with a range; `of_law` is where the law alone has it.
-    fn jobs(
-        &self,
-        table: &mut Table,
-        found: Option<(f64, JobsRange)>,
-        of_law: Option<f64>,
-    ) -> Cell {
-        let at_first = || self.never_grows().then_some(1.0);
-        let jobs = found.map(|found| found.0).or_else(at_first);
+    /// A number of jobs that the points determine; `of_law` is the number by the law alone.
+    fn jobs(&self, table: &mut Table, jobs: Option<f64>, of_law: Option<f64>) -> Cell {
+        let jobs = jobs.or_else(|| self.never_grows().then_some(1.0));
         self.cell(table, jobs, JOBS, if of_law.is_some() { OPEN } else { NO_PEAK })
     }
 
@@ -363,7 +357,7 @@ fn chart(
             low: step.figure.ends().map(|ends| ends[0]),
             high: step.figure.ends().map(|ends| ends[1]),
             label: supports(status.max(scaling.best.status()))
-                .then(|| used(language, step.utilisation)),
+                .then(|| utilisation_text(language, step.utilisation)),
             written: None,
             verdict: Some(status),
         }
@@ -394,7 +388,7 @@ fn chart(
     }
 }
 
-fn used(language: Language, utilisation: f64) -> String {
+fn utilisation_text(language: Language, utilisation: f64) -> String {
     let percent = language.number(100.0 * utilisation, Digits::Decimals(1));
     language.say("{percent} % used", &[("percent", &percent)])
 }

@@ -1,7 +1,7 @@
-//! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to
-//! blue at the best; and the colour of text that can be read on them.
+//! The colors of heatmaps: one hue, for every kind of color vision, from almost white at 0 to
+//! blue at the best; and the color of text that can be read on them.
 
-/// A colour by its red, green and blue, as sent to a screen (sRGB).
+/// A color by its red, green and blue, as sent to a screen (sRGB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rgb {
     /// Share of red, of 255.
@@ -17,13 +17,13 @@ pub const BLACK: Rgb = Rgb::new(0, 0, 0);
 /// Text on dark grounds.
 pub const WHITE: Rgb = Rgb::new(255, 255, 255);
 
-/// The colour of the ground at a share of the best.
+/// The color of the ground at a share of the best.
 struct Stop {
     share: f64,
     color: Rgb,
 }
 
-/// Shares and their colours, ascending; between two of them colours are mixed.
+/// Shares and their colors, ascending; between two of them colors are mixed.
 const STOPS: [Stop; 3] = [
     Stop { share: 0.0, color: Rgb::new(0xf6, 0xf7, 0xf9) },
     Stop { share: 0.5, color: Rgb::new(0xae, 0xcd, 0xe8) },
@@ -43,16 +43,16 @@ pub fn text_on(ground: Rgb) -> Rgb {
     if BLACK.contrast(ground) >= WHITE.contrast(ground) { BLACK } else { WHITE }
 }
 
-/// Levels of a channel in the colour cube of an xterm.
+/// Levels of a channel in the color cube of an xterm.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 impl Rgb {
-    /// The colour of these shares of 255.
+    /// The color of these shares of 255.
     pub const fn new(red: u8, green: u8, blue: u8) -> Rgb {
         Rgb { red, green, blue }
     }
 
-    /// The colour that is written as `#rrggbb`; none if the text is anything else.
+    /// The color that is written as `#rrggbb`; none if the text is anything else.
     pub fn parse(text: &str) -> Option<Rgb> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
         // The parser of numbers would take a sign, too.
@@ -63,17 +63,17 @@ impl Rgb {
         Some(Rgb { red, green, blue })
     }
 
-    /// The colour as `#rrggbb`.
+    /// The color as `#rrggbb`.
     pub fn hex(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
     }
 
-    /// The colour as one number, 0xrrggbb.
+    /// The color as one number, 0xrrggbb.
     pub fn code(self) -> u32 {
         u32::from_be_bytes([0, self.red, self.green, self.blue])
     }
 
-    /// The mixture with this share (0..1) of another colour.
+    /// The mixture with this share (0..1) of another color.
     pub fn mix(self, other: Rgb, share: f64) -> Rgb {
         Rgb {
             red: mix_channel(self.red, other.red, share),
@@ -82,7 +82,7 @@ impl Rgb {
         }
     }
 
-    /// The contrast ratio to another colour, 1 to 21. Source: WCAG 2.2, contrast ratio.
+    /// The contrast ratio to another color, 1 to 21. Source: WCAG 2.2, contrast ratio.
     pub fn contrast(self, other: Rgb) -> f64 {
         let (own, others) = (self.luminance(), other.luminance());
         (own.max(others) + 0.05) / (own.min(others) + 0.05)
@@ -93,12 +93,23 @@ impl Rgb {
         0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
 
-    /// Number and true colour of the nearest of the 216 colours in the cube of a terminal with 256.
-    pub fn indexed(self) -> (u8, Rgb) {
+    /// The nearest of the 216 colors in the cube of a terminal with 256.
+    pub fn nearest_indexed(self) -> IndexedColor {
         let [red, green, blue] = [self.red, self.green, self.blue].map(nearest_level);
-        let color = Rgb::new(LEVELS[red], LEVELS[green], LEVELS[blue]);
-        (16 + (36 * red + 6 * green + blue) as u8, color)
+        IndexedColor {
+            index: 16 + (36 * red + 6 * green + blue) as u8,
+            color: Rgb::new(LEVELS[red], LEVELS[green], LEVELS[blue]),
+        }
     }
+}
+
+/// A color of a terminal with 256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexedColor {
+    /// Number of the color.
+    pub index: u8,
+    /// The color that the terminal shows for it.
+    pub color: Rgb,
 }
 
 fn mix_channel(from: u8, to: u8, share: f64) -> u8 {
@@ -134,7 +145,7 @@ mod tests {
     #[test]
     fn contrast_is_that_of_the_guidelines() {
         assert!((BLACK.contrast(WHITE) - 21.0).abs() < 1e-9);
-        // The guidelines' own example of the least grey that passes on white.
+        // The guidelines' own example of the least gray that passes on white.
         assert!((Rgb::new(0x76, 0x76, 0x76).contrast(WHITE) - 4.54).abs() < 0.01);
         assert!((Rgb::new(0x77, 0x77, 0x77).contrast(WHITE) - 4.48).abs() < 0.005);
     }
@@ -155,7 +166,7 @@ mod tests {
     fn text_can_be_read_on_every_shade() {
         for step in 0..=1000 {
             let shade = ground(f64::from(step) / 1000.0);
-            for ground in [shade, shade.indexed().1] {
+            for ground in [shade, shade.nearest_indexed().color] {
                 assert!(text_on(ground).contrast(ground) >= 4.5, "{step}");
             }
         }
@@ -163,10 +174,13 @@ mod tests {
 
     #[test]
     fn the_nearest_colours_of_a_small_terminal() {
-        assert_eq!((BLACK.indexed().0, WHITE.indexed().0), (16, 231));
+        let index = |color: Rgb| color.nearest_indexed().index;
+        assert_eq!((index(BLACK), index(WHITE)), (16, 231));
         // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 +
         // 36 + 6 * 2 + 4.
-        assert_eq!(ground(0.0).indexed(), (231, Rgb::new(255, 255, 255)));
-        assert_eq!(ground(1.0).indexed(), (68, Rgb::new(95, 135, 215)));
+        let white = IndexedColor { index: 231, color: Rgb::new(255, 255, 255) };
+        assert_eq!(ground(0.0).nearest_indexed(), white);
+        let blue = IndexedColor { index: 68, color: Rgb::new(95, 135, 215) };
+        assert_eq!(ground(1.0).nearest_indexed(), blue);
     }
 }

@@ -49,7 +49,7 @@ fn columns() -> Vec<Column> {
 /// The measured tests of a ramp that were repeated, one for each number of jobs, with how often.
 fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
     let spread = |repeats: Repeats<'a>| {
-        let counted = repeats::counted(&repeats);
+        let counted = repeats::without_zeros(&repeats);
         let kpm = counted[0].test.kpm();
         let windows = repeats::windows(counted, &kpm.value);
         let test = repeats::median(counted, kpm.better).test;

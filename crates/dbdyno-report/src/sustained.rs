@@ -32,7 +32,8 @@ pub fn pay_back_cell(line: &Line<'_>) -> Cell {
     }
 }
 
-/// The section of a test's page: what is said of it, the debts, and how they grew second by second.
+/// Section of a test's page: a statement, the kinds of deferred work, and how they grew second by
+/// second.
 pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
     let Some((result, lasting)) =
         test.measured().and_then(|result| Some((result, result.lasting?)))
@@ -48,7 +49,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
         .collect()
 }
 
-/// A shorter pay-back is below what its clock tells.
+/// Shortest catch-up time that its clock can show.
 const MIN_PAY_BACK_S: f64 = 0.001;
 
 fn describe(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {

@@ -203,7 +203,7 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
     }
 }
 
-/// The verdict of what is said of a whole curve: the worst of its steps.
+/// Verdict on the statements about a whole curve: the worst of its steps.
 fn verdict_of(curve: &Curve) -> Status {
     curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid)
 }

@@ -9,7 +9,7 @@ use dbdyno_core::model::{Named, SeriesPoint, SnapshotPoint, Test, TestResult};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::summary::enough_samples;
 
-/// Of a moment in s.
+/// Digits of a moment in s.
 const TENTHS: Digits = Digits::Decimals(1);
 /// Points per decade of the distribution.
 const PER_DECADE: i32 = 12;
@@ -25,7 +25,7 @@ pub struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    /// Tests that differ in their number of jobs: each a colour.
+    /// Tests that differ in their number of jobs: each a color.
     pub fn by_jobs(language: Language, tests: &[&'a Test]) -> Vec<Curve<'a>> {
         let curve = |(platform, test): (usize, &&'a Test)| {
             let name = language.jobs(test.jobs());
@@ -106,7 +106,7 @@ const OPS: Track = Track {
     unit: "ops/s",
     value: |point| (point.interval_s > 0.0).then(|| point.ops / point.interval_s),
 };
-/// Of a load over time; what was done beside it.
+/// Track of a load over time, next to which the rate done is drawn.
 const OFFERED: Track =
     Track { title: "offered", axis: "Rate", unit: "ops/s", value: |point| point.offered_per_s };
 const ACHIEVED: Track = Track {

@@ -253,7 +253,7 @@ fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
     table
 }
 
-/// The tail that a test of a client would have by itself.
+/// The tail that a test of a client would have without a database.
 fn own_tail(run: &RunRecord, test: &Test) -> Vec<(&'static str, f64)> {
     let own = run.own_loop.filter(|_| test.drive() == Drive::Client && test.measured().is_some());
     own.map(|own| vec![("p99.9", own.p999_us), ("max", own.max_us)]).unwrap_or_default()

@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use dbdyno_core::analysis::bottleneck::{bottlenecks, describe, experiment};
+use dbdyno_core::analysis::bottleneck::{bottlenecks, describe, remedy};
 use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use dbdyno_core::model::{
     Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,
@@ -82,7 +82,7 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     ];
     let mut table = table(language, "limiter", &heads);
     for bottleneck in &found {
-        let next = experiment(result, bottleneck);
+        let next = remedy(result, bottleneck);
         table.rows.push(vec![
             Cell::text(language.phrase(bottleneck.cause.code())),
             // As in the sentences: no cause takes more than all of the time.
@@ -319,13 +319,12 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
     let mut time =
         pair_table(language, "time models", "Share of the jobs' time, %", tests, "Difference");
     let [a, b] = tests.map(|(_, _, result)| {
-        result.waits.as_ref().map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default()
+        let waits = result.waits.as_ref();
+        let parts = waits.map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default();
+        let named = parts.iter().map(|part| (language.phrase(part.title), part.share));
+        named.collect::<Vec<_>>()
     });
-    push_shares(
-        &mut time,
-        &named(&a, |part| (language.phrase(part.title), part.share)),
-        &named(&b, |part| (language.phrase(part.title), part.share)),
-    );
+    push_shares(&mut time, &a, &b);
     let mut events = pair_table(
         language,
         "events beside",
@@ -345,10 +344,6 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
         .filter(|table| !table.rows.is_empty())
         .map(Block::Table)
         .collect()
-}
-
-fn named<T>(items: &[T], pair: impl Fn(&T) -> (String, f64)) -> Vec<(String, f64)> {
-    items.iter().map(pair).collect()
 }
 
 fn label(tests: Pair<'_>, which: usize) -> String {

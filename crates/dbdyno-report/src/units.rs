@@ -61,7 +61,7 @@ impl TimeUnit {
     }
 }
 
-/// Of columns that every table of tests has.
+/// Units of columns that every table of tests has.
 const OF_COLUMNS: [&str; 7] = ["dbps", "iops", "MB/s", "GB/s", "kBpt", "ms", "ns"];
 
 /// The units of the metrics and columns of these runs with their meaning.

@@ -68,8 +68,8 @@ impl RateCurve {
         self.due_by(to_s) - self.due_by(from_s)
     }
 
-    /// The moment by which so many ops are due; infinite if they never are.
-    pub fn when(&self, due: f64) -> f64 {
+    /// The moment by which this many ops are due; infinite if they never are.
+    pub fn time_of(&self, due: f64) -> f64 {
         let after = self.pieces.partition_point(|piece| piece.before <= due);
         let Some(piece) = self.pieces[..after].last() else { return 0.0 };
         let (rest, from_per_s) = (due - piece.before, piece.stretch.from_per_s);
@@ -85,7 +85,7 @@ impl RateCurve {
 }
 
 impl Piece {
-    /// By how much the rate grows in a second.
+    /// Growth of the rate per second.
     fn slope(&self) -> f64 {
         let Stretch { length_s, from_per_s, to_per_s } = self.stretch;
         if length_s.is_finite() && length_s > 0.0 {
@@ -118,7 +118,7 @@ impl LoadOverTime {
 pub struct Backlog<'a> {
     /// Distance between the moments at which it is known.
     pub step_s: f64,
-    /// At `step_s`, 2 `step_s`, ... since the gate opened.
+    /// Number of waiting ops at `step_s`, 2 `step_s`, ... since the gate opened.
     pub waiting: &'a [f64],
 }
 
@@ -158,14 +158,14 @@ impl Backlog<'_> {
 /// The due times of one job, in ns since the gate opened.
 #[derive(Debug, Clone)]
 pub struct DueTimes {
-    /// Of a rate that changes; times are counted in ops of it then.
+    /// State of a rate that changes; times are then counted in ops of it.
     changing: Option<Changing>,
     mean_ns: f64,
     /// Distances are drawn from it; none = equal ones.
     draws: Option<KeyStream>,
     next_ns: f64,
-    /// Of users who think: the next op is due so long after the last one ended; what was drawn of
-    /// that since it was asked for.
+    /// Think time drawn since the last request, in ns, for users who think: the next op is due this
+    /// long after the last one ended.
     thought_ns: Option<f64>,
 }
 
@@ -177,16 +177,16 @@ struct Changing {
 }
 
 impl DueTimes {
-    /// At equal distances: `per_s` ops per second of each of `jobs` jobs, those of `job` (from 1)
-    /// set off by its share.
+    /// Times at equal distances: `per_s` ops per second for each of `jobs` jobs, those of `job`
+    /// (from 1) shifted by its share.
     pub fn uniform(per_s: f64, job: u32, jobs: u32) -> DueTimes {
         let mean_ns = 1e9 / per_s;
         let next_ns = mean_ns * f64::from(job - 1) / f64::from(jobs);
         DueTimes { changing: None, mean_ns, draws: None, next_ns, thought_ns: None }
     }
 
-    /// The same process at a rate that changes, of which this job has a share: ops that were due
-    /// after so many seconds at a rate of one per second are due by as many ops of the job's.
+    /// The same process at a rate that changes, of which this job has a share: ops that are due
+    /// after n seconds at a rate of one per second are due when n ops of the job are.
     pub fn along(self, load: LoadOverTime, share: f64) -> DueTimes {
         DueTimes { changing: Some(Changing { load, share }), ..self }
     }
@@ -200,8 +200,8 @@ impl DueTimes {
         times
     }
 
-    /// Of a user who thinks before each op, for times of an exponential distribution with this
-    /// mean.
+    /// Times of a user who thinks before each op; think times have an exponential distribution with
+    /// this mean.
     pub fn thinking(mean_s: f64, seed: u64, job: u32) -> DueTimes {
         let times = DueTimes::poisson(1.0 / mean_s, seed, job);
         DueTimes { thought_ns: Some(times.next_ns), ..times }
@@ -213,7 +213,7 @@ impl DueTimes {
         self.thought_ns.as_mut().map_or(0.0, |thought_ns| std::mem::take(thought_ns) / 1e9)
     }
 
-    /// True of a closed loop: an op that is due waits for nobody but its user.
+    /// True for a closed loop: an op that is due waits for nothing but its user.
     pub fn thinks(&self) -> bool {
         self.thought_ns.is_some()
     }
@@ -225,7 +225,7 @@ impl DueTimes {
         match &self.changing {
             None => self.next_ns as u64,
             Some(Changing { load, share }) => {
-                (1e9 * load.curve.when(self.next_ns / 1e9 / share)) as u64
+                (1e9 * load.curve.time_of(self.next_ns / 1e9 / share)) as u64
             }
         }
     }
@@ -334,7 +334,7 @@ mod tests {
             [(0.0, 0.0), (2.0, 500.0), (4.0, 2000.0), (6.0, 4000.0), (7.0, 7000.0), (9.0, 8000.0)];
         for (t_s, due) in due {
             assert!((curve.due_by(t_s) - due).abs() < 1e-6, "{t_s}");
-            assert!((curve.when(due) - t_s).abs() < 1e-9, "{due}");
+            assert!((curve.time_of(due) - t_s).abs() < 1e-9, "{due}");
         }
     }
 
@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn a_load_that_ends_at_nothing_is_never_due_again() {
         let curve = RateCurve::new(&[stretch(2.0, 100.0, 0.0), stretch(1.0, 0.0, 0.0)]);
-        assert!((curve.when(99.0) - 1.8).abs() < 1e-9, "{}", curve.when(99.0));
-        assert_eq!((curve.due_by(7.0), curve.when(101.0)), (100.0, f64::INFINITY));
+        assert!((curve.time_of(99.0) - 1.8).abs() < 1e-9, "{}", curve.time_of(99.0));
+        assert_eq!((curve.due_by(7.0), curve.time_of(101.0)), (100.0, f64::INFINITY));
         let load = LoadOverTime { curve, edges_s: vec![0.0, 2.0, 3.0] };
         let mut times = DueTimes::uniform(1.0, 1, 1).along(load, 1.0);
         (0..101).for_each(|_| times.advance());

@@ -7,7 +7,7 @@
 
 use super::least_squares::solve;
 
-/// Candidates for a cliff between two neighbouring values of x.
+/// Candidates for a cliff between two neighboring values of x.
 const PER_STEP: usize = 6;
 /// A cliff that climbs by less than this share of the base is none.
 const MIN_RISE: f64 = 0.1;
@@ -22,7 +22,7 @@ const APART: f64 = 2.0;
 /// A cache that was passed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
-    /// Its size, in the unit of x.
+    /// Position of the cliff, in the unit of x.
     pub at: f64,
     /// Additional cost of an access that misses it.
     pub rise: f64,
@@ -40,11 +40,11 @@ pub struct Cliffs {
 }
 
 impl Cliffs {
-    /// With as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
+    /// Fit with as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
     /// Schwarz, 1978). `points` are in ascending order of x, all above 0; absent with fewer than
     /// four.
-    pub fn found(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
-        let fits = (0..=most).filter_map(|count| Cliffs::with(points, count));
+    pub fn fit(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
+        let fits = (0..=most).filter_map(|count| Cliffs::fit_count(points, count));
         let score = |fit: &Cliffs| {
             let (n, parameters) = (points.len() as f64, 1.0 + 2.0 * fit.cliffs.len() as f64);
             // The places are searched, which few points fit by chance: the penalty grows as the
@@ -57,8 +57,9 @@ impl Cliffs {
         fits.min_by(|a, b| score(a).total_cmp(&score(b)))
     }
 
-    /// With so many cliffs; absent if there are none where so many climb, or too few points.
-    pub fn with(points: &[(f64, f64)], count: usize) -> Option<Cliffs> {
+    /// Fit with this number of cliffs. Absent if `count` is 0, if fewer places climb, or with too
+    /// few points.
+    pub fn fit_count(points: &[(f64, f64)], count: usize) -> Option<Cliffs> {
         if points.len() < 4 || points.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
             return None;
         }
@@ -88,7 +89,7 @@ fn grid(points: &[(f64, f64)]) -> Vec<f64> {
     points.windows(2).flat_map(between).collect()
 }
 
-/// Every choice of `count` (at most two) places of so many, in ascending order.
+/// Every choice of `count` (at most two) of `places` places, in ascending order.
 fn combinations(places: usize, count: usize) -> Vec<Vec<usize>> {
     match count {
         0 => vec![Vec::new()],
@@ -144,11 +145,11 @@ mod tests {
     #[test]
     fn sizes_and_times_of_caches_are_found() {
         for noise in [0.0, 0.05] {
-            let one = Cliffs::found(&points(3.0, &[(20.0, 12.0)], noise), 2).unwrap();
+            let one = Cliffs::fit(&points(3.0, &[(20.0, 12.0)], noise), 2).unwrap();
             assert_eq!(one.cliffs.len(), 1, "{one:?}");
             assert!(near(one.base, 3.0, 1.05) && near(one.cliffs[0].at, 20.0, 1.15), "{one:?}");
             assert!(near(one.cliffs[0].rise, 12.0, 1.15), "{one:?}");
-            let two = Cliffs::found(&points(3.0, &[(8.0, 6.0), (100.0, 150.0)], noise), 2).unwrap();
+            let two = Cliffs::fit(&points(3.0, &[(8.0, 6.0), (100.0, 150.0)], noise), 2).unwrap();
             let found: Vec<bool> = two
                 .cliffs
                 .iter()
@@ -163,7 +164,7 @@ mod tests {
     fn noise_alone_has_a_cliff_in_one_curve_of_ten_at_most_and_a_real_one_is_one() {
         let mut keys = KeyStream::for_job(3, 1);
         let mut normal = || (0..12).map(|_| keys.key(10_000) as f64 / 1e4).sum::<f64>() - 6.0;
-        // Of 100 curves the share of those with so many cliffs as expected.
+        // Share of 100 curves that have the expected number of cliffs.
         let mut share = |sizes: i32, noise: f64, rise: f64, expected: usize| {
             let is_so = |_: &i32| {
                 let (x, at) = (|step: i32| 2f64.powi(step), 2f64.powf(0.45 * f64::from(sizes)));
@@ -171,7 +172,7 @@ mod tests {
                 let curve: Vec<(f64, f64)> = (0..sizes)
                     .map(|step| (x(step), y(x(step)) * (1.0 + noise * normal())))
                     .collect();
-                Cliffs::found(&curve, 2).unwrap().cliffs.len() == expected
+                Cliffs::fit(&curve, 2).unwrap().cliffs.len() == expected
             };
             (0..100).filter(is_so).count()
         };
@@ -188,12 +189,12 @@ mod tests {
 
     #[test]
     fn what_does_not_climb_has_no_cliff() {
-        let flat = Cliffs::found(&points(3.0, &[], 0.05), 2).unwrap();
+        let flat = Cliffs::fit(&points(3.0, &[], 0.05), 2).unwrap();
         assert!(flat.cliffs.is_empty() && near(flat.base, 3.0, 1.05), "{flat:?}");
         let falling: Vec<(f64, f64)> =
             points(3.0, &[], 0.0).iter().map(|(x, _)| (*x, 10.0 / x)).collect();
-        assert!(Cliffs::found(&falling, 2).unwrap().cliffs.is_empty());
-        assert_eq!(Cliffs::found(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], 2), None);
-        assert_eq!(Cliffs::with(&points(3.0, &[], 0.0), 1), None, "nothing climbs");
+        assert!(Cliffs::fit(&falling, 2).unwrap().cliffs.is_empty());
+        assert_eq!(Cliffs::fit(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], 2), None);
+        assert_eq!(Cliffs::fit_count(&points(3.0, &[], 0.0), 1), None, "nothing climbs");
     }
 }

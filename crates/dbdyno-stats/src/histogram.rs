@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Largest latency kept apart: one hour, in ns.
 const MAX_NS: u64 = 3_600_000_000_000;
 
-/// So many samples are kept one by one: a histogram takes as much memory, and as long to merge or
-/// clear, however few it holds, and each of a thousand jobs has several.
+/// Number of samples that are kept one by one. A histogram takes the same memory, and the same time
+/// to merge or clear, however few samples it holds, and each of a thousand jobs has several.
 const FEW: usize = 1024;
 
 /// A histogram of service times in ns (HDR, 3 significant digits, 1 ns to 1 h).
@@ -18,7 +18,7 @@ const FEW: usize = 1024;
 pub struct LatencyHistogram {
     /// While they are few.
     few: Vec<u64>,
-    /// From then on, all.
+    /// Histogram of all samples, from then on.
     many: Option<Histogram<u64>>,
 }
 
@@ -153,7 +153,7 @@ impl LatencyHistogram {
                 .for_each(|step| take(step.value_iterated_to(), step.count_at_value()));
         }
     }
-    /// From the sparse form.
+    /// Histogram from the sparse form.
     pub fn from_buckets(buckets: &[(u64, u64)]) -> Self {
         let mut histogram = Self::new();
         if !buckets.is_empty() {
@@ -169,7 +169,7 @@ impl LatencyHistogram {
         self.many.as_ref().map_or_else(|| Cow::Owned(of_few(&self.few)), Cow::Borrowed)
     }
 
-    /// From now on for many samples.
+    /// The histogram for many samples, which is used from now on.
     #[inline]
     fn many(&mut self) -> &mut Histogram<u64> {
         self.many.get_or_insert_with(|| of_few(&std::mem::take(&mut self.few)))

@@ -2,9 +2,9 @@
 //! drive.
 //!
 //! state' = state * 48271 mod (2^31 - 1); a key in 1..=n is 1 + (state * n >> 31). In SQL this is
-//! plain 63-bit integer arithmetic, so a routine inside a database and our own loop draw the same
-//! keys from the same seed. Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks on
-//! choosing and implementing random number generators", CACM 36 (1993), multiplier 48271.
+//! plain 63-bit integer arithmetic, so that a routine inside a database and dbdyno's own loop draw
+//! the same keys from the same seed. Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks
+//! on choosing and implementing random number generators", CACM 36 (1993), multiplier 48271.
 //!
 //! All streams are parts of one circle of 2^31 - 2 states. Where the streams of a test begin is a
 //! hash of its seed; from there on those of its jobs follow at a fixed distance, the golden section
@@ -35,7 +35,7 @@ impl KeyStream {
         KeyStream(first).ahead(u64::from(job) * JOB_STEP % (MODULUS - 1))
     }
     /// Factor from the first state of a job to that of the next: state' = state * this mod (2^31 -
-    /// 1). For those who deal out the jobs by themselves.
+    /// 1). For callers that place the jobs themselves.
     pub fn job_factor() -> u64 {
         KeyStream(1).ahead(JOB_STEP).state()
     }
@@ -45,7 +45,7 @@ impl KeyStream {
         let mixed = splitmix(seed ^ (u64::from(number) << 32));
         KeyStream(1 + mixed % (MODULUS - 1))
     }
-    /// The stream after so many draws.
+    /// The stream after this many draws.
     fn ahead(self, draws: u64) -> Self {
         let (mut state, mut power, mut left) = (self.0, MULTIPLIER, draws);
         while left > 0 {
@@ -57,7 +57,7 @@ impl KeyStream {
         }
         KeyStream(state)
     }
-    /// From a state, as a routine returned it.
+    /// Stream from a state that a routine returned.
     pub fn from_state(state: u64) -> Self {
         KeyStream(state.clamp(1, MODULUS - 1))
     }
@@ -84,12 +84,12 @@ pub fn test_seed(run_seed: u64, draw: u64) -> u64 {
     splitmix(splitmix(run_seed) ^ draw) % MODULUS
 }
 
-/// The number of a test that is known by what it does: a hash of these words.
+/// Number of a test that is identified by what it does: a hash of these words.
 pub fn draw_of(what: &str) -> u64 {
     what.bytes().fold(0, |hash, byte| splitmix(hash ^ u64::from(byte)))
 }
 
-/// The finaliser of SplitMix64: spreads neighbouring seeds.
+/// The finaliser of SplitMix64: spreads neighboring seeds.
 fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -167,8 +167,8 @@ mod tests {
     }
 
     /// Length of the shortest pair of whole numbers (u, v), not both 0, with u + v * ratio = 0
-    /// modulo 2^31 - 1 (by C. F. Gauss' reduction): in so few lines lie the pairs of what two
-    /// streams draw at the same time, whose states have this ratio.
+    /// modulo 2^31 - 1 (by C. F. Gauss' reduction). It limits the number of lines on which the
+    /// pairs lie that two streams draw at the same time, if their states have this ratio.
     fn shortest_relation(ratio: u64) -> f64 {
         let (modulus, ratio) = (i128::from(MODULUS), i128::from(ratio));
         let (mut long, mut short) = ([modulus, 0], [modulus - ratio, 1]);

@@ -1,14 +1,14 @@
 //! Confidence interval of the mean of a series of seconds.
 //!
-//! Neighbouring seconds of a test resemble one another (checkpoints, stolen CPU), so that the
+//! Neighboring seconds of a test resemble one another (checkpoints, stolen CPU), so that the
 //! plain standard error is too small, and a window of usual length is too short to tell by how
 //! much. The interval is therefore Student's with the variance that the mean of a first-order
 //! autoregressive series has, whose correlation from second to second is taken at the upper end of
 //! what the series leaves possible: its lag-1 autocorrelation, corrected for its bias (M. G.
 //! Kendall, Biometrika 41, 1954), and so many of its standard errors above it. Noise that has a
-//! quick and a slow part hides the slow one from neighbouring seconds; therefore the means of
+//! quick and a slow part hides the slow one from neighboring seconds; therefore the means of
 //! batches of 2, 4, 8, ... seconds are asked, too, and the interval that such noise would have
-//! whose slow part makes all that neighbours have in common; the widest interval counts (batch
+//! whose slow part makes all that neighbors have in common; the widest interval counts (batch
 //! means: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", chapter 9).
 //!
 //! The constants are calibrated: with them the interval covers the mean of the process in 94 % of
@@ -39,8 +39,8 @@ const SLOW_ERRORS: (f64, f64) = (0.5, 25.0);
 /// Standard errors of the means of batches: these are a second look, whose own error widens the
 /// interval seldom.
 const ERRORS_OF_BATCHES: f64 = 0.3;
-/// The largest correlation that is allowed for; of n points 1 - [`SHORT_MEMORY`] / n, if that is
-/// less: a window can say nothing of a memory that is longer than itself.
+/// Largest correlation that is allowed for; for n points it is 1 - [`SHORT_MEMORY`] / n, if that is
+/// less, because a window cannot show a memory that is longer than itself.
 const MAX_ALIKE: f64 = 0.95;
 /// See [`MAX_ALIKE`].
 const SHORT_MEMORY: f64 = 0.5;
@@ -85,7 +85,8 @@ pub fn mean_interval(series: &[f64]) -> Option<Interval> {
     (known.half_width == 0.0 || known.half_width < known.mean.abs()).then_some(known)
 }
 
-/// Student's interval of points whose correlation is so many standard errors above its estimate.
+/// Student's interval of points whose correlation is taken `errors` standard errors above its
+/// estimate.
 fn student(points: &[f64], errors: f64) -> Option<Interval> {
     let n = points.len() as f64;
     let most = MAX_ALIKE.min(1.0 - SHORT_MEMORY / n);
@@ -95,8 +96,8 @@ fn student(points: &[f64], errors: f64) -> Option<Interval> {
     with_variance(points, of_mean.zip(worth))
 }
 
-/// Student's interval of points of which a part resembles its neighbours for long, and the rest
-/// does not at all: what neighbours have in common is the share of that part.
+/// Student's interval of points of which a part resembles its neighbors for long, and the rest
+/// does not at all: what neighbors have in common is the share of that part.
 fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     let (n, (errors, of_few)) = (points.len() as f64, SLOW_ERRORS);
     let share = correlation(points, (errors + of_few / n).min(MAX_ERRORS))
@@ -106,8 +107,8 @@ fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     with_variance(points, of_mean.map(|of_mean| (of_mean, 1.0 / of_mean)))
 }
 
-/// The correlation of neighbours, corrected for its bias, and so many of its standard errors;
-/// absent for a constant series.
+/// Correlation of neighbors, corrected for its bias, plus `errors` of its standard errors; absent
+/// for a constant series.
 fn correlation(points: &[f64], errors: f64) -> Option<f64> {
     let (n, raw) = (points.len() as f64, lag1(points)?);
     let unbiased = raw + (1.0 + 4.0 * raw.max(0.0)) / n;
@@ -115,8 +116,8 @@ fn correlation(points: &[f64], errors: f64) -> Option<f64> {
     Some(unbiased + errors * error)
 }
 
-/// Student's interval of points whose mean has this variance, in units of that of a point, and who
-/// are worth so many independent ones; neither for a constant series.
+/// Student's interval of points whose mean has this variance, in units of that of a point, and
+/// which are worth this many independent ones; neither for a constant series.
 fn with_variance(points: &[f64], known: Option<(f64, f64)>) -> Option<Interval> {
     let (n, centre) = (points.len() as f64, mean(points)?);
     let spread = variance(points).filter(|_| points.len() >= FEWEST)?;

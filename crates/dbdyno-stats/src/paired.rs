@@ -1,28 +1,28 @@
 //! Ratios of two sides that agree with blocks that measured both in random order: an interval that
 //! may be looked at after every block.
 //!
-//! A block gives one value, the logarithm of the ratio of both sides. Drift, neighbours and bursts
+//! A block gives one value, the logarithm of the ratio of both sides. Drift, neighbors and bursts
 //! make the two trials of a block differ; as chance decides which side ran first, that difference
 //! is added as often as it is subtracted. So the values lie symmetrically around the true one,
 //! whatever the noise is like: its distribution, its memory and its trend play no part. The
-//! interval holds every centre of symmetry that a bettor cannot refute: who bets against a centre
+//! interval holds every center of symmetry that a bettor cannot refute: who bets against a center
 //! that values lie above it multiplies the stake with 1 + most * tanh(slope * distance / scale /
 //! most) each time, which is fair if they lie above as often as below. A fair game multiplies the
 //! stake by 1/alpha once or ever with a probability of alpha at most (J. Ville, 1939), so the
 //! interval is right at all looks together (A. Ramdas et al., "Testing exchangeability:
 //! fork-convexity, supermartingales and e-processes", 2022; for symmetric values after V. H. de la
 //! Peña, Annals of Probability 27, 1999). The scale is that of the values before, so that it cannot
-//! favour an outcome; a burst costs one bet and no more.
+//! favor an outcome; a burst costs one bet and no more.
 
 use super::summary::median;
 
 /// A way to bet.
 struct Bet {
-    /// Of the stake, for a value one scale away if that is small.
+    /// Share of the stake that is bet on a value one scale away, if that is small.
     slope: f64,
-    /// Of the stake, at the most.
+    /// Maximum share of the stake.
     most: f64,
-    /// Of all that is bet.
+    /// Share of all money that is bet this way.
     share: f64,
 }
 
@@ -32,7 +32,7 @@ const BETS: [Bet; 3] = [
     Bet { slope: 0.8, most: 0.8, share: 0.4 },
     Bet { slope: 2.0, most: 0.98, share: 0.4 },
 ];
-/// The scale is that of so many values at the most: the newest.
+/// Maximum number of values that the scale is computed from: the newest.
 const REMEMBERED: usize = 100;
 /// Standard deviation / median of the absolute deviations of normal values.
 const SIGMA_OF_MAD: f64 = 1.4826;
@@ -40,7 +40,7 @@ const SIGMA_OF_MAD: f64 = 1.4826;
 const USUAL: f64 = 0.01;
 /// Steps of a bisection: to 2^-40 of where it began.
 const STEPS: usize = 40;
-/// So many scales away every bet is won as high as it can be.
+/// Number of scales from which on every bet wins as much as it can.
 const FAR: f64 = 40.0;
 
 /// The fewest blocks that can refute anything.
@@ -55,7 +55,7 @@ pub fn fewest(alpha: f64) -> usize {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paired {
     values: Vec<f64>,
-    /// Of each value, from those before it.
+    /// Scale of each value, from the values before it.
     scales: Vec<f64>,
 }
 
@@ -71,8 +71,8 @@ impl Paired {
         &self.values
     }
 
-    /// Lower and upper end of the interval of the level 1 - `alpha`; none with so few blocks that
-    /// nothing can be refuted.
+    /// Lower and upper end of the interval of the level 1 - `alpha`; none with too few blocks to
+    /// refute anything.
     pub fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let widest = self.scales.iter().copied().fold(0.0, f64::max) * FAR;
         let least = self.values.iter().copied().reduce(f64::min)? - widest;
@@ -84,17 +84,17 @@ impl Paired {
         Some((low, bisected(most, least, |at| self.refutes_from(at, alpha))))
     }
 
-    /// True if no centre up to this one agrees with the values.
+    /// True if no center up to this one agrees with the values.
     pub fn refutes_up_to(&self, centre: f64, alpha: f64) -> bool {
         self.log_stake(centre, 1.0) >= (2.0 / alpha).ln()
     }
 
-    /// True if no centre from this one on agrees with the values.
+    /// True if no center from this one on agrees with the values.
     pub fn refutes_from(&self, centre: f64, alpha: f64) -> bool {
         self.log_stake(centre, -1.0) >= (2.0 / alpha).ln()
     }
 
-    /// Logarithm of the stake of who bets that values lie above the centre (`side` 1) or below it
+    /// Logarithm of the stake of who bets that values lie above the center (`side` 1) or below it
     /// (-1).
     fn log_stake(&self, centre: f64, side: f64) -> f64 {
         let of_bet = |bet: &Bet| {
@@ -115,7 +115,8 @@ impl Paired {
 }
 
 impl Bet {
-    /// Logarithm of what a value so many scales on the right side makes of the stake.
+    /// Logarithm of the factor by which a value at this distance on the right side, in scales,
+    /// multiplies the stake.
     fn log_win(&self, distance: f64) -> f64 {
         (self.most * (self.slope * distance / self.most).tanh()).ln_1p()
     }
@@ -185,7 +186,7 @@ mod tests {
         assert!(width(&values) < 1.5 * calm);
     }
 
-    /// True if the series refutes its centre, which is 0, at any look.
+    /// True if the series refutes its center, which is 0, at any look.
     fn refutes_ever(series: &Paired, alpha: f64) -> bool {
         [1.0, -1.0].into_iter().any(|side| {
             let mut logs = BETS.each_ref().map(|bet| bet.share.ln());
@@ -198,7 +199,7 @@ mod tests {
         })
     }
 
-    /// A fair coin decides each sign: the true centre is 0 whatever the sizes are.
+    /// A fair coin decides each sign: the true center is 0 whatever the sizes are.
     #[test]
     fn the_centre_is_refuted_ever_in_less_than_one_of_twenty_series_however_they_are_distributed() {
         let heavy = |u: f64| (1.0 / (1.0 - u)).powi(2);

@@ -30,7 +30,7 @@ pub const DAYS: i64 = 731;
 pub const ROW_STEP: u64 = 8000;
 /// Most rows of a table: above it the hash arithmetic leaves 63 bits.
 pub const MAX_ROWS: u64 = 1 << 31;
-/// About how many bytes one stored row has, for estimates.
+/// Approximate size of a stored row in bytes, for estimates.
 pub const ROW_BYTES: u64 = 300;
 /// The constant part of `filler`; `{{pad}}` in SQL.
 pub const PAD: &str = "dbdyno pads its rows with these letters and one number so that a row has \
@@ -148,9 +148,9 @@ impl Row {
         push_digits::<12>(text, self.id as u64 + ID_BASE);
     }
 
-    /// Year, month, day of `booked_on`.
+    /// Date of `booked_on`.
     #[inline]
-    pub fn booked_on(&self) -> (u64, u64, u64) {
+    pub fn booked_on(&self) -> CivilDate {
         civil_date(self.booked_on_days)
     }
 
@@ -164,7 +164,7 @@ impl Row {
 
     /// Puts `booked_on` as `YYYY-MM-DD` into `text`, which is cleared first.
     pub fn booked_on_iso(&self, text: &mut String) {
-        let (year, month, day) = self.booked_on();
+        let CivilDate { year, month, day } = self.booked_on();
         text.clear();
         push_digits::<4>(text, year);
         text.push('-');
@@ -184,9 +184,20 @@ fn push_digits<const N: usize>(text: &mut String, mut number: u64) {
     text.extend(digits.iter().map(|&digit| char::from(digit)));
 }
 
-/// Year, month, day of a day since 1970-01-01 that is not before it.
+/// Date of the Gregorian calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CivilDate {
+    /// Year.
+    pub year: u64,
+    /// Month, 1 to 12.
+    pub month: u64,
+    /// Day of the month, 1 to 31.
+    pub day: u64,
+}
+
+/// Date of a day since 1970-01-01, which is not before it.
 /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn civil_date(days: i64) -> (u64, u64, u64) {
+fn civil_date(days: i64) -> CivilDate {
     let shifted = days.unsigned_abs() + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =
@@ -195,7 +206,7 @@ fn civil_date(days: i64) -> (u64, u64, u64) {
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    CivilDate { year: year_of_era + era * 400 + u64::from(month <= 2), month, day }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! crosstalk (what jobs cost one another). Fitted by nonlinear least squares. Source: N. J.
 //! Gunther, "Guerrilla Capacity Planning", Springer 2007, chapters 4 to 6.
 
-use super::law_ranges::{JobsRange, Ranges, ranges};
+use super::law_ranges::{Ranges, ranges};
 use super::least_squares::{Solution, solve};
 use super::summary::t95;
 
@@ -93,8 +93,8 @@ pub struct Fit {
 /// Fits the law to (jobs, throughput) points: the least squares of all laws with alpha, beta >= 0.
 /// Absent with fewer than four different numbers of jobs or for points that are not throughput.
 ///
-/// The least squares lie either where both coefficients are free or on an edge, where one or both
-/// are 0 (throughput that grows faster than the jobs would make one negative): each of these four
+/// The minimum is either where both coefficients are free or on an edge, where one or both are 0
+/// (throughput that grows faster than the jobs would make one negative): each of these four cases
 /// is searched from several starts.
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
@@ -114,26 +114,30 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
         |next: &[f64; 3], best: &[f64; 3]| squares(points, next) < squares(points, best) - rounding;
     let (p, free) =
         found.reduce(|best, next| if is_better(&next.0, &best.0) { next } else { best })?;
-    described(points, p, free, largest_jobs)
+    fit_of_law(points, p, free, largest_jobs)
 }
 
 impl Fit {
-    /// Jobs of the peak, with their 95 % interval; absent if the points leave any number possible,
-    /// or the law has none.
-    pub fn peak_jobs(&self) -> Option<(f64, JobsRange)> {
-        self.known(self.law.peak_jobs()?, self.ranges?.peak)
+    /// Jobs at the peak; absent if the points leave any number possible, or the law has no peak.
+    pub fn peak_jobs(&self) -> Option<f64> {
+        let range = self.ranges?.peak;
+        self.law.peak_jobs().filter(|jobs| range.confirms(*jobs))
     }
-    /// The same of the knee.
-    pub fn knee_jobs(&self) -> Option<(f64, JobsRange)> {
-        self.known(self.law.knee_jobs()?, self.ranges?.knee)
-    }
-    fn known(&self, jobs: f64, range: JobsRange) -> Option<(f64, JobsRange)> {
-        range.confirms(jobs).then_some((jobs, range))
+
+    /// Jobs at the knee; absent if the points leave any number possible, or the law has no knee.
+    pub fn knee_jobs(&self) -> Option<f64> {
+        let range = self.ranges?.knee;
+        self.law.knee_jobs().filter(|jobs| range.confirms(*jobs))
     }
 }
 
-/// The law `p` of which the coefficients `free` were not held at 0, with its intervals.
-fn described(points: &[(f64, f64)], p: [f64; 3], free: &[usize], largest_jobs: f64) -> Option<Fit> {
+/// The fit of the law `p`, of which the coefficients `free` were not held at 0, with its intervals.
+fn fit_of_law(
+    points: &[(f64, f64)],
+    p: [f64; 3],
+    free: &[usize],
+    largest_jobs: f64,
+) -> Option<Fit> {
     let law = Law::from_slice(&p);
     let freedom = (points.len() - free.len()) as f64;
     let deviation = (squares(points, &p) / freedom).sqrt();
@@ -251,7 +255,8 @@ mod tests {
             "{fit:?}"
         );
         assert!(close(fit.law.peak_jobs().unwrap(), 96.5, 1e-3) && !fit.peak_is_forecast);
-        let (_, range) = fit.peak_jobs().unwrap();
+        assert!(fit.peak_jobs().is_some());
+        let range = fit.ranges.unwrap().peak;
         assert!(range.low > 60.0 && range.high < Some(200.0), "{range:?}");
         assert!(fit.r_squared > Some(0.97));
     }

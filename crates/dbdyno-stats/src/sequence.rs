@@ -8,7 +8,7 @@
 //! a normal mixture over the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence
 //! sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025), after T. L.
 //! Lai, 1976). Its points are means of batches of a quarter of a second. Those that resemble their
-//! neighbours count for fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi)
+//! neighbors count for fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi)
 //! independent ones, with a phi that is corrected for its bias and at the upper end of its error. A
 //! significant trend widens the interval by what it moved.
 
@@ -16,7 +16,7 @@ use super::mean_interval::Interval;
 
 /// Points in a second.
 pub const POINTS_PER_S: usize = 4;
-/// Fewer points say nothing of their correlation: five seconds.
+/// Minimum number of points that show their correlation: five seconds.
 const FEWEST: usize = 20;
 /// Ops of a series that is looked at: fewer can be equal by chance.
 const MIN_OPS: f64 = 5.0;
@@ -28,12 +28,12 @@ const ALPHA: f64 = 0.05;
 /// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty
 /// points.
 const MIXTURE: f64 = 2.0;
-/// For an interval the correlation is taken so many standard errors above its estimate (one-sided
-/// 95 %).
+/// Number of standard errors by which the correlation of an interval is taken above its estimate
+/// (one-sided 95 %).
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
 const MAX_ALIKE: f64 = 0.98;
-/// A trend of so many standard errors is significant (two-sided 99 %).
+/// Number of standard errors from which on a trend is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
 /// Factor by which the last interval must be predicted to be too wide, after the fewest points, for
 /// a test to be given up, less 1. It falls with the square of the points, for so the forecast grows
@@ -58,9 +58,9 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     sequence.interval()
 }
 
-/// True if after points like these, of five seconds at least, even so many as `most` are predicted
-/// to leave an interval far wider than `precision`: measuring on would only take time. Who stops
-/// then states the interval of what was measured, which holds at any time.
+/// True if after points like these, of at least five seconds, even `most` points are predicted to
+/// leave an interval far wider than `precision`, so that measuring on would only take time. The
+/// interval of what was measured until then is valid at any time.
 pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {
     let mut sequence = Sequence::default();
     ops.iter().for_each(|point| sequence.add(*point));
@@ -98,9 +98,9 @@ struct Sequence {
     last: f64,
     sum: f64,
     squares: f64,
-    /// Of neighbours.
+    /// Sum of the products of neighbors.
     products: f64,
-    /// Of each with its number, from 0.
+    /// Sum of the products of each point with its number, from 0.
     by_time: f64,
 }
 
@@ -133,15 +133,15 @@ impl Sequence {
         Some(Interval { mean, half_width, freedom: FREEDOM })
     }
 
-    /// Of points with this spread that are worth so many independent ones.
+    /// Half width for points with this spread that are worth as many as `worth` independent ones.
     fn half_width(&self, spread: f64, worth: f64) -> Option<f64> {
         // Points that are alike spread less around their own mean than around the true one.
         let variance = spread / self.count as f64 / (1.0 - 1.0 / worth);
         Some(mixture_t(worth)? * (variance / worth).sqrt())
     }
 
-    /// As [`is_hopeless`]. The correlation is the estimate itself: its upper end comes down as
-    /// points are added.
+    /// True as for [`is_hopeless`]. The correlation is the estimate itself, whose upper end comes
+    /// down as points are added.
     fn is_hopeless(&self, precision: f64, most: usize) -> bool {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;
@@ -154,8 +154,8 @@ impl Sequence {
         spread > 0.0 && foretold.is_none_or(|half| half > too_wide * precision * mean)
     }
 
-    /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of
-    /// phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
+    /// (1 - phi) / (1 + phi), with phi taken `errors` standard errors above its estimate. The
+    /// estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
     fn independent_share(&self, spread: f64, errors: f64) -> f64 {
         let n = self.count as f64;
         let mean = self.sum / n;
@@ -228,8 +228,8 @@ mod tests {
 
     impl Series {
         /// Point where a simulated test stopped, and whether the true mean of its window lies
-        /// inside its interval; one without an interval claims nothing. As in the runner one more
-        /// point is measured while the jobs are told.
+        /// inside its interval; one without an interval claims nothing. As in the test runner, one
+        /// more point is measured while the jobs are notified.
         fn run(self, noise: &mut Noise, gives_up: bool) -> (usize, bool) {
             let mut error = noise.next();
             let mut sequence = Sequence::default();

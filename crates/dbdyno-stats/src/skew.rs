@@ -1,6 +1,6 @@
-//! Skewed keys: laws by which some keys are drawn more often than others, in closed form, so that a
-//! routine inside a database and our own loop draw the same keys of the same states of the key
-//! generator.
+//! Skewed keys: distributions by which some keys are drawn more often than others, in closed form,
+//! so that a routine inside a database and dbdyno's own loop draw the same keys from the same
+//! states of the key generator.
 //!
 //! Zipf's law by the inverse of the integral of `x^-theta` over `[0.5, n + 0.5]`: one step of the
 //! generator and one power per key, no sum over all keys and no table, any exponent but 1. What is
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::MODULUS;
 
-/// The most keys that can be skewed: the generator has no more states to tell them apart.
+/// Maximum number of keys that can be skewed: the generator has no more states to distinguish them.
 const MAX_KEYS: u64 = 1 << 31;
-/// Of the golden section: neighbouring ranks lie this part of the table apart.
+/// Golden section: the part of the table by which neighboring ranks are apart.
 const SCATTER: (u64, u64) = (618_033_989, 1_000_000_000);
 
 /// Distribution of the ranks that are drawn; as text `uniform`, `zipf-0.99`, `hot-80-20`.
@@ -31,7 +31,8 @@ pub enum KeyLaw {
         /// Exponent times 100: 99 for `zipf-0.99`.
         hundredths: u32,
     },
-    /// So many percent of the draws go to so many percent of the keys, evenly within both parts.
+    /// Skew of two parts: this share of the draws, in per cent, goes to that share of the keys,
+    /// evenly within both parts.
     Hot {
         /// Percentage of the draws that go to the hot keys.
         draws_pct: u32,

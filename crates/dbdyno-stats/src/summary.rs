@@ -36,8 +36,8 @@ impl Quantiles {
         Quantiles::by(samples, max_ns, |p| histogram.quantile_ns(p))
     }
 
-    /// The quantiles of weighted samples: there are enough of them for a percentile if as many of
-    /// equal weight that tell as much would be enough.
+    /// Quantiles of weighted samples. There are enough of them for a percentile if the number of
+    /// samples of equal weight that carry the same information would be enough.
     pub fn weighted(times: &WeightedTimes) -> Self {
         Quantiles::by(times.effective_samples(), times.max_ns(), |p| times.quantile_ns(p))
     }
@@ -137,8 +137,8 @@ pub fn t95(freedom: f64) -> Option<f64> {
     Some(student(freedom)?.inverse_cdf(0.975))
 }
 
-/// Student's distribution; absent for so few degrees of freedom as no measurement has, of which the
-/// library's search panics.
+/// Student's distribution; absent for degrees of freedom so few that no measurement has them, for
+/// which the library's search panics.
 fn student(freedom: f64) -> Option<StudentsT> {
     const MIN_FREEDOM: f64 = 0.01;
     StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= MIN_FREEDOM)
@@ -153,9 +153,10 @@ pub fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
     Some(student(freedom)?.inverse_cdf(1.0 - tail))
 }
 
-/// The factor by which the interval of the best of so many equal figures is that of a single one.
-/// The best is the one that chance favoured most: each of them may lie above its true value, so
-/// that each gets an equal part of the 5 % (Bonferroni). Of one or two the 2.5 % of either side do.
+/// Factor between the interval of the best of `figures` equal figures and that of a single one. The
+/// best is the one that chance favored most: each of them may lie above its true value, so that
+/// each gets an equal part of the 5 % (Bonferroni). For one or two figures the 2.5 % of either side
+/// are enough.
 pub fn widening_of_best(freedom: f64, figures: usize) -> Option<f64> {
     if figures <= 2 {
         return Some(1.0);

@@ -1,4 +1,4 @@
-//! Vectors of whole numbers and the truth about their neighbours, as pure functions of ids and a
+//! Vectors of whole numbers and the truth about their neighbors, as pure functions of ids and a
 //! seed: the same on every engine, and exact in 32-bit floats.
 //!
 //! With M = 2^31 - 1 and L(s) = s * 48271 mod M, the step of the key generator; divisions round
@@ -9,7 +9,7 @@
 //! | start(i, x) | h = (i * 1327217885 + 12345 + x) mod M; (h * h + i) mod M, 0 becomes 1 |
 //! | slices(s) | sum of the 7-bit slices of s from bits 24, 17, 10 and 3, less 254 |
 //! | bells(i, n, x) | s = L(start(i, x)), then n times s = L(s) and slices(s) |
-//! | centre | c = 1000 * L(L(start(i, seed + 7))) >> 31 |
+//! | center | c = 1000 * L(L(start(i, seed + 7))) >> 31 |
 //! | z | bells(c + 1, 32, seed + 1) + bells(i, 32, seed + 2) |
 //! | row l of B | bells(l, 128, seed + 3), l = 1 to 32 |
 //! | mix j | (sum over l of z_l * B_lj) / 968 + bells(i, 128, seed + 4)_j / 4 |
@@ -17,7 +17,7 @@
 //!
 //! 128 * (2 * 181)^2 is below 2^24: every squared distance is a whole number that a 32-bit float
 //! holds, in whatever order it is summed up, so that the truth needs no tolerance. Rank 32 makes
-//! neighbours hard to find, so that recall tells settings apart; clusters of the usual kind are
+//! neighbors hard to find, so that recall distinguishes settings; clusters of the usual kind are
 //! found at once (docs/decisions).
 
 use std::thread::Builder;
@@ -52,7 +52,7 @@ pub struct VectorSet {
     pub rows: u64,
     /// Number of vectors that are searched for.
     pub queries: u64,
-    /// Number of neighbours that a search asks for.
+    /// Number of neighbors that a search asks for.
     pub near: u64,
     /// Percentage of the rows among which a search looks: those of the first groups.
     pub share_pct: u64,
@@ -61,7 +61,7 @@ pub struct VectorSet {
 }
 
 impl VectorSet {
-    /// Its numbers as facts.
+    /// Numbers of the set as facts.
     pub fn facts(&self) -> [(&'static str, u64); 4] {
         let [vectors, queries, near, added] = FACTS;
         [(vectors, self.rows), (queries, self.queries), (near, self.near), (added, self.added)]
@@ -139,7 +139,7 @@ fn bells(id: u64, x: u64, into: &mut [i64]) {
 }
 
 /// The squared distance.
-fn squared(a: &Vector, b: &Vector) -> i32 {
+fn squared_distance(a: &Vector, b: &Vector) -> i32 {
     let differences = a.iter().zip(b).map(|(a, b)| i32::from(*a) - i32::from(*b));
     differences.map(|difference| difference * difference).sum()
 }
@@ -156,7 +156,7 @@ pub struct VectorData {
 #[derive(Debug)]
 struct Query {
     vector: Vector,
-    /// Squared distance of the last neighbour.
+    /// Squared distance of the last neighbor.
     truth: i32,
 }
 
@@ -169,7 +169,7 @@ pub struct VectorRow {
     pub group: u64,
     /// Components of the vector.
     pub vector: Vector,
-    /// Of a query: the squared distance of its last neighbour.
+    /// Squared distance of a query's last neighbor.
     pub truth: i32,
 }
 
@@ -183,7 +183,7 @@ impl VectorData {
             let looked = |id: u64| group(id) <= set.share_pct;
             let mut nearest = Nearest::new(set.near as usize);
             let among = (1..).zip(&rows).filter(|(id, _)| looked(*id));
-            among.for_each(|(_, row)| nearest.see(squared(row, &vector)));
+            among.for_each(|(_, row)| nearest.see(squared_distance(row, &vector)));
             Query { truth: nearest.last(), vector }
         };
         let queries = in_threads(set.queries, &query);
@@ -212,13 +212,13 @@ impl VectorData {
         (1..).zip(&self.queries).map(row)
     }
 
-    /// The vectors to add, from id 1: each farther from every query than its last neighbour, so
+    /// The vectors to add, from id 1: each farther from every query than its last neighbor, so
     /// that no answer is another one when they are there.
-    pub fn added(&self) -> impl Iterator<Item = VectorRow> + '_ {
+    pub fn vectors_to_add(&self) -> impl Iterator<Item = VectorRow> + '_ {
         let candidates = (1..=MAX_TRIES * self.set.added)
             .map(|n| (ADDED_FROM + n, self.function.vector(ADDED_FROM + n)));
         let is_far = |vector: &Vector| {
-            self.queries.iter().all(|query| squared(vector, &query.vector) > query.truth)
+            self.queries.iter().all(|query| squared_distance(vector, &query.vector) > query.truth)
         };
         let far = candidates.filter(move |(_, vector)| is_far(vector));
         let row = |(id, (source, vector)): (u64, (u64, Vector))| VectorRow {
@@ -310,7 +310,7 @@ mod tests {
         let set = VectorSet { rows: 1000, queries: 50, near: 10, share_pct: 100, added: 250 };
         let data = VectorData::new(set, 42);
         assert_eq!(
-            (data.rows().count(), data.queries().count(), data.added().count()),
+            (data.rows().count(), data.queries().count(), data.vectors_to_add().count()),
             (1000, 50, 250)
         );
         for query in data.queries() {
@@ -320,7 +320,7 @@ mod tests {
                 pairs.map(|(a, b)| (i64::from(*a) - i64::from(*b)).pow(2)).sum()
             };
             let mut all: Vec<i64> =
-                data.rows().chain(data.added()).map(|row| distance(&row)).collect();
+                data.rows().chain(data.vectors_to_add()).map(|row| distance(&row)).collect();
             all.sort_unstable();
             assert_eq!(all[9], truth);
         }
@@ -332,7 +332,8 @@ mod tests {
         let data = VectorData::new(set, 1);
         for query in data.queries() {
             let inside = data.rows().filter(|row| row.group <= 10);
-            let near = inside.filter(|row| squared(&row.vector, &query.vector) <= query.truth);
+            let near =
+                inside.filter(|row| squared_distance(&row.vector, &query.vector) <= query.truth);
             assert_eq!(near.count(), 5);
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::LatencyHistogram;
 use super::histogram::bucket_middle;
 
-/// A cumulated count may be so much below a quantile's, relative to it, by rounding alone.
+/// Relative amount by which a cumulated count may be below a quantile's because of rounding alone.
 const ROUNDING: f64 = 1e-9;
 
 /// Service times of ops that were sampled at different rates. A slice of a job has one rate: each
@@ -63,7 +63,7 @@ impl WeightedTimes {
         if count == 0 {
             return;
         }
-        // Whoever counts fewer ops than were timed is not believed.
+        // A count of fewer ops than were timed is not believed.
         let weight = (ops as f64 / count as f64).max(1.0);
         samples.for_each_bucket(|ns, times| {
             *self.ops_by_ns.entry(ns).or_default() += weight * times as f64;
@@ -99,9 +99,9 @@ impl WeightedTimes {
         self.ops_by_ns.values().sum()
     }
 
-    /// Number of samples of equal weight that would tell as much: (sum of the weights)^2 / (sum of
-    /// their squares) (L. Kish, "Survey Sampling", 1965, section 8.2). At most the number of
-    /// samples; 0 without any.
+    /// Number of samples of equal weight that would carry the same information: (sum of the
+    /// weights)^2 / (sum of their squares) (L. Kish, "Survey Sampling", 1965, section 8.2). At most
+    /// the number of samples; 0 without any.
     pub fn effective_samples(&self) -> f64 {
         if self.squares > 0.0 { self.ops().powi(2) / self.squares } else { 0.0 }
     }

@@ -52,8 +52,8 @@ fn needs_of(path: &Path) -> Result<Vec<Need>> {
     let advice = "each [[need]] has workload, rate and unit; params and promise (the SLO) are \
                   optional";
     let text = file::read_small(path, "for needs")?;
-    Need::parse_file(&text).map_err(|(offset, what)| {
-        Error::usage(file::line_of(path, &text, offset), what).advise(advice)
+    Need::parse_file(&text).map_err(|mistake| {
+        Error::usage(file::line_of(path, &text, mistake.offset), mistake.what).advise(advice)
     })
 }
 

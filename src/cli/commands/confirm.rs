@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 
 use super::report;
-use crate::analysis::command::{self, Asked};
+use crate::analysis::command::{self, RunOptions};
 use crate::analysis::compare::{Comparison, Row};
 use crate::cli::context::Context;
 use crate::cli::out;
@@ -120,9 +120,9 @@ fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
         .collect();
     let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
     let subjects = suspects.iter().map(|row| &row.subject);
-    let asked: Vec<Asked> =
-        subjects.map(|subject| Asked::new(&subject.workload, &subject.params)).collect();
-    let load = command::load(&asked).ok_or_else(|| {
+    let options: Vec<RunOptions> =
+        subjects.map(|subject| RunOptions::new(&subject.workload, &subject.params)).collect();
+    let load = command::load(&options).ok_or_else(|| {
         wrong(
             "the figures that differ were measured under several loads, and a run has one",
             "compare the workloads of each load by themselves, with --workload",
@@ -130,7 +130,7 @@ fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
     })?;
     kept.extend(["--repeat".into(), REPEAT.into(), "--jobs".into(), jobs.join(",")]);
     kept.extend(["--name".into(), format!("{} again", name(run))]);
-    kept.extend(command::workloads(&asked));
+    kept.extend(command::workloads(&options));
     kept.extend(load);
     Ok(kept)
 }

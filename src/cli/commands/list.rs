@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Confirmed, Profile, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, ConfirmedVersion, Profile, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
 use crate::cli::{out, paths};
@@ -209,7 +209,7 @@ pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
     let asked = test
         .workload
         .as_ref()
-        .map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry))
+        .map(|text| Ok(catalog.find(&parse_selection(text)?.name)?.entry))
         .transpose()?;
     Ok(SuiteTest {
         code: test.code.clone(),
@@ -229,10 +229,10 @@ pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
 
 /// `SRV-QUERY1:org=heap`: the workload's own id and the parameters that the test sets.
 fn corresponds(catalog: &Catalog, test: &SuiteEntry, text: &str) -> Result<String> {
-    let (name, given) = parse_selection(text)?;
-    let asked = catalog.find(&name)?;
+    let selection = parse_selection(text)?;
+    let asked = catalog.find(&selection.name)?;
     let mut params = asked.params;
-    params.extend(test.params.clone().into_iter().chain(given));
+    params.extend(test.params.clone().into_iter().chain(selection.params));
     let params: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let colon = if params.is_empty() { "" } else { ":" };
     Ok(format!("{}{colon}{}", asked.entry.workload.id, params.join(",")))
@@ -272,7 +272,7 @@ struct EngineEntry<'a> {
     url_schemes: &'static [&'static str],
     /// Versions on which it is confirmed: in a line for people, and one by one.
     confirmed: String,
-    confirmations: &'a [Confirmed],
+    confirmations: &'a [ConfirmedVersion],
 }
 
 fn engines(catalog: &Catalog) -> List {
@@ -300,7 +300,7 @@ impl<'a> EngineEntry<'a> {
 }
 
 /// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.
-fn describe_confirmed(all: &[Confirmed]) -> String {
+fn describe_confirmed(all: &[ConfirmedVersion]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for one in all {
         let how = format!("since {}, {}, {}", one.since, one.on, one.by);

@@ -137,8 +137,8 @@ pub fn with_prices(input: Input, paths: &[PathBuf]) -> Result<Input> {
 fn read_price(path: &Path) -> Result<PriceList> {
     let text = file::read_small(path, "for a price list")
         .map_err(|error| error.advise("name a file as docs/price.md shows"))?;
-    PriceList::parse(&text).map_err(|(offset, what)| {
-        Error::usage(file::line_of(path, &text, offset), what)
+    PriceList::parse(&text).map_err(|mistake| {
+        Error::usage(file::line_of(path, &text, mistake.offset), mistake.what)
             .advise("docs/price.md shows the form")
     })
 }
@@ -201,10 +201,10 @@ pub fn with_branding(
         refuse_unless(!format.is_for_programs(), "--notes", format, "choose a format for people")?;
         let read = file::read_small(path, "for paragraphs")?;
         let advice = "each [[text]] has paragraphs, perhaps a section";
-        let wrong =
-            |(offset, what)| Error::usage(file::line_of(path, &read, offset), what).advise(advice);
-        let added = Texts::parse(&read).map_err(wrong)?.add_to(&mut document);
-        added.map_err(|what| {
+        let texts = Texts::parse(&read).map_err(|mistake| {
+            Error::usage(file::line_of(path, &read, mistake.offset), mistake.what).advise(advice)
+        })?;
+        texts.add_to(&mut document).map_err(|what| {
             Error::usage(path.display().to_string(), what).advise("name one of its sections")
         })?;
     }
@@ -224,8 +224,8 @@ fn refuse_unless(is_possible: bool, option: &str, format: &dyn Format, advice: &
 fn brand(path: &Path) -> Result<Brand> {
     let text = file::read_small(path, "for a brand")?;
     let advice = "a brand has name, logo, accent and footer";
-    let read = BrandFile::parse(&text).map_err(|(offset, what)| {
-        Error::usage(file::line_of(path, &text, offset), what).advise(advice)
+    let read = BrandFile::parse(&text).map_err(|mistake| {
+        Error::usage(file::line_of(path, &text, mistake.offset), mistake.what).advise(advice)
     })?;
     let logo = read.logo.as_ref().map(|logo| path.with_file_name(logo));
     let content = logo.map(|logo| file::read_bytes(&logo, branding::MAX_LOGO_BYTES)).transpose()?;

@@ -39,7 +39,8 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
 /// # Errors
 /// Tests of several; one that cannot be read.
 fn with_pace(run_args: RunArgs, place: &str, tests: &[Test]) -> Result<RunArgs> {
-    let Some((option, text)) = experiment::pace(place, tests)? else { return Ok(run_args) };
+    let Some(pace) = experiment::pace(place, tests)? else { return Ok(run_args) };
+    let (option, text) = (pace.name, pace.value);
     let unreadable = |what: String| Error::usage(place, format!("{option}: {what}"));
     let mut measured = tests.iter().filter_map(Test::measured);
     let is_uniform =

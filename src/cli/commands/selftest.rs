@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::analysis::crosscheck::Compared;
+use crate::analysis::crosscheck::ComparedCounter;
 use crate::analysis::selftest::{Finding, PlannedTest};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
@@ -145,7 +145,7 @@ struct TestEntry {
     total: Tally,
     latency: LatencySummary,
     counters: Counters,
-    compared: Vec<Compared>,
+    compared: Vec<ComparedCounter>,
     status: String,
     reasons: Vec<Value>,
 }

@@ -45,7 +45,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     };
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
-    let (name, _) = crate::catalog::parse_selection(id)?;
+    let name = crate::catalog::parse_selection(id)?.name;
     let workload = &catalog.find(&name)?.entry.workload;
     let (engine, drive) = (engine.as_deref().map(find).transpose()?, drive.map(request::drive));
     if format == "json" {
@@ -103,9 +103,9 @@ fn template(facts: &[StatableFact]) -> String {
     let mut text = TEMPLATE.to_string();
     let mut topic = "";
     for fact in facts {
-        let (of, key) = fact.parts();
-        if of != topic {
-            topic = of;
+        let key = fact.key();
+        if fact.topic() != topic {
+            topic = fact.topic();
             text.push_str(&format!("\n[{topic}]\n"));
         }
         let needed = match fact.needed {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::engine;
 use crate::error::{Error, Result, visible};
-use crate::model::{RunKind, RunRecord, Test, TestResult, pace_of};
+use crate::model::{PaceParam, RunKind, RunRecord, Test, TestResult, pace_of};
 use crate::plan;
 
 /// The schema, which `dbdyno show schema` prints, beside the file.
@@ -96,11 +96,11 @@ fn has_a_rate(test: &TestResult) -> bool {
     test.open.is_some() && pace_of(&test.params).is_none()
 }
 
-/// The option by which ops of all tests started otherwise than in a closed loop, if they did.
+/// The load over time or the think time of all tests, if they had one.
 ///
 /// # Errors
 /// Tests whose ops started in several ways.
-pub fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
+pub fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<PaceParam<'a>>> {
     let mut measured = tests.iter().filter_map(Test::measured);
     let first = measured.next().and_then(|test| pace_of(&test.params));
     if measured.any(|test| pace_of(&test.params) != first) {

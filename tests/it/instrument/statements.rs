@@ -453,8 +453,8 @@ fn an_ab_test_whose_side_b_is_invalid_fails_what_asks_for_it() {
 
 /// A trial of a search for the highest rate with p99 below 5 ms.
 fn trial(per_s: f64, p99_us: f64, verdict: Verdict) -> Test {
-    let promise = "p99<5ms".parse().ok();
-    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise };
+    let slo = "p99<5ms".parse().ok();
+    let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, slo };
     let mut result = good().remove(1);
     offer.add_to(&mut result.params);
     let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };

@@ -10,21 +10,21 @@ use super::{figure, ramp};
 use crate::model::{Better, Reason, ReasonCode, Status, StoredPlan, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
 
-pub use row::{Row, Unpaired, rows, unpaired};
+pub use row::{Row, Rows, Unpaired, rows, unpaired};
 
 /// Chance that an A/B test of two equal sides calls any figure different, at any look.
 const FAMILY_ALPHA: f64 = 0.05;
 /// Ratios within 1/(1 + margin) to 1 + margin count as equal, if the user does not say otherwise.
 pub const MARGIN: f64 = 0.03;
-/// A figure that has no usable trial after so many blocks will have none.
+/// Number of blocks after which a figure without any usable trial is given up.
 const VAIN_BLOCKS: usize = 5;
-/// So many more than the fewest that can decide, so that the interval of a plain difference is
-/// worth reading.
+/// Blocks beyond the fewest that can decide: with them the interval of a plain difference is narrow
+/// enough to be useful.
 const CALM_BLOCKS: usize = 2;
-/// Further blocks are predicted up to so many.
+/// Maximum number of further blocks that are predicted.
 const FORETOLD: usize = 2_000;
-/// With a larger share of its blocks left out a figure is conditional: those that are left may be
-/// the better ones.
+/// Share of left-out blocks above which a figure is conditional: the blocks that remain may be the
+/// better ones.
 const MAX_LEFT_OUT: f64 = 0.1;
 /// Chance that of two sides which are invalid equally often one is called invalid more often.
 const ONE_SIDED_LEVEL: f64 = 0.01;
@@ -41,7 +41,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As the plan of a run of the A/B test says.
+    /// Method that the plan of an A/B test states.
     pub fn of_plan(plan: &StoredPlan) -> Method {
         if plan.is_duet() { Method::Duet } else { Method::InTurns }
     }
@@ -58,7 +58,7 @@ impl Method {
 /// Rule by which a figure is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// As [`MARGIN`].
+    /// Ratios within 1/(1 + margin) to 1 + margin count as equal; usually [`MARGIN`].
     pub margin: f64,
     /// Figures of the A/B test: all intervals hold together.
     pub figures: usize,
@@ -79,7 +79,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Better => "better",
@@ -100,7 +100,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -152,7 +152,7 @@ pub struct Trial<'a> {
     pub value: Option<f64>,
     /// Verdict on the trial.
     pub verdict: &'a Verdict,
-    /// From gate to the end of the last job.
+    /// Time from the gate to the end of the last job.
     pub total_s: f64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> From<&'a TestResult> for Trial<'a> {
 
 impl Trial<'_> {
     /// Reason for which the trial is left out: it is invalid, or conditional for a reason by which
-    /// the figure is not that of the platform. What else makes it conditional (neighbours, a slow
+    /// the figure is not that of the platform. What else makes it conditional (neighbors, a slow
     /// processor, relaxed durability, a mean that is little known) is kept: chance deals it to both
     /// sides alike, or it belongs to a side.
     fn doubt(&self) -> Option<ReasonCode> {
@@ -184,8 +184,8 @@ impl Trial<'_> {
         self.value.is_none_or(|value| value <= 0.0 || !value.is_finite())
     }
 
-    /// True if the trial has no figure, or one that must not be used, or if ops of it failed,
-    /// however few: all of that is what its side did.
+    /// True if the trial has no figure, or one that must not be used, or if any of its ops failed:
+    /// all of these are results of its side.
     fn is_invalid(&self) -> bool {
         let has_failed =
             |reason: &Reason| reason.code == ReasonCode::Errors && reason.status > Status::Valid;
@@ -236,7 +236,8 @@ impl Blocks {
             return;
         }
         for reason in trials().flat_map(|trial| &trial.verdict.reasons) {
-            // The other side beside it is the method, not a condition.
+            // The other side that runs at the same time belongs to the method and is not a
+            // condition.
             if reason.status == Status::Conditional && reason.code != ReasonCode::Beside {
                 count(&mut self.conditions, reason.code.clone());
             }
@@ -318,8 +319,9 @@ impl Blocks {
         }
     }
 
-    /// About how many more blocks decide the figure, if they spread around the median as those so
-    /// far do; none if more than can be predicted do not, or too little is known.
+    /// Estimated number of further blocks until the figure is decided, if they spread around the
+    /// median as the blocks so far do. None if more than `FORETOLD` would be needed, or too
+    /// little is known.
     pub fn more_blocks(&self, rule: &Rule) -> Option<usize> {
         let known = self.ratios.values();
         let centre = crate::stats::median(known).filter(|_| known.len() > 1)?;
@@ -341,7 +343,8 @@ impl Blocks {
         None
     }
 
-    /// About how many more seconds of trials decide the figure; none as [`Blocks::more_blocks`].
+    /// Estimated seconds of further trials until the figure is decided; none where
+    /// [`Blocks::more_blocks`] is none.
     pub fn more_s(&self, rule: &Rule) -> Option<f64> {
         Some(self.more_blocks(rule)? as f64 * (self.block_s()? + 2.0 * BETWEEN_TRIALS_S))
     }
@@ -354,7 +357,8 @@ impl Blocks {
     }
 }
 
-/// As [`Rule::outcome`] of the interval, without looking for its ends.
+/// True if [`Rule::outcome`] of the interval decides, found without computing the ends of the
+/// interval.
 fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
     let (alpha, margin) = (rule.alpha(), (1.0 + rule.margin).ln());
     let (above, below) =
@@ -362,7 +366,7 @@ fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
     above(0.0) || below(0.0) || (above(-margin) && below(margin))
 }
 
-/// Chance of at least so many heads of so many throws of a coin.
+/// Chance of at least `heads` heads in `throws` throws of a fair coin.
 fn at_least(heads: usize, throws: usize) -> f64 {
     let (mut term, mut sum) = (0.5_f64.powi(throws as i32), 0.0);
     for tails in 0..=throws - heads {
@@ -372,8 +376,8 @@ fn at_least(heads: usize, throws: usize) -> f64 {
     sum
 }
 
-/// A figure of an A/B test with what both sides stored of it, in order, and that of each side's run
-/// as every report shows it.
+/// A figure of an A/B test: what both sides stored of it, in order, and its value in each side's
+/// run as every report shows it.
 struct Figure<'a> {
     base: Vec<&'a TestResult>,
     other: Vec<&'a TestResult>,

@@ -3,8 +3,8 @@
 //!
 //! The first eight points are the principles of SPEC's research group (A. V. Papadopoulos et al.,
 //! "Methodological Principles for Reproducible Performance Evaluation in Cloud Computing", IEEE
-//! Transactions on Software Engineering 47(8), 2021); the others are what TPC asks of a disclosure
-//! and a run of ours can show.
+//! Transactions on Software Engineering 47(8), 2021). The others are what TPC requires of a
+//! disclosure, as far as a run of dbdyno can show it.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
 /// Degree to which a run satisfies a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// The point is as it should be.
     Kept,
-    /// Some of it.
+    /// The point is met in part.
     Partly,
-    /// Nothing of it.
+    /// The point is not met.
     Missing,
 }
 
@@ -51,9 +51,9 @@ pub struct Point {
 /// Facts about a run that are in neither its record nor its tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Circumstances {
-    /// It was read from a bundle, whose hashes are right.
+    /// True if the run was read from a bundle whose hashes are right.
     pub is_sealed: bool,
-    /// Somebody states what the platform costs.
+    /// True if a price list states what the platform costs.
     pub has_price: bool,
 }
 
@@ -112,7 +112,7 @@ fn share_of(having: usize, all: usize) -> State {
     }
 }
 
-fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
+fn repetitions(figures: &[ramp::RepeatedTest<'_>], run: &RunRecord) -> Point {
     let enough = figures.iter().filter(|figure| figure.times >= ENOUGH_REPETITIONS).count();
     let fresh = run.plan.fresh();
     let state = match share_of(enough, figures.len()) {
@@ -162,7 +162,7 @@ fn setup(run: &RunRecord) -> Point {
         .collect();
     let known = NECESSARY.len() - lacking.len();
     let found = match lacking.is_empty() {
-        true => Sentence::new("{count} facts are disclosed").with("count", disclosed(run)),
+        true => Sentence::new("{count} facts are disclosed").with("count", count_facts(run)),
         false => Sentence::new("not disclosed: {facts}").with("facts", lacking.join(", ")),
     };
     let advice = "name the exporter of a remote server's host by --host-metrics, or measure on \
@@ -176,7 +176,7 @@ fn setup(run: &RunRecord) -> Point {
     )
 }
 
-fn disclosed(run: &RunRecord) -> usize {
+fn count_facts(run: &RunRecord) -> usize {
     let facts = run.disclosure.0.values().flat_map(|section| section.values());
     facts.filter(|value| value.as_str() != Disclosure::UNKNOWN).count()
 }
@@ -221,8 +221,8 @@ fn distribution(tests: &[&Test]) -> Point {
     )
 }
 
-fn intervals(figures: &[ramp::Repeated<'_>]) -> Point {
-    let having = figures.iter().filter(|figure| figure.known().is_ok()).count();
+fn intervals(figures: &[ramp::RepeatedTest<'_>]) -> Point {
+    let having = figures.iter().filter(|figure| figure.interval().is_ok()).count();
     let found = Sentence::new("{having} of {all} figures have a 95 % interval")
         .with("having", having)
         .with("all", figures.len());

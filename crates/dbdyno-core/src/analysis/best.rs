@@ -24,15 +24,16 @@ pub trait Candidate: Clone {
 pub struct Best<T> {
     /// The figure itself.
     pub figure: T,
-    /// By how much its interval is wider where it is compared: chance favoured the best of several.
+    /// Factor by which the interval is wider in comparisons, because chance favored the best of
+    /// several figures.
     pub favour: f64,
     /// Jobs of the best figure that is better and not valid, so that this one is a lower bound.
     pub passed_over: Option<u32>,
 }
 
-/// The best figure of those of the best verdict among them: a conditional one only if none is
-/// valid, an invalid one only if all are. A better one that is conditional makes it a lower bound;
-/// invalid ones say nothing. None if there are no figures.
+/// The best of the figures with the best verdict: a conditional one only if none is valid, an
+/// invalid one only if all are. A better conditional one makes it a lower bound; invalid ones are
+/// ignored. None if there are no figures.
 pub fn select_best<T: Candidate>(figures: Vec<T>, better: Better) -> Option<Best<T>> {
     let trusted = most_trusted(figures.clone(), T::status);
     let best = foremost(&trusted, better)?.clone();

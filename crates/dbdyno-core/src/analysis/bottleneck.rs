@@ -1,5 +1,5 @@
-//! The bottleneck: why not more? Causes in the order of the time of the jobs that each takes, with
-//! their figures. Pure.
+//! Bottlenecks: the causes that limit the throughput of a test, in the order of the session time
+//! that each takes, with the evidence. Pure.
 //!
 //! Waits come from the samples of the sessions; where there are none, from the counters of the
 //! database that time them.
@@ -9,20 +9,20 @@ use super::cpu_speed;
 use super::time_model::waiting_for_processor_s;
 use crate::model::{Activity, EventCount, Sentence, TestResult, Waits};
 
-mod experiment;
 mod forecast;
 mod processors;
+mod remedy;
 
-pub use experiment::{Action, Experiment, describe, experiment, experiments, verdict_of_trial};
 pub use forecast::{Forecast, GainSpan, TimeShares, forecast, judge_forecast};
 use processors::processor;
 pub(super) use processors::{usable_processors, used_processors};
+pub use remedy::{Action, Remedy, describe, remedies, remedy, verdict_of_trial};
 
 /// A wait is a cause from this share of the jobs' time on.
 const CAUSE: f64 = 0.1;
 /// Least share of a wait that only counters show, mixed with other work: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
-/// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least
+/// Longest interval between checkpoints, in s, for which they are a cause; there must be at least
 /// two.
 const OFTEN_S: f64 = 30.0;
 /// Prefix of the event classes of the checkpointer; also of those of jobs that wait for one.
@@ -30,7 +30,8 @@ const CHECKPOINTER: &str = "checkpointer";
 /// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth:
 /// there each access takes twice as long as at rest, and more.
 const LOADED_MEMORY: f64 = 0.5;
-/// From this share of its time on our process is why sessions wait for their client.
+/// Share of its time from which on dbdyno's own process is the reason why sessions wait for their
+/// client.
 const OURS: f64 = 0.5;
 
 /// Bottleneck of a test.
@@ -60,7 +61,7 @@ pub enum Cause {
     Client,
     /// Statements wait for the network.
     Network,
-    /// Others on the machine take what the jobs need.
+    /// Other processes on the machine take what the jobs need.
     Neighbours,
 }
 
@@ -112,8 +113,8 @@ impl Cause {
 pub struct Bottleneck {
     /// The bottleneck.
     pub cause: Cause,
-    /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown
-    /// where a cause is seen and its time is not.
+    /// Share of session time; above 1 where background processes work in addition to the jobs.
+    /// Unknown if a cause is observed but its time is not.
     pub share: Option<f64>,
     /// The figures.
     pub evidence: Sentence,
@@ -175,45 +176,45 @@ pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
     };
     let found =
         || bottlenecks(result).into_iter().find(|bottleneck| bottleneck.cause == cause)?.share;
-    activity.and_then(|activity| seen(result, activity)).or_else(found)
+    activity.and_then(|activity| activity_share(result, activity)).or_else(found)
 }
 
 /// The samples, if there are enough to say something.
-fn sampled(result: &TestResult) -> Option<&Waits> {
+fn session_samples(result: &TestResult) -> Option<&Waits> {
     result.waits.as_ref().filter(|waits| waits.samples > 0 && waits.sessions > 0)
 }
 
 /// Share of the jobs' time that an activity takes.
-fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
-    sampled(result).map(|waits| waits.at(activity) / waits.sessions as f64)
+fn activity_share(result: &TestResult, activity: Activity) -> Option<f64> {
+    session_samples(result).map(|waits| waits.at(activity) / waits.sessions as f64)
 }
 
 /// Time around the waits of sessions, in shares of session time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
-    /// They worked in the kernel, and waited for a processor.
+    /// Share of work in the kernel and, below, in the run queue.
     kernel: f64,
     queued: f64,
 }
 
 /// Time around the waits where the kernel counted the CPU time of the sessions.
 fn around_waits(result: &TestResult) -> Option<Around> {
-    let waits = sampled(result)?;
+    let waits = session_samples(result)?;
     let processors = waits.processors?;
     let [kernel, queued] =
         [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
     Some(Around { kernel, queued })
 }
 
-/// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which
-/// is nearly all where a device is fast. Those who wait for a processor can wait for nothing else:
-/// the time left to them is what a tenth is of.
+/// Bottleneck by a wait that sessions were sampled at. For I/O the kernel's work counts as well,
+/// which is nearly all of the time on a fast device. A session in the run queue can wait for
+/// nothing else, so that the threshold of a tenth refers to the rest of the time.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Bottleneck> {
-    let waits = sampled(result)?;
+    let waits = session_samples(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
     let takes = |share: f64| TimeShares::with(result, cause, Action::Settings, share).goes;
-    let share =
-        seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
+    let share = activity_share(result, activity)
+        .filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
     let template = match around {
@@ -244,10 +245,10 @@ fn latch(result: &TestResult) -> Option<Bottleneck> {
 /// The time in which the log was synced, of the elapsed time (syncs of one log follow one another),
 /// where nothing was sampled.
 fn log_sync(result: &TestResult) -> Option<Bottleneck> {
-    if sampled(result).is_some() {
+    if session_samples(result).is_some() {
         return wait(result, Cause::LogSync, Activity::LogSync);
     }
-    timed(
+    counted_wait(
         result,
         Cause::LogSync,
         &Timed { time_ms: "wal_sync_time_ms", events: "wal_syncs" },
@@ -256,14 +257,14 @@ fn log_sync(result: &TestResult) -> Option<Bottleneck> {
     )
 }
 
-/// Share of the jobs' time in which they waited for room in the log's buffer, at the most: of their
-/// time at the log the part of its writes for which a full buffer was the reason, as if one without
-/// a sync took as long as one with it.
+/// Upper bound of the share of session time spent waiting for room in the log buffer: the share at
+/// the log, times the part of the log's writes that a full buffer caused. This assumes that a write
+/// without a sync takes as long as one with it.
 fn waiting_for_room(result: &TestResult) -> Option<f64> {
     let counter = |name| result.window_counters.get(name);
     let (full, writes) =
         counter("log_buffer_full").zip(counter("log_writes").filter(|writes| *writes > 0.0))?;
-    Some(seen(result, Activity::LogSync)? * (full / writes).min(1.0))
+    Some(activity_share(result, Activity::LogSync)? * (full / writes).min(1.0))
 }
 
 fn log_buffer(result: &TestResult) -> Option<Bottleneck> {
@@ -303,7 +304,7 @@ fn read(result: &TestResult) -> Option<Bottleneck> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
     let counted = || {
         let template = "{share%} of session time in {events=} reads";
-        timed(
+        counted_wait(
             result,
             Cause::Read,
             &Timed { time_ms: "physical_read_time_ms", events: "physical_reads" },
@@ -314,7 +315,7 @@ fn read(result: &TestResult) -> Option<Bottleneck> {
     sampled.or_else(counted)
 }
 
-fn timed(
+fn counted_wait(
     result: &TestResult,
     cause: Cause,
     counters: &Timed,
@@ -333,13 +334,13 @@ fn timed(
     })
 }
 
-/// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the
-/// jobs' time; where they do not show it that of the samples in which who makes checkpoints was
-/// seen at work.
+/// Bottleneck by checkpoints: they follow one another, or jobs were sampled waiting for one. Its
+/// share is that of session time; if the jobs' samples do not show it, that of the samples in which
+/// the process that makes checkpoints was at work.
 fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     let counted = result.counters.get("checkpoints");
     let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);
-    let waits = sampled(result);
+    let waits = session_samples(result);
     let is_it = |count: &&EventCount| count.event.class.starts_with(CHECKPOINTER);
     let waited = waits.map(|waits| {
         waits.of_jobs().filter(is_it).fold(0.0, |sum, count| sum + waits.weight(count))
@@ -366,7 +367,8 @@ fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     Some(Bottleneck { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
 }
 
-/// Processors that others used or took while sessions of ours waited for one.
+/// Bottleneck by CPUs that other processes used, or the hypervisor took, while sessions of the jobs
+/// waited for one.
 fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     let others = foreign(result).map_or(0.0, |foreign| foreign.used) + stolen;
@@ -389,10 +391,12 @@ fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     })
 }
 
-/// Cause of idle sessions in a closed loop: our process, as long as its threads work or wait for
-/// a processor, else the way between them and the server.
+/// Cause of idle sessions in a closed loop: dbdyno's own process, if its threads work or wait for a
+/// CPU for long enough, else the path between the sessions and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Bottleneck> {
-    let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };
+    let Some(waits) = session_samples(result).filter(|_| !result.is_paced()) else {
+        return Vec::new();
+    };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);

@@ -1,5 +1,5 @@
-//! Capacity: does a platform do what is needed of it, what is used of it then, and what ends first.
-//! Pure.
+//! Capacity: whether a platform carries its requirements, how much of it they use, and which
+//! component saturates first. Pure.
 //!
 //! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the
 //! demand D of a component for one unit of work and what the component can do, C. Demands are those
@@ -10,6 +10,12 @@
 mod answer;
 mod need;
 #[cfg(test)]
+mod platform_tests;
+#[cfg(test)]
+mod slo_tests;
+#[cfg(test)]
+mod test_ramps;
+#[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, Point, answer};
@@ -18,7 +24,7 @@ pub use need::{FORM, Need};
 use std::collections::BTreeSet;
 
 use super::bottleneck::{Cause, usable_processors, used_processors};
-use super::command::{self, Asked};
+use super::command::{self, RunOptions};
 use super::cpu_quota;
 use super::derive::derive;
 use super::missing::not_known;
@@ -32,12 +38,12 @@ pub enum Outcome {
     Fits,
     /// The platform does not carry the requirement.
     DoesNotFit,
-    /// By what was measured nothing can be said.
+    /// The measured tests do not answer the question.
     NotCovered,
 }
 
 impl Outcome {
-    /// As in JSON.
+    /// Code in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Outcome::Fits => "fits",
@@ -46,7 +52,7 @@ impl Outcome {
         }
     }
 
-    /// As reports say it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Fits => "fits",
@@ -88,8 +94,8 @@ impl Span {
 /// A part of a platform whose use is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
-    /// Time of the processors that the database and we used, of those that could be used; if that
-    /// is more, the share of its CPU quota that the database used.
+    /// CPU time of the database and of dbdyno, as a share of the CPU time that they could use; the
+    /// share of its CPU quota that the database used, if that is more.
     Cpu,
     /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the
     /// device before the tests.
@@ -101,10 +107,10 @@ pub enum Component {
 impl Component {
     /// Every component.
     pub const ALL: [Component; 3] = [Component::Cpu, Component::Log, Component::Device];
-    /// From this share on it is full.
+    /// Use from which on a component counts as full.
     const FULL: f64 = 0.9;
 
-    /// As in JSON.
+    /// Code in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Component::Cpu => "cpu",
@@ -113,7 +119,7 @@ impl Component {
         }
     }
 
-    /// As reports say it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Component::Cpu => "processors",
@@ -122,7 +128,7 @@ impl Component {
         }
     }
 
-    /// Share of it that a test used.
+    /// Share of the component that a test used.
     ///
     /// # Errors
     /// The reason for which that is not known.
@@ -142,7 +148,7 @@ fn printed(test: &Test, figure: &str) -> Result<f64, Sentence> {
 }
 
 fn processor_share(result: &TestResult, run: &RunRecord) -> Result<f64, Sentence> {
-    // A database whose processes we do not see is not idle.
+    // A database whose processes are not visible is not idle.
     let is_seen = ["server_cpu_s", "os_cpu_foreign_s"]
         .iter()
         .any(|name| result.window_counters.get(name).is_some());
@@ -173,23 +179,24 @@ fn finite(share: f64) -> Result<f64, Sentence> {
     if share.is_finite() { Ok(share) } else { Err("nothing to divide by".into()) }
 }
 
-/// The use of a component, as shares of what it can do.
+/// Use of a component, as shares of its maximum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
     /// Component of the platform.
     pub component: Component,
-    /// Of each need, in their order.
+    /// Headroom for each requirement, in their order.
     pub each: Vec<Result<f64, Sentence>>,
-    /// Of all needs together; unknown if one is.
+    /// Headroom for all requirements together; unknown if it is unknown for one of them.
     pub total: Option<f64>,
 }
 
 /// Component or cause that limits a growing load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum First {
-    /// This component is full at so many times the load.
+    /// Component that is full at this multiple of the load.
     Component(Component, f64),
-    /// No component is full at the most that was measured; there this takes most of the jobs' time.
+    /// No component is full at the highest measured load; there this cause takes the largest share
+    /// of session time.
     Cause(Cause),
 }
 
@@ -200,7 +207,7 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// Run of the platform.
     pub run: &'a RunRecord,
-    /// Its tests.
+    /// Tests of the run.
     pub tests: &'a [Test],
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -256,8 +263,7 @@ impl Platform<'_> {
         self.answers.iter().any(Answer::is_bound)
     }
 
-    /// The figures that answer with a doubt; none where the answer is known, or a need has no
-    /// figure at all.
+    /// Answers with a doubt; empty if the answer is known, or a requirement has no figure.
     pub fn doubts(&self) -> Vec<&Answer<'_>> {
         let is_open = self.outcome == Outcome::NotCovered && self.why.is_none();
         let is_answered =
@@ -280,7 +286,7 @@ impl Platform<'_> {
         self.answers.iter().map(share).sum::<Option<f64>>().map(|share| 1.0 / share)
     }
 
-    /// The third answer, between yes and no: so many times it fits by a figure with a doubt.
+    /// Third answer, between yes and no: the multiple that fits according to a figure with a doubt.
     pub fn doubtful_answer(&self) -> Option<Sentence> {
         Some(doubtful_answer(self.doubtful_times()?, &self.doubts()))
     }
@@ -301,14 +307,14 @@ impl Platform<'_> {
             return None;
         }
         let tests = points.iter().map(|point| point.figure.test);
-        let asked: Vec<Asked> =
-            tests.map(|test| Asked::new(test.workload(), test.chosen())).collect();
-        if asked.iter().any(|one| one.is_on_some_nodes) {
+        let options: Vec<RunOptions> =
+            tests.map(|test| RunOptions::new(test.workload(), test.chosen())).collect();
+        if options.iter().any(|one| one.is_on_some_nodes) {
             return None;
         }
-        let load = command::load(&asked)?;
+        let load = command::load(&options)?;
         let mut words = command::run_on(self.run)?;
-        words.extend(command::workloads(&asked));
+        words.extend(command::workloads(&options));
         let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
         let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
         if !jobs.is_empty() {
@@ -349,15 +355,15 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
     let used = shares.map(|shares| Span::sum(&shares));
     let uses: Vec<Use> =
         Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
-    let (outcome, why) = together(&answers, used, &uses);
+    let joint = joint_outcome(&answers, used, &uses);
     let first = used.and_then(|used| first(&answers, used, &uses));
     let cores =
         side.price.map(|price| price.cores).or_else(|| cpu_quota::cores(side.run, side.tests));
     Platform {
         name: side.name,
         run: side.run,
-        outcome,
-        why,
+        outcome: joint.outcome,
+        why: joint.why,
         answers,
         used,
         uses,
@@ -379,21 +385,31 @@ fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use 
     Use { component, each, total }
 }
 
-/// The worst answer decides; where each need fits alone, what they take together.
-fn together(
-    answers: &[Answer<'_>],
-    used: Option<Span>,
-    uses: &[Use],
-) -> (Outcome, Option<Sentence>) {
+/// Outcome for all requirements together.
+struct JointOutcome {
+    outcome: Outcome,
+    /// Reason, if each requirement alone has a better outcome.
+    why: Option<Sentence>,
+}
+
+impl From<Outcome> for JointOutcome {
+    fn from(outcome: Outcome) -> JointOutcome {
+        JointOutcome { outcome, why: None }
+    }
+}
+
+/// The outcome for all requirements together: the worst answer decides; if each requirement fits
+/// alone, what they take together.
+fn joint_outcome(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> JointOutcome {
     let any = |outcome: Outcome| answers.iter().any(|answer| answer.outcome == outcome);
     if let Some(worst) =
         [Outcome::DoesNotFit, Outcome::NotCovered].into_iter().find(|outcome| any(*outcome))
     {
-        return (worst, None);
+        return worst.into();
     }
     let most = used.map_or(f64::INFINITY, |used| used.high.unwrap_or(used.value));
     if answers.len() == 1 || most <= 1.0 {
-        return (Outcome::Fits, None);
+        return Outcome::Fits.into();
     }
     let processors =
         uses.iter().find(|used| used.component == Component::Cpu).and_then(|used| used.total);
@@ -402,17 +418,19 @@ fn together(
             let why = Sentence::new(
                 "each requirement fits alone, but together they take {share%} of the CPUs",
             );
-            (Outcome::DoesNotFit, Some(why.with("share", share)))
+            JointOutcome { outcome: Outcome::DoesNotFit, why: Some(why.with("share", share)) }
         }
         None => {
             let why = "each requirement fits alone; alone they take up to {share%} of the \
                        platform's time, and how they share it was not measured";
-            (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
+            let why = Sentence::new(why).with("share", most);
+            JointOutcome { outcome: Outcome::NotCovered, why: Some(why) }
         }
     }
 }
 
-/// The component that is full at the most that was measured, else what takes the jobs' time there.
+/// The component that is full at the highest measured load, else the cause with the largest share
+/// of session time there.
 fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     let known = uses.iter().filter_map(|used| Some((used.component, used.total?)));
     let fullest = known.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -432,7 +450,7 @@ fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
 pub enum Cheapest<'a, 'b> {
     /// More than one if they cost equally much; none if no platform that fits has a price.
     Known(Vec<&'b Platform<'a>>),
-    /// These have options without a price, and their lower bounds do not decide.
+    /// Platforms that use options without a price; their lower bounds do not decide.
     Open(Vec<&'b Platform<'a>>),
 }
 
@@ -455,7 +473,7 @@ pub fn cheapest<'a, 'b>(platforms: &'b [Platform<'a>]) -> Cheapest<'a, 'b> {
     }
 }
 
-/// Those platforms that fit with the least of a figure; more than one if they have equally much.
+/// Platforms that fit with the lowest value of a figure; several if their values are equal.
 pub fn least<'a, 'b>(
     platforms: &'b [Platform<'a>],
     figure: impl Fn(&Platform<'a>) -> Option<f64>,

@@ -6,7 +6,7 @@
 //! figures.
 //!
 //! Those p values are of one place that was chosen beforehand, between independent figures. What is
-//! reported here is judged as a whole series, too: neighbouring figures may resemble one another,
+//! reported here is judged as a whole series, too: neighboring figures may resemble one another,
 //! and the place was searched among all of them. A change stays if its p value, with the variance
 //! that the means of such a series have (first-order autoregressive, the correlation that of what
 //! the pieces leave), times the places is below 5 %. Simulated, in 200 series each, the share with
@@ -28,9 +28,9 @@ const MAX_P: f64 = 0.001;
 /// A change is reported if chance alone makes one as clear anywhere in the series less often than
 /// this.
 const MAX_P_OF_SERIES: f64 = 0.05;
-/// Neighbouring figures are never more alike than this.
+/// Neighboring figures are never more alike than this.
 const MAX_ALIKE: f64 = 0.95;
-/// Of what figures that are alike are worth, the freedom is at least this.
+/// Minimum degrees of freedom that figures which resemble their neighbors have together.
 const MIN_FREEDOM: f64 = 0.5;
 const CANDIDATE: f64 = 10.0;
 
@@ -51,10 +51,10 @@ pub struct Change {
 /// The changes in a series of finite figures, in order.
 pub fn changes(values: &[f64]) -> Vec<Change> {
     let mut points: BTreeSet<usize> =
-        found(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
+        find_changes(values, WINDOW, MAX_P).into_iter().map(|change| change.at).collect();
     loop {
         let changes = of_series(values, &points);
-        // The weakest goes first: without it its neighbours look different.
+        // The weakest goes first: without it its neighbors look different.
         match changes.iter().max_by(|a, b| a.p.total_cmp(&b.p)) {
             Some(weakest) if weakest.p >= MAX_P_OF_SERIES => points.remove(&weakest.at),
             _ => return changes,
@@ -90,7 +90,7 @@ fn correlation(values: &[f64], pieces: &[Range<usize>]) -> f64 {
     (raw + bias).clamp(0.0, MAX_ALIKE)
 }
 
-/// As [`difference`], of figures that resemble their neighbours so much.
+/// Difference as by [`difference`], for figures with this correlation between neighbors.
 fn difference_of_alike(left: &[f64], right: &[f64], alike: f64) -> Change {
     let plain = difference(left, right);
     let [n, m] = [left, right].map(|piece| piece.len() as f64);
@@ -114,17 +114,17 @@ pub fn pieces(changes: impl IntoIterator<Item = usize>, len: usize) -> Vec<Range
     starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
 }
 
-fn found(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
+fn find_changes(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
     let mut points = candidates(values, window, CANDIDATE * most_p);
     loop {
-        let changes = tested(values, &points);
-        // The weakest goes first: without it its neighbours look different.
+        let changes = test_changes(values, &points);
+        // The weakest goes first: without it its neighbors look different.
         match changes
             .into_iter()
             .reduce(|weakest, next| if next.p > weakest.p { next } else { weakest })
         {
             Some(weakest) if weakest.p >= most_p => points.remove(&weakest.at),
-            _ => return tested(values, &points),
+            _ => return test_changes(values, &points),
         };
     }
 }
@@ -135,7 +135,7 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
     while start < values.len() {
         let end = values.len().min(start + window);
         let found: Vec<usize> =
-            divided(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
+            divide(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
         start = (start + window / 2).max(found.last().copied().unwrap_or(0));
         points.extend(found);
     }
@@ -144,14 +144,14 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
 
 /// Divides at the place of the largest distance, again and again, until the difference there is one
 /// of chance.
-fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
+fn divide(values: &[f64], most_p: f64) -> BTreeSet<usize> {
     let (sums, mut points) = (Distances::new(values), BTreeSet::new());
     loop {
         let pieces = pieces(points.iter().copied(), values.len());
-        let best = pieces.iter().filter_map(|piece| Some((piece, sums.division(piece)?)));
-        let best = best.reduce(|best, next| if next.1.1 > best.1.1 { next } else { best });
+        let divisions = pieces.iter().filter_map(|piece| sums.division(piece));
+        let best = divisions.reduce(|best, next| if next.q > best.q { next } else { best });
         match best {
-            Some((piece, (at, _)))
+            Some(Division { piece, at, .. })
                 if difference(&values[piece.start..at], &values[at..piece.end]).p <= most_p =>
             {
                 points.insert(at)
@@ -161,8 +161,17 @@ fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
     }
 }
 
-/// The changes at these places, each between its neighbours.
-fn tested(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
+/// A piece of the series, divided at one of its figures.
+struct Division {
+    piece: Range<usize>,
+    /// Position of the first figure of the second part.
+    at: usize,
+    /// Size of the difference between the parts, the statistic Q.
+    q: f64,
+}
+
+/// The changes at these places, each between its neighbors.
+fn test_changes(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
     let pieces = pieces(points.iter().copied(), values.len());
     let change = |pair: &[Range<usize>]| Change {
         at: pair[1].start,
@@ -207,15 +216,15 @@ impl Distances {
         sums[a.end][b.end] - sums[a.start][b.end] - sums[a.end][b.start] + sums[a.start][b.start]
     }
 
-    /// Position at which the figures of a piece differ most from those that follow, and the size of
-    /// the difference (the statistic Q); none for a single figure.
-    fn division(&self, piece: &Range<usize>) -> Option<(usize, f64)> {
-        let mut best = None;
+    /// Division of a piece where its figures differ most from those that follow; none for a single
+    /// figure.
+    fn division(&self, piece: &Range<usize>) -> Option<Division> {
+        let mut best: Option<Division> = None;
         for at in piece.start + 1..piece.end {
             for end in at + 1..=piece.end {
                 let q = self.q(&(piece.start..at), &(at..end));
-                if best.is_none_or(|(_, most)| q > most) {
-                    best = Some((at, q));
+                if best.as_ref().is_none_or(|best| q > best.q) {
+                    best = Some(Division { piece: piece.clone(), at, q });
                 }
             }
         }
@@ -248,12 +257,12 @@ mod tests {
         // apache/otava.
         let steps =
             [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0];
-        assert_eq!(divided(&steps, 0.01).into_iter().collect::<Vec<_>>(), [5, 8]);
+        assert_eq!(divide(&steps, 0.01).into_iter().collect::<Vec<_>>(), [5, 8]);
         let halved = [
             1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48,
             0.55, 0.50, 0.49, 0.51, 0.50, 0.49,
         ];
-        assert_eq!(places(&found(&halved, 10, 0.0001)), [10]);
+        assert_eq!(places(&find_changes(&halved, 10, 0.0001)), [10]);
         let [change] = changes(&halved)[..] else { panic!("one change") };
         assert!(
             (change.before - 1.004).abs() < 1e-9
@@ -287,7 +296,7 @@ mod tests {
             27_586.0, 28_005.0, 27_768.0, 28_543.0, 28_237.0, 27_915.0, 28_437.0, 28_342.0,
             27_733.0, 28_296.0, 28_524.0, 28_687.0,
         ];
-        assert_eq!(places(&found(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
+        assert_eq!(places(&find_changes(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
     }
 
     #[test]
@@ -295,7 +304,8 @@ mod tests {
         use crate::stats::keys::KeyStream;
         let mut keys = KeyStream::for_job(17, 1);
         let mut normal = || (0..12).map(|_| keys.key(10_000) as f64 / 1e4).sum::<f64>() - 6.0;
-        // Of 60 series of 50 figures, the last third higher by so much, those with a change.
+        // Number of 60 series of 50 figures in which a change is found; the last third is higher by
+        // `step`.
         let mut changed = |alike: f64, step: f64| {
             let has_one = |_: &i32| {
                 let mut error = normal();

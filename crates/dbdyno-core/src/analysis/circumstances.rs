@@ -1,17 +1,16 @@
 //! Reasons that follow from how a test came about, and not from its figures: it was cut short, it
-//! failed, nobody watched it, or others did the work.
+//! failed, nobody observed it, or others did the work.
 
 use crate::model::{Reason, ReasonCode, Sentence, Status};
 
-/// The reason of a test whose window the user cut short after so many seconds.
-pub fn interrupted(after_s: f64) -> Reason {
+/// Reason of a test whose window the user cut short after `after_s`.
+pub fn interruption_reason(after_s: f64) -> Reason {
     let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
     Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence.with("after", after_s))
 }
 
-/// The reason of a test that ended in an error: `code` says what was lost, and `error` is the
-/// message.
-pub fn failed(code: ReasonCode, error: &str) -> Reason {
+/// Reason of a test that ended in an error: `code` is the kind of loss, and `error` the message.
+pub fn failure_reason(code: ReasonCode, error: &str) -> Reason {
     Reason::new(Status::Invalid, code, Sentence::quoted(error))
 }
 
@@ -22,8 +21,8 @@ pub(super) fn of_duet() -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 
-/// The reason of every test on a version of an engine that nobody has confirmed.
-pub fn unconfirmed(product: &str, version: &str) -> Reason {
+/// Reason of every test on a version of an engine that is not confirmed.
+pub fn unconfirmed_reason(product: &str, version: &str) -> Reason {
     let sentence = Sentence::new("dbdyno has not been tested with {product} {version}")
         .with("product", product)
         .with("version", version);
@@ -44,9 +43,9 @@ pub(super) fn of_other_sql(theirs: &str, ours: &str) -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Scripts, sentence)
 }
 
-/// The reason of a recording: nobody knows what others would have done at most, so that it supports
-/// no statement about the platform.
-pub fn recorded() -> Reason {
+/// Reason of a recording: it is unknown how much the recorded clients could have done, so that it
+/// supports no statement about the platform.
+pub fn recording_reason() -> Reason {
     let text = "what others did, recorded: not what the platform can do";
     Reason::new(Status::Conditional, ReasonCode::Recorded, text)
 }
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn an_unconfirmed_version_is_named() {
-        let reason = unconfirmed("Product", "10.1.48");
+        let reason = unconfirmed_reason("Product", "10.1.48");
         assert_eq!(reason.code, ReasonCode::UnconfirmedEngine);
         assert_eq!(reason.text, "dbdyno has not been tested with Product 10.1.48");
         assert_eq!(reason.status, Status::Conditional);
@@ -65,13 +64,13 @@ mod tests {
 
     #[test]
     fn the_message_of_an_error_is_quoted_as_it_is() {
-        let reason = failed(ReasonCode::Failed, "T: {no} placeholder");
+        let reason = failure_reason(ReasonCode::Failed, "T: {no} placeholder");
         assert_eq!((reason.status, reason.text.as_str()), (Status::Invalid, "T: {no} placeholder"));
     }
 
     #[test]
     fn a_cut_window_is_conditional_and_says_how_long_it_was() {
-        let reason = interrupted(2.345);
+        let reason = interruption_reason(2.345);
         assert_eq!(reason.text, "interrupted: the window was cut short after 2.3 s");
         assert_eq!(reason.status, Status::Conditional);
     }

@@ -5,7 +5,7 @@ use super::scope::{self, Scope};
 use super::{contract, crosscheck};
 use crate::model::{Claim, Expr, Reason, Sentence, Status, TestResult};
 
-/// A claim and what became of it.
+/// Claim with its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     /// `physical_reads per ops`.
@@ -25,9 +25,9 @@ pub struct Checked {
 pub enum Outcome {
     /// The workload met it.
     Holds,
-    /// It could not be judged.
+    /// The claim could not be judged.
     Unchecked,
-    /// It lowered the verdict to this.
+    /// The claim lowered the verdict to this.
     Broken(Status),
 }
 
@@ -35,7 +35,7 @@ pub enum Outcome {
 pub fn of_contract(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Checked> {
     let scope = Scope::new(result);
     let one = |claim: &Claim| {
-        let value = contract::claimed(&scope, claim)
+        let value = contract::claim_value(&scope, claim)
             .zip(scope.divisor(claim.per.as_deref()))
             .map(|(what, divisor)| what / divisor);
         let known = value.filter(|value| !value.is_nan());
@@ -55,7 +55,7 @@ pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec
     let scope = Scope::new(result);
     let one = |claim: &Claim| {
         let value = scope.counter(&claim.what);
-        let required = crosscheck::expected(&scope, claim);
+        let required = crosscheck::expected_value(&scope, claim);
         let required = required.map_or_else(Sentence::quoted, |expected| {
             let below = crosscheck::tolerance_below(result, claim, engine);
             let sentence = if below > crosscheck::TOLERANCE {
@@ -66,7 +66,7 @@ pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec
             };
             sentence.with("expected", expected).with("tolerance", crosscheck::TOLERANCE)
         });
-        let reason = crosscheck::judged(result, &scope, claim, engine);
+        let reason = crosscheck::judge_claim(result, &scope, claim, engine);
         checked(claim, value, required, reason, value.is_some())
     };
     let named = |checked: Checked, claim: &Claim| Checked { what: claim.what.clone(), ..checked };
@@ -95,7 +95,7 @@ fn checked(
 /// The bounds in words, evaluated for this test.
 fn bounds(scope: &Scope<'_>, claim: &Claim) -> Sentence {
     let bound = |word: &str, expr: &Option<Expr>| {
-        let value = scope.bound(expr.as_ref()?);
+        let value = scope.evaluate_bound(expr.as_ref()?);
         Some(value.map_or_else(Sentence::quoted, |value| Sentence::new(word).with("limit", value)))
     };
     match (bound("at least {limit}", &claim.min), bound("at most {limit}", &claim.max)) {

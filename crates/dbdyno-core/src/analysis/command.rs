@@ -10,8 +10,8 @@ use crate::model::{
 };
 
 /// The first words of a command that measures on the target of `run`. None if the stored target is
-/// empty or reads as an option, or the run has no command, as one without names: that is nobody's
-/// target.
+/// empty or reads as an option, or the run has no command, as one without names: then nobody knows
+/// the target.
 pub(super) fn run_on(run: &RunRecord) -> Option<Vec<String>> {
     // Of `engine (private server)` the word that starts one.
     let target = run.target.split(" (").next().unwrap_or_default();
@@ -29,7 +29,7 @@ pub fn data(run: &RunRecord) -> Vec<String> {
 
 /// The options for the database that these tests of the run measured: its data, its nodes, the
 /// pooler before it. None if no option asks for it: another database would answer.
-pub(super) fn database(run: &RunRecord, asked: &[Asked]) -> Option<Vec<String>> {
+pub(super) fn database(run: &RunRecord, options: &[RunOptions]) -> Option<Vec<String>> {
     // Settings of its own a private server gets by a file only.
     if run.plan.settings().is_some() {
         return None;
@@ -41,15 +41,15 @@ pub(super) fn database(run: &RunRecord, asked: &[Asked]) -> Option<Vec<String>> 
     if let Some(delay_s) = run.plan.network_delay_s() {
         words.extend(["--network-delay".into(), format!("{delay_s}s")]);
     }
-    if asked.iter().any(|one| one.is_through_pooler) {
+    if options.iter().any(|one| one.is_through_pooler) {
         words.extend(["--via".into(), run.plan.via()?.to_string()]);
     }
     Some(words)
 }
 
-/// What `run` is asked for to measure a test again: its workload, and the load on it.
+/// Options of `run` that measure a test again: its workload, and the load on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RunOptions {
     /// The workload with its own parameters, as `--workload` takes it.
     pub workload: String,
     /// True if the test ran on some of the nodes of a cluster, which this does not ask for.
@@ -62,17 +62,17 @@ pub struct Asked {
     load: Vec<String>,
 }
 
-impl Asked {
-    /// What asks for a test of a workload that shows these parameters: those of the workload, and
-    /// those that say how its ops were offered and what ran beside it.
-    pub fn new(workload: &str, shown: &BTreeMap<String, String>) -> Asked {
+impl RunOptions {
+    /// Options for a test that shows the parameters `shown`: those of the workload, of the load
+    /// that was offered and of the background workload.
+    pub fn new(workload: &str, shown: &BTreeMap<String, String>) -> RunOptions {
         let mut own = without_schedule(shown);
         own.retain(|name, _| ![THINK, BESIDE, BESIDE_JOBS, NODES].contains(&name.as_str()));
         let own = params::assignments(&own, ",");
         let colon = if own.is_empty() { "" } else { ":" };
         let mut load: Vec<String> = Vec::new();
-        if let Some((name, value)) = pace_of(shown) {
-            load.extend([format!("--{}", name.replace('_', "-")), value.to_string()]);
+        if let Some(pace) = pace_of(shown) {
+            load.extend([format!("--{}", pace.name.replace('_', "-")), pace.value.to_string()]);
         }
         if is_uniform(shown) {
             load.extend(["--arrivals", "uniform"].map(String::from));
@@ -82,7 +82,7 @@ impl Asked {
                 load.extend([option.to_string(), value.clone()]);
             }
         }
-        Asked {
+        RunOptions {
             workload: format!("{workload}{colon}{own}"),
             is_on_some_nodes: shown.contains_key(NODES),
             is_through_pooler: shown
@@ -94,27 +94,27 @@ impl Asked {
     }
 
     /// The options of the load at the highest rate that meets an SLO.
-    pub(super) fn at_highest_rate(&self, promise: Slo) -> Vec<String> {
+    pub(super) fn at_highest_rate(&self, slo: Slo) -> Vec<String> {
         let rate = ["--rate".into(), AskedRate::Auto.to_string()];
-        let slo = ["--slo".into(), promise.to_string()];
+        let slo = ["--slo".into(), slo.to_string()];
         rate.into_iter().chain(slo).chain(self.load.iter().cloned()).collect()
     }
 
     /// True if one run has the load of both, at one rate or several.
-    fn has_load_of(&self, other: &Asked) -> bool {
+    fn has_load_of(&self, other: &RunOptions) -> bool {
         self.load == other.load && self.rate.is_some() == other.rate.is_some()
     }
 }
 
-/// The options of one command for the load on all of these tests; none if they have several loads,
-/// for all tests of a run have the same, at each of its rates.
-pub fn load(asked: &[Asked]) -> Option<Vec<String>> {
-    let first = asked.first()?;
-    if !asked.iter().all(|one| one.has_load_of(first)) {
+/// The options of one command for the load on all of these tests. None if the tests have several
+/// loads: a run has one load, at one rate or several.
+pub fn load(options: &[RunOptions]) -> Option<Vec<String>> {
+    let first = options.first()?;
+    if !options.iter().all(|one| one.has_load_of(first)) {
         return None;
     }
     let mut rates: Vec<f64> =
-        asked.iter().filter_map(|one| one.rate.as_ref()?.parse().ok()).collect();
+        options.iter().filter_map(|one| one.rate.as_ref()?.parse().ok()).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
     let mut words = Vec::new();
@@ -126,9 +126,9 @@ pub fn load(asked: &[Asked]) -> Option<Vec<String>> {
 }
 
 /// The workloads of these tests, each once, each behind its option.
-pub fn workloads(asked: &[Asked]) -> Vec<String> {
+pub fn workloads(options: &[RunOptions]) -> Vec<String> {
     let mut workloads: Vec<&str> = Vec::new();
-    for one in asked {
+    for one in options {
         if !workloads.contains(&one.workload.as_str()) {
             workloads.push(&one.workload);
         }
@@ -148,15 +148,15 @@ mod tests {
     use super::*;
     use crate::analysis::compare;
 
-    /// What asks for a test that shows these parameters.
-    fn asked(shown: &[(&str, &str)]) -> Asked {
+    /// Options for a test that shows these parameters.
+    fn options(shown: &[(&str, &str)]) -> RunOptions {
         let shown = shown.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-        Asked::new("TP-LIGHT", &shown.collect())
+        RunOptions::new("TP-LIGHT", &shown.collect())
     }
 
     /// The words of a command for tests that show these parameters.
     fn words(tests: &[&[(&str, &str)]]) -> Option<String> {
-        let all: Vec<Asked> = tests.iter().map(|shown| asked(shown)).collect();
+        let all: Vec<RunOptions> = tests.iter().map(|shown| options(shown)).collect();
         Some(line(&[workloads(&all), load(&all)?].concat()))
     }
 
@@ -174,11 +174,11 @@ mod tests {
         let beside = [("beside", "CPU-DOUBLE:n=2"), ("beside_jobs", "3")];
         let background = "--workload TP-LIGHT --background CPU-DOUBLE:n=2 --background-jobs 3";
         assert_eq!(said(&beside), background);
-        let of_some = asked(&[("nodes", "2")]);
+        let of_some = options(&[("nodes", "2")]);
         assert_eq!((of_some.workload.as_str(), of_some.is_on_some_nodes), ("TP-LIGHT", true));
-        let promise = "p99<5ms".parse().unwrap();
+        let slo = "p99<5ms".parse().unwrap();
         let search = "--rate auto --slo 'p99<5ms' --arrivals uniform";
-        assert_eq!(line(&asked(&trial).at_highest_rate(promise)), search);
+        assert_eq!(line(&options(&trial).at_highest_rate(slo)), search);
     }
 
     #[test]

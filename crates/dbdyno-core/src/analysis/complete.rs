@@ -3,7 +3,7 @@
 
 use crate::model::{Disclosure, Needed, STATED, StatableFact};
 
-/// The section in which a guest's machine tells its cloud; the topic in which somebody states it.
+/// Section in which a guest's machine reports its cloud, and topic in which a user states it.
 const CLOUD: &str = "cloud";
 
 /// Facts that a disclosure has, and those that it lacks.
@@ -11,7 +11,7 @@ const CLOUD: &str = "cloud";
 pub struct Completeness<'a> {
     /// Number of facts that such a platform needs.
     pub needed: usize,
-    /// The names of those that are neither stated nor told by the machine.
+    /// Names of the facts that are neither stated nor read from the machine.
     pub missing: Vec<&'a str>,
 }
 

@@ -1,18 +1,18 @@
-//! The contract: what must be true if the workload stressed what it says. Evaluated from counters
-//! in every test.
+//! The contract: what must be true if the workload stressed what it claims to stress. Evaluated
+//! from counters in every test.
 
-use super::scope::{self, Scope, unchecked};
+use super::scope::{self, Scope, unchecked_note};
 use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
 
 /// A bound is broken only beyond this fraction of it: background work of the engine is not ours.
 const TOLERANCE: f64 = 0.005;
 
-/// The reasons that follow from the contract: `contract` (invalid), or what the claim says, for a
-/// broken claim, a note `unchecked` (valid) for a claim whose counter is missing. A claim of `max`
-/// about nothing (0 / 0) holds.
+/// Reasons that follow from the contract: `contract` (invalid), or the code that the claim states,
+/// for a broken claim, and a note `unchecked` (valid) for a claim whose counter is missing. A claim
+/// of `max` about nothing (0 / 0) holds.
 ///
-/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters, or
-/// else parameters.
+/// In a contract `ops`, `rows`, `commits` and `units` are dbdyno's counts; other names are
+/// counters, or else parameters.
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -20,7 +20,7 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
 }
 
 /// The value that a claim is about, before it is divided.
-pub(super) fn claimed(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
+pub(super) fn claim_value(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
     let counted = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
     counted.or_else(|| scope.parameter(&claim.what))
 }
@@ -29,26 +29,27 @@ pub(super) fn claimed(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
 pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     let missing = |name: &str| {
         let sentence = Sentence::new("contract not checked, {name} is not known here ({because})");
-        unchecked(sentence.with("name", name).with("because", scope::because(claim)))
+        unchecked_note(sentence.with("name", name).with("because", scope::because(claim)))
     };
-    let Some(what) = claimed(scope, claim) else {
+    let Some(what) = claim_value(scope, claim) else {
         return Some(missing(&claim.what));
     };
     let per = claim.per.as_deref();
     match scope.divisor(per) {
         None => Some(missing(per.unwrap_or_default())),
         Some(0.0) if what == 0.0 && claim.min.is_none() => None,
-        Some(0.0) if what == 0.0 => Some(unchecked(
+        Some(0.0) if what == 0.0 => Some(unchecked_note(
             Sentence::new("contract not checked, {what} is 0 / 0").with("what", scope::name(claim)),
         )),
         Some(divisor) => bounds(scope, claim, what / divisor)
-            .unwrap_or_else(|why| Some(unchecked(Sentence::quoted(why)))),
+            .unwrap_or_else(|why| Some(unchecked_note(Sentence::quoted(why)))),
     }
 }
 
 /// Checks `min` and `max` of a claim; an infinite quotient (a divisor of 0) breaks any `max`.
 fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reason>, String> {
-    let bound = |expr: &Option<Expr>| expr.as_ref().map(|expr| scope.bound(expr)).transpose();
+    let bound =
+        |expr: &Option<Expr>| expr.as_ref().map(|expr| scope.evaluate_bound(expr)).transpose();
     let max = bound(&claim.max)?.filter(|max| quotient > max + max.abs() * TOLERANCE);
     let min = bound(&claim.min)?.filter(|min| quotient < min - min.abs() * TOLERANCE);
     let sentence = match (max, min) {
@@ -62,7 +63,7 @@ fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reas
     };
     let sentence =
         sentence.with("found", found(claim, quotient)).with("because", scope::because(claim));
-    Ok(Some(scope::broken(claim, ReasonCode::Contract, sentence)))
+    Ok(Some(scope::claim_reason(claim, ReasonCode::Contract, sentence)))
 }
 
 fn found(claim: &Claim, quotient: f64) -> Sentence {

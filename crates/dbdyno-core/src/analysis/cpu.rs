@@ -1,15 +1,15 @@
-//! Processors of the database's host, and their time in percent of all of it: the one definition of
+//! CPUs of the database's host, and their time in percent of all of it: the one definition of
 //! "busy".
 
 use super::missing::not_known;
 use crate::model::{Named, Sentence, TestResult};
 
-/// In a shorter window the ticks of 10 ms in which the system counts CPU time do not tell how many
-/// processors there are.
+/// Shortest window in which the ticks of 10 ms by which the system counts CPU time show the number
+/// of CPUs.
 const MIN_WINDOW_S: f64 = 0.05;
 
-/// Processors of the database's host: those whose time was counted over the window. None if the
-/// window is too short to tell.
+/// CPUs of the database's host, from the CPU time counted over the window. None if the window is
+/// too short for that.
 pub fn processors(result: &TestResult) -> Option<f64> {
     if result.window_s < MIN_WINDOW_S {
         return None;
@@ -18,8 +18,7 @@ pub fn processors(result: &TestResult) -> Option<f64> {
     Some((total_s / result.window_s).round()).filter(|number| number.is_finite() && *number >= 1.0)
 }
 
-/// True if the figures of processors are those of another machine than ours: our own process has no
-/// part in them.
+/// True if the CPU figures are those of another machine: dbdyno's process has no part in them.
 pub fn is_elsewhere(result: &TestResult) -> bool {
     result.window_counters.get("os_elsewhere").is_some()
 }
@@ -52,9 +51,9 @@ pub fn busy_pct(counters: &impl Named) -> Result<f64, Sentence> {
 pub struct Foreign {
     /// Mean number of processors in their use.
     pub used: f64,
-    /// Processors that the test could use: all but what the host of a virtual machine took.
+    /// CPUs that the test could use: all except what the hypervisor took.
     pub usable: f64,
-    /// By how much `used` may be wrong, as processors: the system counts its time in ticks.
+    /// Error limit of `used`, in CPUs: the system counts CPU time in ticks.
     pub doubt: f64,
 }
 
@@ -64,8 +63,8 @@ pub(super) const TICK_S: f64 = 0.01;
 /// CPU time that other processes used during the window; absent where the database's processes are
 /// not known.
 ///
-/// A tick counts for whoever works at its end, so the account of n busy ticks is off by the order
-/// of their root.
+/// A tick counts for the process that works at its end, so that the account of n busy ticks is off
+/// by about the square root of n.
 pub fn foreign(result: &TestResult) -> Option<Foreign> {
     let (counters, processors) = (&result.window_counters, processors(result)?);
     let (foreign_s, total_s) = (counters.get("os_cpu_foreign_s")?, counters.get("os_cpu_total_s")?);

@@ -20,7 +20,7 @@ pub(super) struct Stop {
     pub is_of_database: bool,
 }
 
-/// The database's server and dbdyno, as far as a quota stopped them; both at once if they share the
+/// Stops of the database's server and of dbdyno by quotas; both are one entry if they share a
 /// quota, which has one time.
 pub(super) fn stops(result: &TestResult) -> Vec<Stop> {
     let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);
@@ -79,8 +79,9 @@ fn is_within_us(result: &TestResult) -> bool {
     !has_server && known("os_cpu_total_s") && !is_elsewhere(result)
 }
 
-/// The reasons of a test in which a quota stopped the database or us. That of the database belongs
-/// to the platform: a note. Ours alone makes a client slow that the platform would serve faster.
+/// Reasons of a test in which a quota stopped the database or dbdyno. A quota of the database
+/// belongs to the platform and is a note. A quota of dbdyno alone makes a client slow that the
+/// platform would serve faster.
 pub(super) fn judge(result: &TestResult) -> Vec<Reason> {
     let matters = |stop: &Stop| stop.s > TOLERATED * result.window_s;
     let reason = |stop: Stop| {

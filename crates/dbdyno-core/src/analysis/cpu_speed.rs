@@ -44,8 +44,8 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
     Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
 }
 
-/// Reason for two runs on the same CPU model if it was faster in one of them: neither run can know
-/// that by itself. `least` is the fraction of the speed from which on both are equally fast, by the
+/// Reason for two runs on the same CPU model if it was faster in one of them, which neither run can
+/// notice alone. `least` is the fraction of the speed from which on both are equally fast, by the
 /// tests that both have. Where those are few, it is the speed at the start of the runs, which is
 /// sampled once only and has a limit of its own.
 pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sentence> {
@@ -60,8 +60,8 @@ pub(super) fn between(base: &[Test], other: &[Test], least: f64) -> Option<Sente
     is_another(times, SLOW).then(|| Sentence::new(sentence).with("times", times))
 }
 
-/// True if the CPUs of an earlier run differed from those of the base by as much as those of the
-/// other run, or more, to either side: then what it does to figures is in their variance.
+/// True if the CPUs of an earlier run differed from those of the base by at least as much as those
+/// of the other run, to either side: then the variance of figures includes the effect.
 pub(super) fn is_seen_before(base: &[Test], other: &[Test], earlier: &[Vec<&Test>]) -> bool {
     fixed_work::is_seen_before(base, other, earlier, work_of_test_s)
 }
@@ -97,12 +97,12 @@ fn mean_of(counters: &impl Named, name: &str, looks: &str) -> Result<f64, Senten
     }
 }
 
-/// True if the processors were slow in this second; absent if nothing is known of it.
+/// True if the CPUs were slow in this second; absent if that is not known.
 pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
     speed(&point.metrics).ok().map(|speed| speed < SLOW)
 }
 
-/// Of the window's seconds; of a window that has no whole second, of all of it.
+/// Speeds in the seconds of the window; the speed over the whole window if it has no whole second.
 fn speeds(result: &TestResult) -> Vec<f64> {
     let inside = result.series.iter().filter(|point| point.in_window);
     let seconds: Vec<f64> = inside.filter_map(|point| speed(&point.metrics).ok()).collect();
@@ -208,7 +208,7 @@ mod tests {
         let one_loud = run([70e-6, 95e-6, 80e-6, 72e-6, 69e-6, 70e-6], 1.0);
         assert_eq!(said(&base, &one_loud, STEADY), None, "one test had neighbors");
         assert!(said(&base[..4], &slower, SLOW).is_some(), "few: as they started");
-        // Of earlier runs one that was as fast as the base tells nothing of it.
+        // An earlier run that was as fast as the base shows no such effect.
         let seen = |earlier: &[Test]| {
             is_seen_before(&base, &slower, &[base.iter().collect(), earlier.iter().collect()])
         };

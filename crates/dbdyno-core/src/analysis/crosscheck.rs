@@ -1,25 +1,24 @@
-//! The cross-check: our own counts against the database's counters, over the whole test (gate to
+//! The cross-check: dbdyno's counts against the database's counters, over the whole test (gate to
 //! end).
 
 use serde::Serialize;
 
-use super::scope::{self, Scope, unchecked};
+use super::scope::{self, Scope, unchecked_note};
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult};
 
 /// Before the name of a counter that the sessions of jobs read themselves (block `session-counts`
 /// of the probes).
 pub const OF_JOBS: &str = "job_";
-/// Largest difference as a fraction of what we expect.
+/// Largest difference as a fraction of the expected value.
 pub const TOLERANCE: f64 = 0.005;
 /// Events that any counter may have missed.
 const MISSED_EVENTS: f64 = 2.0;
-/// Largest fraction of the events that a counter without a lock may have lost while several jobs
-/// work: a thread that is interrupted between reading and writing it takes back what the others
-/// have counted meanwhile. The limit is chosen, not measured: 0.5 % has been seen on two
-/// processors.
+/// Largest fraction of the events that a counter without a lock may lose while several jobs work: a
+/// thread that is interrupted between reading and writing the counter reverts what the others
+/// counted in between. The limit is chosen, not measured: 0.5 % has been seen on two CPUs.
 const LOST_WITHOUT_LOCK: f64 = 0.2;
-/// Events of any counter that one reading of our probe may cause between begin and end (its own
-/// statements, rows and index lookups in the system catalog).
+/// Number of events that one reading of the probe may cause in a counter between begin and end (its
+/// own statements, rows and index lookups in the system catalog).
 const EVENTS_PER_READING: f64 = 10.0;
 /// Events of any counter that one job may cause per second beside its ops (the call of a slice, its
 /// end).
@@ -37,11 +36,11 @@ const TRANSACTIONS_PER_JOB: f64 = 20.0;
 /// note `unchecked` (valid) if none could be made; engines count different things, so one that was
 /// made is enough.
 ///
-/// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in
-/// `equals` are our own counts. The counter may differ by 0.5 %, or by two events; where the
-/// engine counts without a lock and several jobs work, it may be 20 % below. And it may further
-/// exceed our count by what is not ops: our probe's and slices' own statements, failed ops
-/// that got part of the way, and slices that an error ended (see [`lost_ops`]).
+/// `what` of a claim is the database's counter (also `commits`); `per` and the names in `equals`
+/// are dbdyno's counts. The counter may differ by 0.5 %, or by two events; where the engine counts
+/// without a lock and several jobs work, it may be 20 % below. It may exceed the expected value
+/// further by what is not ops: statements of the probe and of slices, failed ops that got part of
+/// the way, and slices that an error ended (see [`lost_ops`]).
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -51,13 +50,13 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     let missing: Vec<&str> = checks.iter().filter_map(Check::missing).collect();
     let sentence = Sentence::new("nothing could be cross-checked, not known here: {names}");
     let note = (!made && !missing.is_empty())
-        .then(|| unchecked(sentence.with("names", missing.join(", "))));
+        .then(|| unchecked_note(sentence.with("names", missing.join(", "))));
     checks.into_iter().filter_map(Check::reason).chain(note).collect()
 }
 
 /// Result of checking a claim.
 enum Check<'a> {
-    /// Compared, with what was found wrong.
+    /// Compared, with the reason if they differ.
     Made(Option<Reason>),
     /// The counter of this name is missing.
     Missing(&'a str),
@@ -76,35 +75,40 @@ impl<'a> Check<'a> {
         match self {
             Check::Made(reason) => reason,
             Check::Missing(_) => None,
-            Check::Unusable(sentence) => Some(unchecked(sentence)),
+            Check::Unusable(sentence) => Some(unchecked_note(sentence)),
         }
     }
 }
 
-/// A counter of the database beside what our own counts say that it must be.
+/// Counter of the database, with its value as counted and as dbdyno's counts require it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct ComparedCounter {
     /// Name of the counter.
     pub counter: String,
     /// Growth of the counter.
     pub counted: f64,
-    /// Growth that our own counts predict.
+    /// Growth that dbdyno's counts predict.
     pub expected: f64,
 }
 
-/// The counters that can be compared, each with what it must be.
-pub(super) fn compared(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Compared> {
+/// Counters that can be compared, each with its expected value.
+pub(super) fn compared_counters(
+    result: &TestResult,
+    claims: &[Claim],
+    engine: &str,
+) -> Vec<ComparedCounter> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
     let one = |claim: &Claim| {
-        let (counted, expected) = (scope.counter(&claim.what)?, expected(&scope, claim).ok()?);
-        Some(Compared { counter: claim.what.clone(), counted, expected })
+        let (counted, expected) =
+            (scope.counter(&claim.what)?, expected_value(&scope, claim).ok()?);
+        Some(ComparedCounter { counter: claim.what.clone(), counted, expected })
     };
     applying.filter_map(one).collect()
 }
 
 /// Reason that a claim with a known counter gives; none if it holds.
-pub(super) fn judged(
+pub(super) fn judge_claim(
     result: &TestResult,
     scope: &Scope<'_>,
     claim: &Claim,
@@ -117,7 +121,7 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim, engine: &
     let Some(counted) = scope.counter(&claim.what) else {
         return Check::Missing(&claim.what);
     };
-    match expected(scope, claim) {
+    match expected_value(scope, claim) {
         Err(why) => {
             let sentence = Sentence::new("cross-check of {what} not made: {why}");
             Check::Unusable(sentence.with("what", claim.what.as_str()).with("why", why))
@@ -141,7 +145,7 @@ pub(super) fn tolerance_below(result: &TestResult, claim: &Claim, engine: &str) 
 }
 
 /// Expected value of the counter: `equals` times the divisor.
-pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
+pub(super) fn expected_value(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();
     let divisor = scope
@@ -150,8 +154,8 @@ pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> 
     Ok(scope.equals(equals)? * divisor)
 }
 
-/// The reason where the jobs' own sessions counted what we expect and the database more: others
-/// work in it, too.
+/// Reason if the jobs' own sessions counted the expected value and the database more: other
+/// sessions work in it, too.
 fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) -> Option<Reason> {
     let own = result.counters.get(&format!("{OF_JOBS}{}", claim.what))?;
     let is_others = counted > own && !differs(result, &claim.what, own, expected);
@@ -186,9 +190,9 @@ fn slack(result: &TestResult, expected: f64) -> f64 {
         + lost_ops(result) * per_op
 }
 
-/// Ops that the database may have counted and we did not: the failed ones; in the database drive
-/// whole slices, since a routine that ends in an error cannot tell what it did before. A slice is
-/// taken for as long as they can be.
+/// Maximum number of ops that the database may have counted and dbdyno did not: the failed ones
+/// and, on the in-database drive, whole slices, since a routine that ends in an error cannot report
+/// what it did before. A slice is assumed to be as long as slices can be.
 fn lost_ops(result: &TestResult) -> f64 {
     let errors = result.total.error_count() as f64;
     match result.drive {
@@ -212,7 +216,7 @@ fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
         .with("expected", expected)
         .with("difference", counted / expected - 1.0)
         .with("because", scope::because(claim));
-    scope::broken(claim, ReasonCode::Crosscheck, sentence)
+    scope::claim_reason(claim, ReasonCode::Crosscheck, sentence)
 }
 
 #[cfg(test)]
@@ -260,7 +264,7 @@ mod tests {
     fn a_counter_without_a_lock_may_lose_events_where_several_jobs_work() {
         let commits =
             Claim { counted_without_lock: vec!["one".into()], ..claim("commits", None, "commits") };
-        // Of 120000: 20 % may be lost, what is too many is as wrong as elsewhere.
+        // Of 120000 events 20 % may be lost; too many are as wrong as for other counters.
         for (counted, fine) in [(96_000.0, true), (95_999.0, false), (121_000.0, false)] {
             assert_eq!(status(counted, &commits, 0).is_none(), fine, "{counted}");
         }
@@ -286,8 +290,8 @@ mod tests {
             let reason = judge(&result, std::slice::from_ref(&lookups), "one").pop()?;
             Some((reason.status, reason.code, reason.text.to_string()))
         };
-        assert_eq!(judged(120_100.0, 120_000.0), None);
-        let (status, code, text) = judged(180_000.0, 120_010.0).unwrap();
+        assert_eq!(judge_claim(120_100.0, 120_000.0), None);
+        let (status, code, text) = judge_claim(180_000.0, 120_010.0).unwrap();
         assert_eq!((status, code), (Status::Conditional, ReasonCode::ForeignLoad));
         assert_eq!(
             text,
@@ -295,7 +299,11 @@ mod tests {
              120010"
         );
         for (all, of_jobs) in [(180_000.0, 180_000.0), (60_000.0, 120_000.0)] {
-            assert_eq!(judged(all, of_jobs).unwrap().1, ReasonCode::Crosscheck, "{all} {of_jobs}");
+            assert_eq!(
+                judge_claim(all, of_jobs).unwrap().1,
+                ReasonCode::Crosscheck,
+                "{all} {of_jobs}"
+            );
         }
     }
 

@@ -22,9 +22,9 @@ fn sync_of_test_s(test: &TestResult) -> Option<f64> {
     Some(test.counters.get(SYNC_S)? / writes)
 }
 
-/// Reason for two runs of one platform if its device was faster in one of them: neither run can
-/// know that by itself. None if an earlier run differed from the base by as much, as the variance
-/// of the figures has it then.
+/// Reason for two runs of one platform if its device was faster in one of them, which neither run
+/// can notice alone. None if an earlier run differed from the base by as much, because the variance
+/// of the figures then includes it.
 pub(super) fn between(base: &[Test], other: &[Test], earlier: &[Vec<&Test>]) -> Option<Sentence> {
     let times = fixed_work::times(base.iter(), other.iter(), sync_of_test_s)?;
     let is_known = fixed_work::is_seen_before(base, other, earlier, sync_of_test_s);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::analysis::fixture::{self, counters};
 
-    /// A run of tests at one to so many jobs, after which a durable write took so long.
+    /// A run of tests at these numbers of jobs, after which a durable write took this long.
     fn run(syncs_us: &[f64]) -> Vec<Test> {
         let test = |(jobs, sync_us): (u32, &f64)| {
             let counters = counters(&[(SYNC_S, sync_us * 40.0 / 1e6), (SYNCS, 40.0)]);

@@ -3,8 +3,9 @@
 
 use crate::model::{Durability, Reason, ReasonCode, Sentence, Status, TestResult};
 
-/// A job that commits so many times as often as one thread's writes become durable does not wait
-/// for them. The device's rate varies, and a log writer may write less than our block.
+/// Factor by which a job may commit more often than one thread's writes become durable before it is
+/// implausible that it waits for them. The device's rate varies, and a log writer may write less
+/// than dbdyno's block.
 const IMPLAUSIBLE: f64 = 3.0;
 /// Faster than any device: the file system is in memory, or the device only says that it wrote.
 const IN_MEMORY_PER_S: f64 = 200_000.0;
@@ -19,7 +20,7 @@ pub fn commits_per_job_s(result: &TestResult) -> Option<f64> {
         .filter(|rate| *rate > 0.0 && elapsed_s > 0.0)
 }
 
-/// True if one job cannot wait for so many durable writes.
+/// True if one job cannot wait for as many durable writes as it commits.
 pub fn is_implausible(commits_per_s: f64, device_per_s: f64) -> bool {
     commits_per_s > IMPLAUSIBLE * device_per_s
 }

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::stats::summary::{mean, median, t95, variance};
 
-/// Throughput that counts as regained, as a fraction of that before.
+/// Throughput that counts as regained, as a fraction of that before the failure.
 pub const REGAINED: f64 = 0.9;
 /// The second in which it is looked for begins at multiples of this, in s.
 const STEP_S: f64 = 0.02;
@@ -18,7 +18,8 @@ const MIN_GAP_S: f64 = 0.1;
 const LONGER: f64 = 2.0;
 /// Fewer repetitions have no interval.
 pub const FEWEST: usize = 3;
-/// With fewer commits in the median second before the failure there is nothing to regain.
+/// Minimum number of commits in the median second before the failure: with fewer there is no
+/// throughput to regain.
 const MIN_PER_S: f64 = 5.0;
 
 /// Outcome of a commit as its client knows it.
@@ -97,7 +98,7 @@ impl Noted {
             .chain(self.with_answer(Answer::Refused))
             .map(|sent| sent.ended_s);
         let seen = unanswered.chain(self.troubles.iter().copied()).filter(|time_s| *time_s >= at_s);
-        // The failed node may answer once more, while its processes are told one by one.
+        // The failed node may answer once more while its processes are signaled one by one.
         let new = self
             .with_answer(Answer::Acknowledged)
             .filter(|sent| sent.sent_s >= at_s && sent.node != failed);
@@ -110,8 +111,13 @@ impl Noted {
             detected_s: seen.reduce(f64::min).map(since),
             first_commit_s: new.map(|sent| sent.ended_s).reduce(f64::min).map(since),
             first_moved_s: self.first_moved_s(failed, at_s).map(since),
-            regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s)
-                .map(since),
+            regained_s: first_second_with(
+                &times,
+                REGAINED * self.before_per_s(at_s),
+                from_s,
+                end_s,
+            )
+            .map(since),
             longest_gap_s: gap.map(|gap| gap.length_s()),
         }
     }
@@ -134,7 +140,8 @@ impl Noted {
         moved.filter(was_there).map(|sent| sent.ended_s).reduce(f64::min)
     }
 
-    /// Numbers of commits by what is known of them in the end: acknowledged once is acknowledged.
+    /// Commits by their last known state: a commit that was acknowledged once counts as
+    /// acknowledged.
     fn by_answer(&self, answer: Answer) -> BTreeSet<(u32, u64)> {
         self.with_answer(answer).map(|sent| (sent.writer, sent.seq)).collect()
     }
@@ -179,7 +186,7 @@ fn count(times: &[f64], from: f64, to: f64) -> usize {
     times.partition_point(|time| *time <= to) - times.partition_point(|time| *time <= from)
 }
 
-/// A stretch of time between two neighbours of a list.
+/// A stretch of time between two neighbors of a list.
 #[derive(Clone, Copy)]
 struct Gap {
     from_s: f64,
@@ -192,7 +199,7 @@ impl Gap {
     }
 }
 
-/// The longest stretch between two neighbours of an ascending list, the ends included, within them.
+/// The longest stretch between two neighbors of an ascending list, the ends included, within them.
 fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
     let within = times.iter().copied().filter(|time_s| *time_s > from_s && *time_s < to_s);
     let all: Vec<f64> = [from_s].into_iter().chain(within).chain([to_s]).collect();
@@ -200,8 +207,8 @@ fn longest_gap(times: &[f64], from_s: f64, to_s: f64) -> Option<Gap> {
     gaps.filter(|gap| gap.to_s > gap.from_s).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
 }
 
-/// The begin of the first second from `from` on with so many of the ascending times.
-fn regained(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
+/// Begin of the first second from `from` on that has this many of the ascending times.
+fn first_second_with(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
     let starts =
         (0..).map(|step| from + f64::from(step) * STEP_S).take_while(|start| start + 1.0 <= end);
     // The one that ends an interruption counts.

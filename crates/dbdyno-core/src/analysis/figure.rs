@@ -1,7 +1,7 @@
 //! Figures: the values of a run that every report shows, each with its verdict and its interval.
 //!
 //! They are made here alone, from stored tests: [`estimate`] lets the repetitions of all points of
-//! a run tell of one another, [`Figure`] is what one point gives in one metric. Reports, pages,
+//! a run inform one another, [`Figure`] is the result of one point in one metric. Reports, pages,
 //! comparisons and exports take both and compute nothing themselves.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Figure<'a> {
     pub params: &'a BTreeMap<String, String>,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
-    /// In `unit`: of repetitions the mean of their logarithms, which one wild repetition cannot
+    /// Value in `unit`. Repetitions have the mean of their logarithms, which one outlier cannot
     /// move far.
     pub value: f64,
     /// Unit of the value.
@@ -47,10 +47,11 @@ pub struct Figure<'a> {
     pub test: &'a Test,
     /// Value of that test alone.
     pub test_value: f64,
-    /// By how much its interval is wider where it is compared with others: chance favoured the
-    /// best of several.
+    /// Factor by which the interval is wider in comparisons, because chance favored the best of
+    /// several figures.
     pub favour: f64,
-    /// Of a best: the jobs of a better figure that is not valid, so that this one is a lower bound.
+    /// Jobs of a better figure that is not valid, if this figure is the best of several; it is then
+    /// a lower bound.
     pub passed_over: Option<u32>,
 }
 
@@ -60,9 +61,9 @@ impl<'a> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
 
-    /// The same of a value that is not that of the metric, such as ops per second.
+    /// Figure of a value that is not that of the metric, such as ops per second.
     pub fn computed(repeats: &[Repeat<'a>], kpm: &'a Kpm, computed: &'a KpmValue) -> Figure<'a> {
-        let counted = repeats::counted(repeats);
+        let counted = repeats::without_zeros(repeats);
         let Repeat { value, test } = repeats::value(counted, kpm.better, computed);
         Figure {
             workload: test.workload(),
@@ -88,7 +89,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Mean service time at the figure, in us: that of the test which stands for the repetitions,
-    /// in proportion, so that the rate and its time tell the same. Absent if it is not known.
+    /// in proportion, so that the rate and its time agree. Absent if it is not known.
     pub fn mean_us(&self) -> Option<f64> {
         self.test.latency().mean_us.map(|us| self.pace().apply(us, Better::Lower))
     }
@@ -132,12 +133,12 @@ impl<'a> Figure<'a> {
 
     /// Reasons that lower its verdict in addition to the verdicts of its tests.
     pub fn own_reasons(&self) -> impl Iterator<Item = Reason> + use<> {
-        let further = [self.passed_over.map(lower_bound), self.measured_zero()];
+        let further = [self.passed_over.map(lower_bound), self.zeros_reason()];
         self.wide().into_iter().chain(further.into_iter().flatten())
     }
 
-    fn measured_zero(&self) -> Option<Reason> {
-        let sentence = repeats::measured_zero(self.zeros, self.repetitions)?;
+    fn zeros_reason(&self) -> Option<Reason> {
+        let sentence = repeats::zeros_doubt(self.zeros, self.repetitions)?;
         Some(Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence))
     }
 
@@ -154,7 +155,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// True if an interval is wider than what is useful.
+/// True if an interval is too wide to be useful.
 pub fn is_wide(known: &IntervalOrReason) -> bool {
     known.is_ok_and(|interval| interval.half_width() > USEFUL)
 }
@@ -175,13 +176,14 @@ pub struct Pace {
     ratio: f64,
     /// Direction in which the figure is better.
     better: Better,
-    /// True if rate and service time vary by themselves: ops are due, or users think.
+    /// True if rate and service time vary independently: ops are due at given times, or users
+    /// think.
     is_load_given: bool,
 }
 
 impl Pace {
-    /// Relation of `value` to `test_value`, that of this test alone; none in effect if they do not
-    /// tell.
+    /// Relation of `value` to `test_value`, that of this test alone; without effect if one of them
+    /// is unknown.
     pub fn new(test: &Test, better: Better, value: f64, test_value: f64) -> Pace {
         let ratio = match better {
             Better::Higher => value / test_value,
@@ -194,8 +196,8 @@ impl Pace {
         Pace { ratio: if is_known { ratio } else { 1.0 }, better, is_load_given }
     }
 
-    /// A rate (better if higher) or a time of the test, in proportion. Where the load is given, a
-    /// rate tells nothing of a time, nor a time of a rate: it stays.
+    /// The rate (better if higher) or time of the test, in proportion. Where the load is given, a
+    /// rate does not determine a time, nor a time a rate: the value stays.
     pub fn apply(&self, of_test: f64, better: Better) -> f64 {
         if self.is_load_given && better != self.better {
             return of_test;
@@ -207,8 +209,8 @@ impl Pace {
     }
 }
 
-/// Lets the repetitions of all points of a run tell how well each is known, and notes that in the
-/// tests. Whoever reads the tests of a run for a report calls it once.
+/// Estimates how accurate each figure is from the repetitions of all points of a run, and stores
+/// that in the tests. To be called once for the tests of a run that are read for a report.
 pub fn estimate(tests: &mut [Test]) {
     let found = estimated(tests);
     let places: BTreeMap<u32, usize> =
@@ -225,7 +227,7 @@ pub fn estimate(tests: &mut [Test]) {
 struct TestEstimate {
     /// Number of the test within the run.
     seq: u32,
-    /// 0 for the KPM, 1 for the metric beside it.
+    /// Index of the metric: 0 for the KPM, 1 for the second metric.
     metric: usize,
     estimate: Estimate,
 }
@@ -242,12 +244,12 @@ fn estimated(tests: &[Test]) -> Vec<TestEstimate> {
             .enumerate()
         {
             for repeats in repeats::by_jobs(ramp, value) {
-                let counted = repeats::counted(&repeats);
+                let counted = repeats::without_zeros(&repeats);
                 let first = counted[0].test;
                 let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
                 let Some((logs, kpm)) = repeats::logs(counted).zip(kpm) else { continue };
                 let (within, resource) =
-                    (repeats::within(counted, &kpm.value), repeats::resource_of(first));
+                    (repeats::window_variance(counted, &kpm.value), repeats::resource_of(first));
                 points.push(Repetitions { logs, within, resource });
                 let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
                 members.push((metric, of_point.map(|test| test.seq()).collect()));

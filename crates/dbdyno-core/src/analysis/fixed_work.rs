@@ -1,23 +1,29 @@
-//! Times of a fixed piece of dbdyno's own work beside the tests that two runs have in common: they
-//! tell whether the platform was as fast in one run as in the other, whatever the database did.
+//! Times of a fixed piece of dbdyno's own work, taken with the tests that two runs have in common:
+//! they show whether the platform was as fast in one run as in the other, whatever the database
+//! did.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Test, TestResult};
 use crate::stats::median;
 
-/// Fewer tests that both runs have do not tell how fast a platform was.
+/// Minimum number of tests common to both runs that show how fast a platform was.
 const FEWEST_POINTS: usize = 5;
 
-/// Seconds of the fixed work beside one test; none where it was not done.
+/// Function that gives the seconds of the fixed work of one test; none if it was not done.
 pub(super) type Work = fn(&TestResult) -> Option<f64>;
 
-/// What repetitions of a test have in common: the hash of their work, and the number of jobs.
-type Repeated<'a> = (&'a str, u32);
+/// Identity of a test and its repetitions.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct TestKey<'a> {
+    /// Hash of the work.
+    hash: &'a str,
+    jobs: u32,
+}
 
-/// Time of the fixed work beside the tests of the second run as a multiple of that of the first:
-/// the median over all tests that both have, since what a test does to the platform is in it. None
-/// if these are few.
+/// Time of the fixed work with the tests of the second run as a multiple of that of the first. It
+/// is the median over all tests that both have, since the load of a test is part of it. None if
+/// these are few.
 pub(super) fn times<'a>(
     base: impl Iterator<Item = &'a Test>,
     other: impl Iterator<Item = &'a Test>,
@@ -30,8 +36,8 @@ pub(super) fn times<'a>(
     median(&times).filter(|_| times.len() >= FEWEST_POINTS)
 }
 
-/// True if the fixed work of an earlier run differed from that of the base by as much as that of
-/// the other run, or more, to either side: then what it does to figures is in their variance.
+/// True if the fixed work of an earlier run differed from that of the base by at least as much as
+/// that of the other run, to either side: then the variance of figures includes the effect.
 pub(super) fn is_seen_before(
     base: &[Test],
     other: &[Test],
@@ -43,7 +49,8 @@ pub(super) fn is_seen_before(
     seen.map(|seen| seen.ln().abs()).any(|seen| seen >= now.ln().abs())
 }
 
-/// True if work that takes so many times as long shows another speed than within `least`.
+/// True if work that takes `times` times as long shows another speed. `least` is the fraction of a
+/// speed from which on two speeds count as equal.
 pub(super) fn is_another(times: f64, least: f64) -> bool {
     !(least..=1.0 / least).contains(&times)
 }
@@ -52,11 +59,12 @@ pub(super) fn is_another(times: f64, least: f64) -> bool {
 fn by_test<'a>(
     tests: impl Iterator<Item = &'a Test>,
     work: Work,
-) -> BTreeMap<Repeated<'a>, Vec<f64>> {
-    let mut found: BTreeMap<Repeated<'a>, Vec<f64>> = BTreeMap::new();
+) -> BTreeMap<TestKey<'a>, Vec<f64>> {
+    let mut found: BTreeMap<TestKey<'a>, Vec<f64>> = BTreeMap::new();
     for test in tests.filter_map(Test::measured) {
         if let Some(work_s) = work(test) {
-            found.entry((test.hash.as_str(), test.jobs)).or_default().push(work_s);
+            let key = TestKey { hash: test.hash.as_str(), jobs: test.jobs };
+            found.entry(key).or_default().push(work_s);
         }
     }
     found

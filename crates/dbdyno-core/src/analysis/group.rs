@@ -11,7 +11,7 @@ pub fn same(a: &Test, b: &Test) -> bool {
     same_but_drive(a, b) && a.drive() == b.drive()
 }
 
-/// As [`same`], whatever drives the work.
+/// True as for [`same`], but the drives may differ.
 pub fn same_but_drive(a: &Test, b: &Test) -> bool {
     a.workload() == b.workload() && a.chosen() == b.chosen() && a.kpm().unit == b.kpm().unit
 }
@@ -26,7 +26,7 @@ pub fn is_repeated(a: &Test, b: &Test) -> bool {
         && a.jobs() == b.jobs()
 }
 
-/// As [`same`], whatever values these parameters have.
+/// True as for [`same`], but these parameters may differ.
 pub fn same_without(a: &Test, b: &Test, without: &[&str]) -> bool {
     let chosen = |test: &Test| -> Vec<(String, String)> {
         let others = test.chosen().iter().filter(|(name, _)| !without.contains(&name.as_str()));
@@ -59,7 +59,8 @@ pub fn groups<'a, T>(
     ramps
 }
 
-/// The workload; the codes under which suites asked for it; what tells it from `others`.
+/// Label: the workload, the codes under which suites asked for it, and what distinguishes it from
+/// `others`.
 pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     let test = tests[0];
     let mut codes: Vec<&str> = Vec::new();
@@ -72,8 +73,8 @@ pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     format!("{}{codes}{}", test.workload(), distinction(test, others))
 }
 
-/// The parameters chosen, and those and the drive in which a test differs from `others` (one of
-/// each ramp beside it) of the same workload.
+/// The chosen parameters, and the parameters and the drive in which a test differs from `others`
+/// (one of each other ramp) of the same workload.
 pub fn distinction(test: &Test, others: &[&Test]) -> String {
     let others: Vec<_> =
         others.iter().filter(|other| other.workload() == test.workload()).collect();

@@ -71,7 +71,7 @@ pub struct Compared<'a> {
     pub figures: Vec<Option<Figure<'a>>>,
     /// Reasons that lower the verdict on each, alone or compared with the others.
     pub lowered: Vec<Vec<Reason>>,
-    /// Those that support a statement, and where they stand.
+    /// Figures that support a statement, with their standing; none for the others.
     pub known: Vec<Option<ValidValue>>,
     /// Position of each figure in the row; none where it supports no statement.
     pub places: Vec<Option<Place>>,
@@ -87,7 +87,7 @@ pub fn side_by_side<'a>(
     let mut figures: Vec<_> = runs.iter().map(|tests| metric.figure(tests)).collect();
     let (unit, better) =
         figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
-    // A run of another revision may lack the second metric: then its figure is another one.
+    // A run of another revision may lack the second metric: then its figure is a different one.
     figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
     if metric.leaves_out(&figures) {
         return None;
@@ -118,8 +118,8 @@ pub fn side_by_side<'a>(
     Some(Compared { unit, better, figures, lowered, known, places })
 }
 
-/// The furthest of the figures that are only lower bounds and lie beyond the best of those that
-/// count: then nobody knows which is the best.
+/// The furthest of the figures that are only lower bounds and exceed the best of those that count;
+/// then it is unknown which is the best.
 fn beyond(
     better: Better,
     figures: &[Option<Figure<'_>>],
@@ -227,7 +227,7 @@ pub fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
 /// A figure that supports a statement (`interval::supports`) and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValidValue {
-    /// In the unit of the row.
+    /// Value in the unit of the row.
     pub value: f64,
     /// Half width of its 95 % confidence interval as a fraction of it (`analysis::interval`);
     /// absent if it was not measured.
@@ -251,9 +251,9 @@ impl ValidValue {
 pub enum Rank {
     /// The best; several, if they are exactly equal.
     Best,
-    /// It does not differ from the best beyond the noise.
+    /// The figure does not differ from the best beyond the noise.
     Equal,
-    /// It is worse than the best beyond the noise.
+    /// The figure is worse than the best beyond the noise.
     Below,
     /// A measured figure of the row has no interval: it is not known which differ.
     Undecided,

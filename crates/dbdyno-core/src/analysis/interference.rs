@@ -24,7 +24,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// That of a test's own jobs.
+    /// Member that runs as the test's own jobs.
     fn from_test(test: &TestResult) -> Member {
         let own = |(name, _): &(&String, &String)| ![BESIDE, BESIDE_JOBS].contains(&name.as_str());
         let params = test
@@ -36,7 +36,7 @@ impl Member {
         Member { workload: test.workload.clone(), params, drive: test.drive }
     }
 
-    /// That of the jobs beside it.
+    /// Member that runs as background workload; none if there is none.
     fn beside(test: &TestResult) -> Option<Member> {
         let beside = test.beside.as_ref()?;
         let (workload, params) = (beside.part.workload.clone(), beside.part.chosen.clone());
@@ -58,7 +58,7 @@ pub struct Alone {
     pub member: Member,
     /// Ops per second: median of the blocks.
     pub ops_per_s: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_ops_per_s: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -78,7 +78,7 @@ pub struct Slowdown {
     pub beside: usize,
     /// Rate beside / rate alone.
     pub ratio: Option<MedianInterval>,
-    /// Its median also of too few blocks for an interval.
+    /// Median of the ratio, also with too few blocks for an interval.
     pub median_ratio: Option<f64>,
     /// Blocks that have both.
     pub blocks: usize,
@@ -95,7 +95,7 @@ pub struct Pair {
     pub b: usize,
     /// Sum of both relative rates: 1 = sharing gains nothing, 2 = neither feels the other.
     pub factor: Option<MedianInterval>,
-    /// Its median also of too few blocks for an interval.
+    /// Median of the factor, also with too few blocks for an interval.
     pub median_factor: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -115,7 +115,7 @@ pub struct Interference {
     pub jobs: u32,
     /// Workloads, each alone.
     pub alone: Vec<Alone>,
-    /// Effect on each workload of each one beside it.
+    /// Effects of each workload on each one that it runs with.
     pub slowdowns: Vec<Slowdown>,
     /// Consolidation factor of each pair.
     pub pairs: Vec<Pair>,

@@ -14,7 +14,7 @@ const MIN_WINDOW_S: f64 = 5.0;
 /// Source of the interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The spread of so many repetitions.
+    /// Spread of this many repetitions.
     Repetitions(usize),
     /// The seconds of one window.
     Seconds,
@@ -32,8 +32,8 @@ pub struct Interval {
     /// of the figure; of repetitions.
     pub further: Option<f64>,
     /// Half width of the range about the figure in which that of an equal fresh run falls in 19 of
-    /// 20 cases, as a fraction of it: by what differs between runs of platforms that have shown
-    /// nothing yet.
+    /// 20 cases, as a fraction of the figure: by the usual differences between runs of platforms
+    /// without earlier runs.
     pub fresh: Option<f64>,
     /// Observations that the interval comes from.
     pub source: Source,
@@ -44,7 +44,7 @@ pub struct Interval {
 pub struct UncertainValue {
     /// The value itself.
     pub value: f64,
-    /// Its interval, or the reason why it has none.
+    /// Interval of the value, or the reason why it has none.
     pub interval: IntervalOrReason,
 }
 
@@ -57,7 +57,7 @@ pub enum Unknown {
     ShortWindow,
     /// The seconds of the window resemble one another however they are grouped.
     Alike,
-    /// A counter of the database, of which the seconds of one window do not tell how it varies.
+    /// Counter of the database: the seconds of one window do not show how it varies.
     Counter,
     /// The mean service time of an open loop, whose rate is given.
     OpenLoop,
@@ -66,7 +66,7 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    /// As reports and comparisons say it.
+    /// Text in reports and comparisons.
     pub fn text(self) -> &'static str {
         match self {
             Unknown::Published => "no interval: a publication prints none",
@@ -89,13 +89,14 @@ impl fmt::Display for Unknown {
 pub type IntervalOrReason = Result<Interval, Unknown>;
 
 impl Interval {
-    /// From the half width as a fraction and the freedom that the seconds of a window give.
+    /// Interval from the half width as a fraction of the value and the degrees of freedom of the
+    /// window's seconds.
     pub fn of_seconds(fraction: f64, freedom: f64) -> Interval {
         let error = t95(freedom).map_or(fraction, |factor| fraction / factor);
         Interval { error, freedom, further: None, fresh: None, source: Source::Seconds }
     }
 
-    /// From what repetitions tell together.
+    /// Interval from an estimate over repetitions; none if the estimate has no error.
     pub(super) fn of_estimate(estimate: &Estimate) -> Option<Interval> {
         let (mean, repetitions) = (estimate.mean?, estimate.location.repetitions);
         let times = repetitions as f64 + 1.0;
@@ -122,8 +123,9 @@ impl Interval {
     }
 }
 
-/// Of a single test: from the seconds of its window. `value` is what the figure is computed from:
-/// a counter of the database has its own seconds, all else those of the ops.
+/// Interval of a single test, from the seconds of its window. `value` is what the figure is
+/// computed from: a counter of the database has its own seconds, all other values have those of the
+/// ops.
 pub fn of_test(test: &Test, value: &KpmValue) -> IntervalOrReason {
     let test = test.measured().ok_or(Unknown::Published)?;
     let unknown = || match test.window_s < MIN_WINDOW_S {
@@ -148,9 +150,9 @@ fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
     if interval.half_width().is_finite() { Ok(interval) } else { Err(Unknown::Alike) }
 }
 
-/// By how much the interval of the best of several figures is wider than its own where it is
-/// compared: by how many of them have an interval that touches it, for chance favoured the one that
-/// is the best. `all` holds the best, too.
+/// Factor by which the interval of the best of several figures is widened in comparisons, because
+/// chance favored the best. It depends on how many figures have an interval that touches the best
+/// one's. `all` includes the best.
 pub fn favour(best: UncertainValue, all: impl Iterator<Item = UncertainValue>) -> f64 {
     let Ok(own) = best.interval else { return 1.0 };
     let is_near = |one: UncertainValue| {
@@ -168,12 +170,12 @@ pub fn widened(own: IntervalOrReason, favour: f64) -> IntervalOrReason {
     Ok(Interval { error: favour * own.error, ..own })
 }
 
-/// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of
+/// Minimum number of figures for a best, a rank or a mean: a single figure is not the best of
 /// anything.
 pub const FEWEST: usize = 2;
 
-/// True if the verdict accepts the figure. Others are shown with their mark, and what is said
-/// counts them as left out.
+/// True if the verdict accepts the figure. Others are shown with their mark, and statements count
+/// them as left out.
 pub fn supports(status: Status) -> bool {
     status == Status::Valid
 }

@@ -6,14 +6,14 @@ use super::verdict::{JudgeContext, judge};
 use super::{circumstances, durability, nodes, parts, sustained};
 use crate::model::{Reason, Selection, TestResult, Verdict};
 
-/// Facts of how a test was taken, which its result does not tell.
+/// Facts about how a test was made, which its result does not hold.
 #[derive(Debug, Clone)]
 pub struct TestFacts<'a> {
     /// Facts about the host, the engine and the clocks.
     pub context: JudgeContext<'a>,
     /// The other side of an A/B test was measured at the same time.
     pub is_duet: bool,
-    /// The reason against the engine's version, if nobody has confirmed it.
+    /// Reason against the engine's version, if it is not confirmed.
     pub unconfirmed: Option<Reason>,
     /// All nodes of the database are on this host.
     pub is_one_host: bool,
@@ -32,11 +32,11 @@ pub fn judge_test(result: &mut TestResult, selection: &Selection, facts: &TestFa
         facts.device_per_s.and_then(|per_s| durability::judge(result, &reasons, per_s));
     reasons.extend(implausible);
     result.verdict = Verdict::from_reasons(reasons);
-    // What committed beside it counts in the same counters.
+    // Commits of a background workload count in the same counters.
     let is_alone = result.beside.is_none();
     result.durability = durability::stamp(result, facts.device_per_s).filter(|_| is_alone);
     let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-    result.lasting = commits.then(|| sustained::lasting(result)).flatten();
+    result.lasting = commits.then(|| sustained::sustained_rate(result)).flatten();
 }
 
 /// Facts of a test that plain scripts ran, without this program.
@@ -44,12 +44,12 @@ pub fn judge_test(result: &mut TestResult, selection: &Selection, facts: &TestFa
 pub struct ScriptFacts<'a> {
     /// Registry name of the engine.
     pub engine: &'a str,
-    /// The reason against the engine's version, if nobody has confirmed it.
+    /// Reason against the engine's version, if it is not confirmed.
     pub unconfirmed: Option<Reason>,
 }
 
-/// Fills the KPMs of a test of scripts and judges it as far as its figures reach. Nobody measured
-/// the device or watched the catch-up, so that nothing is said of its durability or of a sustained
+/// Fills the KPMs of a test of scripts and judges it as far as its figures reach. The device was
+/// not measured and the catch-up not observed, so that it has neither a durability nor a sustained
 /// rate.
 pub fn judge_scripts(result: &mut TestResult, selection: &Selection, facts: &ScriptFacts<'_>) {
     fill_from_selection(result, selection);
@@ -69,7 +69,7 @@ fn fill_from_selection(result: &mut TestResult, selection: &Selection) {
     keep_volume(result, &selection.workload);
 }
 
-/// Reasons that follow from what the jobs did, alone or beside a background workload.
+/// Reasons that follow from the work of the jobs, alone or with a background workload.
 fn reasons_of_jobs(
     result: &TestResult,
     selection: &Selection,
@@ -118,7 +118,7 @@ mod tests {
         let facts = TestFacts {
             context: JudgeContext::unwatched("one"),
             is_duet: true,
-            unconfirmed: Some(circumstances::unconfirmed("Product", "1")),
+            unconfirmed: Some(circumstances::unconfirmed_reason("Product", "1")),
             is_one_host: false,
             device_per_s: Some(100.0),
         };

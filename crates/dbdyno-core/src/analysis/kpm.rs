@@ -35,7 +35,7 @@ pub fn mean_service_s(tally: &Tally) -> Option<f64> {
     (tally.ops > 0).then(|| tally.busy_s / tally.ops as f64)
 }
 
-/// In base units: per second, or seconds.
+/// Value in base units: per second, or seconds.
 fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
     let when_done = |rate: f64| (result.window.ops > 0).then_some(rate);
     let is_counted = matches!(value, KpmValue::Counter(_) | KpmValue::CounterBlocks(_));
@@ -54,7 +54,8 @@ fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
     }
 }
 
-/// Counters that are exact at any moment: the operating system's and our own process's.
+/// Prefixes of counters that are exact at any moment: those of the operating system and of dbdyno's
+/// own process.
 const EXACT_PREFIXES: [&str; 3] = ["os_", "self_", "server_"];
 
 /// The counter `name` per second of the window; absent if the counter is.
@@ -76,15 +77,15 @@ pub fn counter_per_s(result: &TestResult, name: &str) -> Option<f64> {
     }
 }
 
-/// Seconds of a test that are taken together where a counter comes late, so that the slice that one
-/// second lacks is in the next: so many, if at least five such batches are left.
+/// Number of seconds of a test that are combined where a counter comes late, so that the slice
+/// which one second lacks is in the next; used if at least five such batches result.
 const LATE_S: usize = 4;
 const MIN_BATCHES: usize = 5;
 
-/// The interval of a counter per second, from its own growth in the seconds of the window: how ops
-/// per second vary says nothing of what an op makes the database count. Absent if a second has no
-/// reading, with too few of them, and if it does not hold the figure of the whole test, of which
-/// the window then shows too little.
+/// Interval of a counter per second, from its own growth in the seconds of the window, because the
+/// variation of ops per second does not show how much an op makes the database count. Absent if a
+/// second has no reading, with too few of them, and if it does not include the figure of the whole
+/// test, of which the window then shows too little.
 fn counter_interval(result: &TestResult, name: &str) -> Option<WindowInterval> {
     let value = counter_per_s(result, name).filter(|_| result.beside.is_none())?;
     let inside = result.series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
@@ -151,13 +152,13 @@ fn facts_of_op(test: &TestResult) -> Facts {
 /// Fact: rows that an op is to find.
 pub(super) const NEAR: &str = "near";
 
-/// The share of the true neighbours that a test's ops found in the window.
+/// The share of the true neighbors that a test's ops found in the window.
 pub fn recall(result: &TestResult) -> Option<f64> {
     found_share(result.window.hits, result.window.ops, *result.facts.get(NEAR)?)
         .filter(|_| result.total.hits > 0)
 }
 
-/// The share of the rows to find that so many ops found.
+/// Share of the rows to find that `ops` ops found.
 pub(super) fn found_share(hits: u64, ops: u64, near: f64) -> Option<f64> {
     let wanted = ops as f64 * near;
     (wanted > 0.0).then(|| hits as f64 / wanted)

@@ -13,9 +13,9 @@ use crate::stats::summary::median;
 /// The way of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// In a loop inside the database.
+    /// A loop inside the database.
     Inside,
-    /// From a client.
+    /// A client.
     From(Wire),
 }
 
@@ -32,7 +32,7 @@ impl Way {
         Way::From(Wire { transport, protocol })
     }
 
-    /// In a few words.
+    /// Name in a few words.
     pub fn name(self) -> Sentence {
         let Way::From(wire) = self else { return "in a routine inside the database".into() };
         if wire.transport == Transport::Process {
@@ -48,7 +48,7 @@ impl Way {
             .with("protocol", protocol)
     }
 
-    /// As what is left out of a plan tells of it.
+    /// True if `label`, that of a test which a plan leaves out, names this way.
     fn is_left_out(self, label: &str) -> bool {
         let Way::From(wire) = self else { return !label.contains('=') };
         wire.params().iter().all(|(name, value)| {
@@ -77,7 +77,7 @@ pub struct WayRow {
     pub way: Way,
     /// Mean service time in us: median of the blocks.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -99,7 +99,7 @@ pub struct LayerRow {
     /// Name of the layer in words.
     #[serde(skip)]
     pub name: Sentence,
-    /// In us; absent if it is not told apart from 0.
+    /// Time in us; absent if it cannot be distinguished from 0.
     pub us: Option<f64>,
     /// The median of too few blocks for an interval; it decides nothing.
     pub median_us: Option<f64>,
@@ -136,8 +136,8 @@ pub struct Layers {
     pub layers: Vec<LayerRow>,
 }
 
-/// All lookups of a run that went by two ways at least. The workloads of what the plan left out
-/// name the way.
+/// All lookups of a run that went by at least two ways. The workloads that the plan left out name
+/// the way.
 pub fn layers(tests: &[Test], left_out: &[StoredOmission<'_>]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
     for test in
@@ -162,7 +162,7 @@ pub fn layers(tests: &[Test], left_out: &[StoredOmission<'_>]) -> Vec<Layers> {
 struct Layer {
     id: &'static str,
     over: Transport,
-    /// The part of it that the ways differ by.
+    /// Name of the part in which the two ways differ.
     name: &'static str,
 }
 

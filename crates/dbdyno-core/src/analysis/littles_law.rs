@@ -1,6 +1,6 @@
 //! Little's law: in a closed loop jobs = throughput x (service time + think time), the interactive
 //! response time law (E. D. Lazowska et al., "Quantitative System Performance", 1984, 3.5), over
-//! all ops and for each part of a mixed workload by itself. If they disagree, something was not
+//! all ops and separately for each part of a mixed workload. If they disagree, something was not
 //! counted or not timed.
 //!
 //! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited
@@ -19,9 +19,9 @@ use crate::stats::sequence::POINTS_PER_S;
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
 const MIN_SAMPLES: u64 = 100;
-/// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
-/// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
-/// more than 5 %.
+/// Difference between the time of a timed op and of others that is allowed, in s. The clock inside
+/// a database ticks in whole microseconds, and a timed op contains a read of it, which is more than
+/// 5 % of an op of a few microseconds.
 const CLOCK_S: f64 = 1e-6;
 /// A tick of more than this part of the median shows.
 const TICK_SHOWS: f64 = 0.01;
@@ -154,7 +154,8 @@ fn ticks(result: &TestResult) -> Option<Reason> {
     coarse.then(|| Reason::new(Status::Valid, ReasonCode::Clock, sentence))
 }
 
-/// Standard error of the mean of weighted samples: of as many of equal weight as tell as much.
+/// Standard error of the mean of weighted samples: of the number of samples of equal weight that
+/// carry the same information.
 fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     let square = |&(ns, count): &(u64, u64)| (ns as f64 / 1e9 - mean_s).powi(2) * count as f64;
     let squares: f64 = latency.buckets.iter().map(square).sum();
@@ -162,14 +163,15 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     (squares / ops as f64 / latency.effective_samples()).sqrt()
 }
 
-/// Below this share of the window what the jobs did while they were there is not what the database
-/// did in the window.
+/// Smallest share of the window for which jobs must be present, so that what they did represents
+/// what the database did in the window.
 const MIN_PRESENT: f64 = 0.5;
-/// Of a short window slices are no longer than this share of it, for what its edges cut off.
+/// Longest slice of a short window, as a share of it, because the window's edges cut slices off.
 const SHORT_SLICE: f64 = 0.05;
 
-/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
-/// window; of so many jobs that their slices are longer than the window most are missing from it.
+/// Reason if jobs were absent for a part of the window. Jobs that ended early (lost, or done with
+/// fixed work) leave the others alone for the rest of it; if jobs are so numerous that their slices
+/// are longer than the window, most of them are missing from it.
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
@@ -421,8 +423,8 @@ mod tests {
             .for_each(|job| (job.elapsed_s, job.tally.ops) = (8.5, 42_500));
         result.window = fixture::tally(85_000, 17.0);
         assert_eq!(texts(&result), []);
-        // 1,000 jobs on two processors: 38 % were there, and the sum of their rates was three times
-        // what the database did.
+        // 1,000 jobs on two CPUs: 38 % were present, and the sum of their rates was three times the
+        // rate of the database.
         result
             .job_figures
             .iter_mut()

@@ -3,10 +3,11 @@
 //!
 //! # Judges of a test
 //!
-//! - `judgement`: all judges of a test in order, for tests of ours and for those of scripts.
+//! - `judgement`: all judges of a test in order, for tests of dbdyno and for those of scripts.
 //! - `verdict`: the judges of a result that need no other part.
 //! - `circumstances`: reasons that follow from how a test came about.
-//! - `contract`, `crosscheck`: claims of the workload, and our counts beside the database's.
+//! - `contract`, `crosscheck`: claims of the workload, and dbdyno's counts compared with the
+//!   database's counters.
 //! - `samples`, `littles_law`: whether there were enough ops, and whether their times add up.
 //! - `cpu_quota`, `cpu_speed`, `durability`, `nodes`, `parts`: quotas of CPUs and their clock rate,
 //!   commits, the nodes of a cluster, and the parts of a mixed workload.
@@ -16,9 +17,9 @@
 //!
 //! # Values of a test
 //!
-//! - `kpm`: the KPMs, counters per second, and what an op goes through.
+//! - `kpm`: the KPMs, counters per second, and the data that an op goes through.
 //! - `derive`: the columns of the KPM reports.
-//! - `cpu`, `tiers`, `time_model`: CPU time, sources of reads, and where the time went.
+//! - `cpu`, `tiers`, `time_model`: CPU time, sources of reads, and the distribution of time.
 //! - `sustained`: burst rate and sustained rate.
 //! - `missing`: the reason for a value that cannot be had.
 //!
@@ -27,32 +28,32 @@
 //! - `figure`: one point in one metric, with its verdict and its interval.
 //! - `repeats`, `interval`, `spread`: repetitions together, the interval, and its sources of
 //!   variation.
-//! - `group`, `ramp`, `best`, `scaling`: tests of one ramp, what it says, its best figure, and the
+//! - `group`, `ramp`, `best`, `scaling`: tests of one ramp, its figures, the best of them, and the
 //!   law that it follows.
 //! - `ratio`, `reason_count`: the ratio of two figures, and reasons of several tests.
 //! - `price`, `unit_costs`: what a unit of throughput costs, and where it costs least.
 //!
 //! # Answers from many tests
 //!
-//! - `bottleneck`: what limits a test, and the experiments that would show it.
-//! - `capacity`: whether a platform does what is required.
-//! - `compare`, `heatmap`: two runs, and several, beside one another.
+//! - `bottleneck`: the causes that limit a test, and the remedies that an experiment can try.
+//! - `capacity`: whether a platform carries its requirements.
+//! - `compare`, `heatmap`: two runs, and several, side by side.
 //! - `changes`, `noise`: change points of a series, and the spread that a calibration measured.
 //! - `slo_search`: the highest rate at which an SLO is met.
 //! - `recall`: approximate searches, with the share that they find.
-//! - `beside`, `published`, `published_checks`: our figures beside those of publications, and how
+//! - `beside`, `published`, `published_checks`: measured figures next to published ones, and how
 //!   far these can be trusted.
-//! - `audit`, `complete`, `command`: what a reader needs to trust a run, what is missing of it, and
-//!   how to measure that again.
+//! - `audit`, `complete`, `command`: the facts that a reader needs to trust a run, the missing
+//!   ones, and the commands that measure them again.
 //!
 //! # Studies
 //!
-//! - `study`: what studies in blocks have in common.
+//! - `study`: common parts of studies in blocks.
 //! - `ab_test`: whether B differs from A.
 //! - `interference`, `layers`, `sweep`: workloads on one server, layers between client and
 //!   database, and caches by a growing active set.
-//! - `failover`: what became of the commits of clients.
-//! - `selftest`: whether an engine, its counters and our clock agree.
+//! - `failover`: the fate of clients and their commits when a node fails.
+//! - `selftest`: whether an engine, its counters and dbdyno's clock agree.
 
 pub mod ab_test;
 pub mod audit;

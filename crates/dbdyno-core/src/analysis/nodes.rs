@@ -28,8 +28,8 @@ pub(super) fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     reasons
 }
 
-/// Share of the window in which the node let nobody write, since another had not applied what was
-/// sent.
+/// Share of the window in which the node let nobody write, because another one had not applied what
+/// was sent.
 pub fn paused_share(node: &NodeResult, window_s: f64) -> Option<f64> {
     Some(node.window_counters.get("flow_control_paused_s")? / window_s)
         .filter(|share| share.is_finite())
@@ -49,11 +49,11 @@ fn paused(node: &NodeResult, window_s: f64) -> Option<Reason> {
 /// A workload on several nodes against one node of the same cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeScaling {
-    /// Workload, with what tells it from others.
+    /// Workload, with what distinguishes it from others.
     pub label: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Of the best figure on these nodes; absent if there is none.
+    /// Jobs of the best figure on these nodes; absent if there is none.
     pub jobs: Option<u32>,
     /// Best throughput on these nodes, in ops per second, or the reason why there is none.
     pub ops_per_s: Result<f64, Sentence>,
@@ -65,7 +65,7 @@ pub struct NodeScaling {
     pub half_width: Option<f64>,
     /// Verdict on the scaling: the worse one of the two figures.
     pub scaling_status: Status,
-    /// What a commit costs more than on one node; of a workload that commits.
+    /// Additional cost of a commit compared with one node; only for workloads that commit.
     pub tax: Option<ClusterTax>,
 }
 
@@ -117,7 +117,7 @@ struct Point<'t> {
 }
 
 impl<'t> Point<'t> {
-    /// In proportion to the figure, as its rate of ops stands beside it in every report.
+    /// Point with the rate of ops in proportion to the figure, as every report shows it.
     fn from_figure(figure: Figure<'t>) -> Option<Point<'t>> {
         let of_test = figure.test.measured()?.ops_per_s;
         Some(Point { figure, ops_per_s: figure.pace().apply(of_test, Better::Higher) })

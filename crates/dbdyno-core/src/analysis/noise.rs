@@ -13,7 +13,7 @@ use crate::model::{Disclosure, RunRecord, Test};
 pub const LABEL: (&str, &str) = ("calibration", "yes");
 /// Sections of the disclosure in which the runs of a platform agree, and single facts.
 const SAME: [&str; 2] = ["hardware", "storage"];
-/// Facts in them that change by themselves.
+/// Facts in these sections that change without anybody changing them.
 const CHANGING: [&str; 1] = ["free_mb"];
 const SAME_FACTS: [(&str, &str); 3] =
     [("os", "kernel"), ("database", "version"), ("database", "quota_cpus")];
@@ -22,11 +22,11 @@ const SAME_FACTS: [(&str, &str); 3] =
 #[derive(Debug, Clone)]
 pub struct Noise<'a> {
     run: &'a RunRecord,
-    /// By the hash of the workload and the number of jobs.
+    /// Spread by the hash of the workload and the number of jobs.
     spreads: BTreeMap<(&'a str, Option<u32>), Spread>,
 }
 
-/// The facts of a section that do not change by themselves.
+/// Facts of a section that stay as they are unless somebody changes them.
 fn lasting<'d>(disclosure: &'d Disclosure, section: &str) -> Vec<(&'d String, &'d String)> {
     let facts = disclosure.0.get(section).into_iter().flatten();
     facts.filter(|(name, _)| !CHANGING.contains(&name.as_str())).collect()
@@ -60,7 +60,7 @@ impl<'a> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| repeats::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Repeats<'a>| {
-            let counted = repeats::counted(&repeats);
+            let counted = repeats::without_zeros(&repeats);
             let kpm = counted[0].test.kpm();
             let test = repeats::median(counted, kpm.better).test;
             let found = spread::estimate(&repeats::windows(counted, &kpm.value))?;

@@ -1,6 +1,6 @@
-//! The parts of a mixed workload: the claims of each about our own counts (rows per op), judged on
-//! what that part counted. What the database counts cannot be told apart by parts: those claims are
-//! the mix's own.
+//! The parts of a mixed workload: the claims of each about dbdyno's counts (rows per op), judged on
+//! what that part counted. The database's counters cannot be divided among the parts: claims about
+//! them are the mix's own.
 
 use super::contract;
 use super::scope::OWN;
@@ -81,7 +81,7 @@ fn errors(result: &TestResult, plan: &PartPlan, figures: &PartResult) -> Option<
     found.map(|reason| reason.of_part(&plan.workload))
 }
 
-/// A claim that needs nothing but what the jobs counted themselves.
+/// True if a claim needs only what the jobs counted themselves.
 fn is_of_own_counts(claim: &Claim) -> bool {
     let own = |name: &str| OWN.contains(&name);
     own(&claim.what)

@@ -1,9 +1,9 @@
-//! Licences and prices of a platform, and what a unit of throughput costs. The figures are the
+//! Licenses and prices of a platform, and what a unit of throughput costs. The figures are the
 //! user's: see `docs/price.md`.
 
 use serde::Deserialize;
 
-use crate::error::quote;
+use crate::error::{TextError, quote};
 use crate::model::RunRecord;
 
 /// Price list of a platform, given by the user.
@@ -14,7 +14,7 @@ pub struct PriceList {
     pub platform: Option<String>,
     /// Cores that must be licensed.
     pub cores: f64,
-    /// Licences per core.
+    /// Licenses per core.
     #[serde(default = "one")]
     pub core_factor: f64,
     /// Currency of every price: `EUR`.
@@ -35,7 +35,7 @@ pub struct PriceList {
 pub struct Product {
     /// Name of the product or option.
     pub name: String,
-    /// Of one `per`, in the list's currency.
+    /// Price of one `per`, in the list's currency.
     pub price: f64,
     /// Unit that the price is for.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// As in the file.
+    /// Name in the file.
     pub fn name(self) -> &'static str {
         match self {
             Per::Licence => "licence",
@@ -78,19 +78,17 @@ fn not_stated() -> String {
 const MAX_CORES: f64 = 1e6;
 const MAX_PRICE: f64 = 1e12;
 
-/// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licences.
+/// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licenses.
 const ROUNDING: f64 = 1e-9;
 
 impl PriceList {
     /// Reads a price list.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse(text: &str) -> Result<PriceList, (usize, String)> {
-        let list: PriceList = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
-        list.check().map_err(|what| (0, what))?;
+    /// The mistake in the text.
+    pub fn parse(text: &str) -> Result<PriceList, TextError> {
+        let list: PriceList = toml::from_str(text)?;
+        list.check().map_err(TextError::of_whole)?;
         Ok(list)
     }
 
@@ -113,7 +111,7 @@ impl PriceList {
         }
     }
 
-    /// Licences needed: cores x core factor, rounded up to whole ones.
+    /// Licenses needed: cores x core factor, rounded up to whole ones.
     pub fn licences(&self) -> f64 {
         (self.cores * self.core_factor - ROUNDING).ceil()
     }
@@ -137,7 +135,7 @@ impl PriceList {
         self.products.iter().map(|product| self.cost_of(product)).sum()
     }
 
-    /// The options that a run's tests needed a licence for and that no product names: the cost is
+    /// The options that a run's tests needed a license for and that no product names: the cost is
     /// more than the list says by an unknown amount.
     pub fn unpriced<'a>(&self, run: &'a RunRecord) -> Vec<&'a str> {
         let options = run.disclosure.get("database", "licensed_options").unwrap_or_default();
@@ -164,12 +162,12 @@ impl PriceList {
     }
 }
 
-/// A throughput against licences and price.
+/// A throughput against licenses and price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Value {
     /// Currency per unit of throughput.
     pub cost_per_unit: f64,
-    /// Units of throughput per licence / per core.
+    /// Units of throughput per license / per core.
     pub per_licence: f64,
     /// Units of throughput per core.
     pub per_core: f64,
@@ -199,13 +197,13 @@ mod tests {
 
     #[test]
     fn the_published_figures_per_licence_come_out() {
-        // Finding OB-27: CPU-NUMBER throughput per licence, DL380 (8 cores x 0.5) against IBM
+        // Finding OB-27: CPU-NUMBER throughput per license, DL380 (8 cores x 0.5) against IBM
         // Power8 (8 cores x 1.0).
         let per_licence =
             |factor, throughput| list(8.0, factor).value_of(throughput).unwrap().per_licence;
         let ratio = per_licence(0.5, 10_323e3) / per_licence(1.0, 10_159e3);
         assert!((ratio - 2.0323).abs() < 0.005, "{ratio}");
-        // Finding OB-26: x86 needs half the licences.
+        // Finding OB-26: x86 needs half the licenses.
         assert_eq!(list(8.0, 0.5).licences() / list(8.0, 1.0).licences(), 0.5);
     }
 
@@ -226,7 +224,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_named() {
         let wrong =
-            |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().1;
+            |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().what;
         assert_eq!(
             wrong("cores = 12", "cores = 0"),
             "cores and core_factor must be more than 0 and at most 1000000"
@@ -238,7 +236,7 @@ mod tests {
         assert!(wrong("currency", "curency").contains("unknown field"));
         assert!(wrong("price = 47500", "price = 47500\nper = \"month\"").contains("month"));
         assert_eq!(
-            PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().1,
+            PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().what,
             "there is no [[product]]"
         );
     }

@@ -1,5 +1,5 @@
-//! Published figures: which is the KPM, what they are in the columns of our reports, and how far
-//! they can be trusted.
+//! Published figures: which is the KPM, what they are in the columns of dbdyno's reports, and how
+//! far they can be trusted.
 
 use crate::model::{
     Better, Kpm, KpmValue, Published, PublishedFigure, PublishedTest, Reason, ReasonCode, Sentence,
@@ -11,7 +11,7 @@ struct Metric {
     name: &'static str,
     /// The derived figure that it is, if it is one.
     figure: Option<DerivedFigure>,
-    /// What it is as a KPM, if it can be one.
+    /// Kind of KPM that the metric can be; none if it can be none.
     kpm: Option<KpmKind>,
 }
 
@@ -24,7 +24,7 @@ struct DerivedFigure {
     factor: f64,
 }
 
-/// What a metric of publications is as a KPM.
+/// Kind of KPM of a published metric.
 #[derive(Clone, Copy)]
 struct KpmKind {
     meaning: Meaning,
@@ -62,7 +62,7 @@ const fn time(name: &'static str, id: &'static str, factor: f64) -> Metric {
 const LOW: &str = "_low";
 const HIGH: &str = "_high";
 
-/// Every metric that has a place in our reports, the best KPM first.
+/// Every metric that has a place in dbdyno's reports, the best KPM first.
 const METRICS: &[Metric] = &[
     rate("throughput_qps", Some("ops_per_s"), Meaning::Ops),
     rate("throughput_tps", Some("ops_per_s"), Meaning::Ops),
@@ -105,11 +105,11 @@ struct Doubt {
     words: &'static str,
     status: Status,
     code: ReasonCode,
-    /// What the note means.
+    /// Meaning of the note.
     meaning: &'static str,
 }
 
-/// Every doubt that notes tell of.
+/// Every doubt that notes express.
 const DOUBTS: &[Doubt] = &[
     Doubt {
         words: "misprint in source",
@@ -155,7 +155,7 @@ pub fn is_rate(metric: &str) -> bool {
     kpm.is_some_and(|kpm| kpm.better == Better::Higher)
 }
 
-/// Names of the metrics that have a place in our reports.
+/// Names of the metrics that have a place in dbdyno's reports.
 pub fn metrics() -> impl Iterator<Item = &'static str> {
     METRICS.iter().map(|known| known.name)
 }
@@ -177,11 +177,11 @@ pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
     Some(Kpm { value, unit: figure.unit.clone(), better, scale: 1.0 })
 }
 
-/// The derived figure `id` from what is published of a test; why it is absent.
+/// The derived figure `id` from the published figures of a test, or the reason why it is absent.
 ///
 /// # Errors
 /// The source does not print it.
-pub fn derived(published: &Published, id: &str) -> Result<f64, Sentence> {
+pub fn derive(published: &Published, id: &str) -> Result<f64, Sentence> {
     let place = |known: &&Metric| known.figure.is_some_and(|figure| figure.id == id);
     let printed = METRICS.iter().filter(place).find_map(|known| {
         let factor = known.figure?.factor;
@@ -220,7 +220,7 @@ fn known(metric: &str) -> Option<&'static Metric> {
 /// elapsed seconds.
 pub fn fill(test: &mut PublishedTest) {
     let published = &test.published;
-    let get = |id| derived(published, id).ok().filter(|value| *value > 0.0);
+    let get = |id| derive(published, id).ok().filter(|value| *value > 0.0);
     let kpm = published.kpm.as_deref().and_then(|name| published.figure(name));
     if let Some((figure, kpm)) = kpm.and_then(|figure| Some((figure, as_kpm(figure)?))) {
         (test.kpm, test.kpm_value) = (kpm, Some(figure.value));
@@ -229,7 +229,7 @@ pub fn fill(test: &mut PublishedTest) {
     (test.second_value, test.second) = second.unzip();
     (test.ops_per_s, test.rows_per_s, test.elapsed_s) =
         (get("ops_per_s"), get("rows_per_s"), get("elapsed_s"));
-    test.latency.mean_us = derived(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
+    test.latency.mean_us = derive(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
 }
 
 /// The best figure after the KPM: its service time if it is printed, else another rate.
@@ -245,7 +245,7 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
     time.or_else(|| rates.min_by_key(|figure| rank(&figure.metric)))
 }
 
-/// Reasons against a figure from its notes; `status` never worse than what the note itself means.
+/// Reasons against a figure from its notes; `status` is never worse than the note itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = [LOW, HIGH].iter().any(|side| figure.metric.ends_with(side));
     let bound = bound.then(|| {
@@ -267,8 +267,8 @@ pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     bound.into_iter().chain(parts).collect()
 }
 
-/// The verdict on a published test: what its KPM's note says decides, what is said of its other
-/// figures is a note.
+/// Verdict on a published test: the note of its KPM decides, notes of its other figures are only
+/// reported.
 pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
     let origin = Sentence::new("published, not measured by us: {origin}").with("origin", origin);
     let origin = Reason::new(Status::Valid, ReasonCode::Published, origin);
@@ -330,9 +330,9 @@ mod tests {
             &[("service_time_s", 0.000_12, "s", ""), ("rows_per_s", 0.0, "rows/s", "")],
             "service_time_s",
         );
-        assert!((derived(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
-        assert_eq!(derived(&printed, "rows_per_s"), Err("the source does not print it".into()));
-        assert!(derived(&printed, "cpu_busy_pct").is_err());
+        assert!((derive(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
+        assert_eq!(derive(&printed, "rows_per_s"), Err("the source does not print it".into()));
+        assert!(derive(&printed, "cpu_busy_pct").is_err());
     }
 
     #[test]

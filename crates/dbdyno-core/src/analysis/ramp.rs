@@ -56,18 +56,18 @@ pub fn is_saturated(mut steps: impl Iterator<Item = f64>) -> bool {
 }
 
 /// A test and its repetitions.
-pub struct Repeated<'a> {
-    /// Their KPM; absent if none has one.
+pub struct RepeatedTest<'a> {
+    /// KPM of the repetitions; absent if none has one.
     pub figure: Option<Figure<'a>>,
-    /// The one that stands for them.
+    /// The repetition that stands for all of them.
     pub test: &'a Test,
     /// Number of repetitions.
     pub times: usize,
 }
 
-impl Repeated<'_> {
+impl RepeatedTest<'_> {
     /// Interval of the KPM, or the reason why it has none.
-    pub fn known(&self) -> IntervalOrReason {
+    pub fn interval(&self) -> IntervalOrReason {
         let of_test = || interval::of_test(self.test, &self.test.kpm().value);
         self.figure.map_or_else(of_test, |figure| figure.interval)
     }
@@ -81,7 +81,7 @@ impl Repeated<'_> {
 /// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one
 /// with the median KPM, or the last if none has a KPM. Rows of a publication's table are not
 /// repetitions.
-pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
+pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<RepeatedTest<'a>> {
     let mut points: Vec<Vec<&'a Test>> = Vec::new();
     for test in tests {
         let is_of =
@@ -94,12 +94,12 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
     points.iter().map(|point| stand_in(point)).collect()
 }
 
-fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
+fn stand_in<'a>(point: &[&'a Test]) -> RepeatedTest<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
     let figure =
         by_value.first().map(|repeats| Figure::from_repetitions(repeats, repeats[0].test.kpm()));
     let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
-    Repeated { figure, test, times: point.len() }
+    RepeatedTest { figure, test, times: point.len() }
 }
 
 /// Speed: the KPM at one job; absent if the ramp has no test at one job or its KPM is unknown.
@@ -116,8 +116,8 @@ pub fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     figure::best(representatives(tests, rate))
 }
 
-/// The conditional figure that would be the throughput if it were valid. Invalid figures say
-/// nothing.
+/// The conditional figure that would be the throughput if it were valid. Invalid figures are
+/// ignored.
 pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let jobs = throughput(tests)?.passed_over?;
     representatives(tests, rate).into_iter().find(|figure| figure.jobs == Some(jobs))
@@ -129,11 +129,11 @@ pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
-/// The repetitions that the throughput at a number of jobs is made from.
-pub fn counted<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
+/// The repetitions that the throughput at a number of jobs is computed from.
+pub fn throughput_tests<'a>(tests: &[&'a Test], jobs: Option<u32>) -> Vec<&'a Test> {
     let all = by_jobs(tests, |test| Some(rate(test)?.value));
     let at_jobs = all.iter().find(|repeats| repeats[0].test.jobs() == jobs);
-    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::counted(repeats));
+    let counted = at_jobs.into_iter().flat_map(|repeats| repeats::without_zeros(repeats));
     counted.map(|repeat| repeat.test).collect()
 }
 
@@ -152,15 +152,15 @@ pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     representatives(tests, primary).into_iter().next()
 }
 
-/// The time of one op in one job, in s: of measured tests the mean that stands beside their KPM, of
-/// a published one as printed.
+/// Time of one op in one job, in s: for measured tests the mean that reports show with their KPM,
+/// for a published one as printed.
 pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
     let at_jobs = by_jobs(tests, of);
     let one = at_jobs.iter().find(|repeats| repeats[0].test.jobs() == Some(1))?;
     let kpm = one[0].test.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
-    let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
+    let test = representative_test(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
     let test_value = repeats::value_of_test(one, test);
     let at_kpm = representatives(tests, primary).into_iter().find(|kpm| kpm.jobs == Some(1));
     let mean_us = at_kpm.filter(|kpm| kpm.test.measured().is_some()).and_then(|kpm| kpm.mean_us());
@@ -226,9 +226,9 @@ pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
 /// A metric of a test with its value.
 struct Metric<'a> {
     value: f64,
-    /// Its definition.
+    /// Definition of the metric.
     kpm: &'a Kpm,
-    /// What the value is computed from.
+    /// Formula or counter that the value is computed from.
     computed: &'a KpmValue,
 }
 
@@ -275,20 +275,23 @@ fn representatives<'a>(
     let representative = |repeats: &Repeats<'a>| {
         let Metric { kpm, computed, .. } = metric(repeats[0].test)?;
         let figure = Figure::computed(repeats, kpm, computed);
-        let test = standing(&of_kpm, repeats).unwrap_or(figure.test);
+        let test = representative_test(&of_kpm, repeats).unwrap_or(figure.test);
         Some(Figure { test, test_value: repeats::value_of_test(repeats, test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
-/// The test that stands for repetitions in every metric: the one with the median KPM, so that
-/// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
-/// is not among the repetitions that count.
-fn standing<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
+/// The test that stands for repetitions in every metric: the one with the median KPM, so that the
+/// percentiles, counters and verdict of a rate are those of the KPM. None if it is not among the
+/// repetitions that count.
+fn representative_test<'a>(of_kpm: &[Repeats<'a>], repeats: &[Repeat<'a>]) -> Option<&'a Test> {
     let jobs = repeats[0].test.jobs();
     let same_jobs = of_kpm.iter().find(|repeats| repeats[0].test.jobs() == jobs)?;
-    let test = median(repeats::counted(same_jobs), same_jobs[0].test.kpm().better).test;
-    repeats::counted(repeats).iter().any(|repeat| std::ptr::eq(repeat.test, test)).then_some(test)
+    let test = median(repeats::without_zeros(same_jobs), same_jobs[0].test.kpm().better).test;
+    repeats::without_zeros(repeats)
+        .iter()
+        .any(|repeat| std::ptr::eq(repeat.test, test))
+        .then_some(test)
 }
 
 #[cfg(test)]

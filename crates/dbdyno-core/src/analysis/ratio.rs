@@ -24,7 +24,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// As printed: `~`, `better`, `worse`, `undecided`.
+    /// Name as printed: `~`, `better`, `worse`, `undecided`.
     pub fn name(self) -> &'static str {
         match self {
             Change::Same => "~",
@@ -40,7 +40,7 @@ impl Change {
 pub struct Ratio {
     /// The ratio itself.
     pub value: f64,
-    /// Its 95 % interval, or why there is none.
+    /// 95 % interval, or the reason why there is none.
     pub span: Result<Span, Unknown>,
 }
 
@@ -80,7 +80,7 @@ impl Ratio {
     pub fn sentence(&self) -> Sentence {
         self.sentence_with("x{ratio~}", "x{ratio~} (x{low~} to x{high~})")
     }
-    /// Of a metric that is a time: `takes 1.26 times as long (x1.10 to x1.44)`.
+    /// Sentence for a metric that is a time: `takes 1.26 times as long (x1.10 to x1.44)`.
     pub fn of_time(&self) -> Sentence {
         self.sentence_with(
             "takes {ratio~} times as long",

@@ -10,7 +10,7 @@ use super::ramp;
 use crate::model::params::{EFFORT, assignments};
 use crate::model::{Status, Test, TestResult};
 
-/// Recalls at which the best throughput is told.
+/// Recalls for which the best throughput is stated.
 pub const LEVELS: [f64; 3] = [0.90, 0.95, 0.99];
 /// A search: one question, asked with more and less effort.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct Search {
     pub question: String,
     /// `database` or `client`.
     pub drive: &'static str,
-    /// In ascending order of recall.
+    /// Points in ascending order of recall.
     pub points: Vec<Point>,
     /// Fastest valid point for each recall that is asked about.
     pub best: Vec<Best>,
@@ -34,7 +34,7 @@ pub struct Point {
     pub effort: String,
     /// Number of jobs; absent if it is not known.
     pub jobs: Option<u32>,
-    /// True neighbours found of those asked for, in the window.
+    /// True neighbors found of those asked for, in the window.
     pub recall: f64,
     /// Figure in its unit.
     pub value: f64,
@@ -97,7 +97,7 @@ pub fn searches(tests: &[Test]) -> Vec<Search> {
 fn points(group: &[&Test], effort: &str) -> Vec<Point> {
     let figures = ramp::curve(group).into_iter();
     let point = |figure: super::figure::Figure<'_>| {
-        let counted = ramp::counted(group, figure.jobs);
+        let counted = ramp::throughput_tests(group, figure.jobs);
         let results: Vec<&TestResult> = counted.into_iter().filter_map(Test::measured).collect();
         let sum = |of: fn(&TestResult) -> u64| results.iter().map(|result| of(result)).sum();
         let near = *results.first()?.facts.get(NEAR)?;
@@ -133,7 +133,7 @@ mod tests {
     use crate::analysis::{fixture, published_checks};
     use crate::model::Verdict;
 
-    /// A search that found so many of 10 neighbours per op, at so many ops per second.
+    /// Search that found `found` of 10 neighbors per op, at `per_s` ops per second.
     fn search(ef: &str, found: f64, per_s: f64) -> Test {
         let mut result = fixture::result();
         result.params = [("ef", ef), ("pct", "10")]

@@ -1,4 +1,4 @@
-//! Repetitions of one test: which of them count, the test that stands for them, and what they tell
+//! Repetitions of one test: which of them count, the test that stands for them, and what they show
 //! together.
 
 use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
@@ -38,9 +38,9 @@ pub fn by_jobs<'a>(
     repeats.map(trusted).collect()
 }
 
-/// Of the repetitions at one number of jobs, in ascending order, those of the best verdict. Where
-/// all of these measured 0, the sound ones that measured more stand beside them: 0 has no
-/// logarithm, so that the zeros are a doubt about the figure and not the figure.
+/// The repetitions with the best verdict, of those at one number of jobs in ascending order. If all
+/// of these measured 0, the sound ones that measured more are included: 0 has no logarithm, so that
+/// the zeros are a doubt about the figure and not the figure.
 fn trusted<'a>(repeats: &[Repeat<'a>]) -> Repeats<'a> {
     let best = most_trusted(repeats.to_vec(), |repeat| repeat.test.status());
     if best.iter().any(|repeat| repeat.value > 0.0) {
@@ -52,23 +52,24 @@ fn trusted<'a>(repeats: &[Repeat<'a>]) -> Repeats<'a> {
     [best, most_trusted(more, |repeat| repeat.test.status())].concat()
 }
 
-/// Of repetitions in ascending order those that count: where others measured more, 0 does not,
-/// which has no place in a mean of logarithms.
-pub fn counted<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
+/// The repetitions that count, of `repeats` in ascending order: those above 0, for 0 has no
+/// logarithm and so no place in the mean. If all measured 0, all count.
+pub fn without_zeros<'r, 'a>(repeats: &'r [Repeat<'a>]) -> &'r [Repeat<'a>] {
     let zeros = repeats.partition_point(|repeat| repeat.value <= 0.0);
     if zeros < repeats.len() { &repeats[zeros..] } else { repeats }
 }
 
-/// What is to be said where some of the repetitions measured 0: as a doubt about their figure.
-pub(super) fn measured_zero(zeros: usize, counted: usize) -> Option<Sentence> {
+/// Doubt about a figure if some of its repetitions measured 0; none if none did. `counted` is the
+/// number of the other repetitions.
+pub(super) fn zeros_doubt(zeros: usize, counted: usize) -> Option<Sentence> {
     let sentence = "{zeros} of {count} repetitions measured 0, which does not count: another run \
                     may give another result";
     let sentence = Sentence::new(sentence).with("zeros", zeros).with("count", zeros + counted);
     (zeros > 0).then_some(sentence)
 }
 
-/// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
-/// figure and its reciprocal are those of the same test).
+/// The median one of repetitions in ascending order. Of two in the middle it is the worse one, so
+/// that a figure and its reciprocal are those of the same test.
 pub fn median<'a>(repeats: &[Repeat<'a>], better: Better) -> Repeat<'a> {
     match better {
         Better::Higher => repeats[(repeats.len() - 1) / 2],
@@ -104,7 +105,7 @@ pub fn estimate_of(repeats: &[Repeat<'_>], test: &Test, computed: &KpmValue) -> 
     }
     let point = Repetitions {
         logs: logs(repeats)?,
-        within: within(repeats, computed),
+        within: window_variance(repeats, computed),
         resource: resource_of(test),
     };
     moderated::estimates(&[point]).into_iter().next()
@@ -131,16 +132,17 @@ pub(super) fn logs(repeats: &[Repeat<'_>]) -> Option<Vec<f64>> {
     repeats.iter().map(log).collect()
 }
 
-/// Squared standard error of a single test as the seconds of its window tell it.
-pub(super) fn within(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
+/// Squared standard error of a single test, computed from the seconds of its window.
+pub(super) fn window_variance(repeats: &[Repeat<'_>], computed: &KpmValue) -> Option<f64> {
     let [single] = repeats else { return None };
     of_test(single.test, computed).ok().map(|interval| interval.error.powi(2))
 }
 
-/// Of repetitions and their values, which `test` stands for: from their spread if there are two or
-/// more (starts or loads, if those were repeated), which that of the run's other points moderates,
-/// and never from the seconds of one of them, which do not show what differs between windows. Of a
-/// single one from its seconds.
+/// Interval of the value of repetitions, which `test` stands for.
+///
+/// With two or more repetitions (or starts or loads, if those were repeated) it comes from their
+/// spread, moderated by that of the run's other points. The seconds of one of them do not show how
+/// windows differ. Only a single repetition has the interval of its seconds.
 pub fn interval_of(repeats: &[Repeat<'_>], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
@@ -193,9 +195,9 @@ mod tests {
 
     #[test]
     fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
-        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within
-        // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of
-        // it is 1.52 times as wide: no other point tells whether one of the three is wild.
+        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within 4.302653
+        // s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)). All of it is
+        // 1.52 times as wide: no other point shows whether one of the three is an outlier.
         let test = with(Some(0.5), 10.0);
         let found =
             interval_of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();

@@ -35,17 +35,17 @@ pub fn judge(tests: &[Test]) -> Vec<NewVerdict> {
         }
     }
     let points = ramps.iter().flat_map(|ramp| by_jobs(ramp, Test::kpm_value));
-    points.flat_map(|repeats| disagreement(repeats::counted(&repeats))).collect()
+    points.flat_map(|repeats| disagreement(repeats::without_zeros(&repeats))).collect()
 }
 
-/// Largest / smallest value of so many repetitions that still support one another: that of the
+/// Largest / smallest value of `count` repetitions that still support one another: that of the
 /// noise with which five of them are expected to differ by [`WIDEST`].
 fn widest(count: usize) -> f64 {
     let range = RANGES[count.saturating_sub(5).min(RANGES.len() - 1)];
     WIDEST.powf(range / RANGES[0])
 }
 
-/// Of repetitions in ascending order of their values.
+/// New verdicts for repetitions that disagree; `repeats` is in ascending order of the values.
 fn disagreement(repeats: &[Repeat<'_>]) -> Vec<NewVerdict> {
     let Some((lowest, highest)) = repeats.first().zip(repeats.last()) else { return Vec::new() };
     let factor = highest.value / lowest.value;

@@ -12,8 +12,8 @@ use crate::stats::summary::t95;
 const MIN_OPS: u64 = 5;
 /// Widest half of the 95 % interval of the mean service time, as a fraction of it.
 const WIDEST: f64 = 0.05;
-/// From so many ops on a wide interval is less a lack of ops than a long tail, which the
-/// percentiles show too.
+/// Number of ops from which on a wide interval means a long tail, which the percentiles show too,
+/// and not a lack of ops.
 const MANY_OPS: u64 = 100;
 /// Widest half of the interval then.
 const WIDEST_OF_MANY: f64 = 0.25;
@@ -56,7 +56,7 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
 
 /// Data of one part that are judged.
 struct Part<'a> {
-    /// Its workload; none for a simple workload.
+    /// Workload of the part; none for a simple workload.
     name: Option<&'a str>,
     tally: &'a Tally,
     ops_per_s: f64,

@@ -7,13 +7,14 @@ use super::ramp::{self, Figure};
 use crate::model::{Better, Test};
 use crate::stats::scaling::{self, Fit};
 
-/// CPU busy that hides saturation: the throughput used is so many points above it.
+/// Distance of the throughput used above CPU busy, as a fraction, from which on CPU busy hides
+/// saturation.
 const HIDDEN_POINTS: f64 = 0.2;
 
 /// The tests of one workload at several numbers of jobs.
 #[derive(Debug, Clone)]
 pub struct Ramp<'a> {
-    /// Workload, with what tells it from the other ramps.
+    /// Workload, with what distinguishes it from the other ramps.
     pub label: String,
     /// Tests of the ramp.
     pub tests: Vec<&'a Test>,
@@ -41,7 +42,7 @@ pub struct Step<'a> {
 pub struct Scaling<'a> {
     /// Best valid throughput of the ramp.
     pub best: Figure<'a>,
-    /// At one job: what efficiency refers to.
+    /// Figure at one job, to which efficiency refers.
     pub single: Option<Figure<'a>>,
     /// Ascending by jobs.
     pub steps: Vec<Step<'a>>,
@@ -52,7 +53,7 @@ pub struct Scaling<'a> {
     pub fit: Option<Fit>,
 }
 
-/// So much of the best throughput is enough.
+/// Share of the best throughput that is enough.
 const ENOUGH: f64 = 0.95;
 
 /// The ramps of a run, in order of appearance, from two numbers of jobs on.
@@ -104,7 +105,7 @@ impl<'a> Ramp<'a> {
 /// A step at which CPU busy hides that most of the throughput is used up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hidden {
-    /// Workload of the ramp, with what tells it from the other ramps.
+    /// Workload of the ramp, with what distinguishes it from the other ramps.
     pub label: String,
     /// Number of jobs of the step.
     pub jobs: u32,
@@ -114,9 +115,10 @@ pub struct Hidden {
     pub utilisation: f64,
 }
 
-/// Of every ramp the step where throughput is furthest above CPU busy, if that is 20 points or
-/// more; only where CPU busy grows with the jobs to near 100 %, so that it seems to tell how full
-/// the platform is, and only from valid steps.
+/// Steps at which the use of CPUs hides saturation, at most one per ramp: the step where throughput
+/// is furthest above CPU busy, if the distance is 20 points or more. Only ramps count on which CPU
+/// busy grows with the jobs to near 100 %, so that it seems to show how full the platform is; only
+/// valid steps count.
 pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
     const NEARLY_FULL_PCT: f64 = 90.0;
     let hidden = |ramp: Ramp<'_>| {

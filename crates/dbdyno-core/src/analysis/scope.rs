@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::stats::mean;
 
-/// Our own counts that a claim may name.
+/// dbdyno's own counts that a claim may name.
 pub(super) const OWN: [&str; 5] = ["ops", "rows", "commits", "hits", "units"];
 
 /// Sessions of jobs that were seen waiting for a row, summed over the samples.
@@ -15,18 +15,19 @@ const ROW_LOCKS_SEEN: &str = "row_locks_seen";
 
 /// Ops per second of the last quarter of a test's seconds, of those of its first quarter.
 const RATE_KEPT: &str = "rate_kept";
-/// Fewer seconds tell nothing of how a rate falls.
+/// Minimum number of seconds that show how a rate falls.
 const MIN_SECONDS: usize = 4;
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
 
-/// The names of one test: data set facts, numeric parameters, `jobs`, our own counts, counters.
+/// Names and values of one test: data set facts, numeric parameters, `jobs`, dbdyno's counts,
+/// counters.
 pub struct Scope<'a> {
     result: &'a TestResult,
     /// Data set facts, numeric parameters, `jobs`.
     given: Facts,
-    /// Our own counts.
+    /// dbdyno's counts.
     counted: Facts,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Scope<'a> {
             OWN.iter().filter_map(|&name| Some((name.to_string(), scope.own(name)?))).collect();
         Scope { counted, ..scope }
     }
-    /// One of our own counts over the whole test.
+    /// One of dbdyno's counts over the whole test.
     ///
     /// Units are counted in the window only; over the whole test they are taken per op of the
     /// window.
@@ -81,7 +82,7 @@ impl<'a> Scope<'a> {
     pub fn parameter(&self, name: &str) -> Option<f64> {
         self.result.params.get(name)?.parse().ok()
     }
-    /// The divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, our own
+    /// Divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, dbdyno's
     /// counts, counters.
     pub fn divisor(&self, per: Option<&str>) -> Option<f64> {
         match per {
@@ -91,7 +92,7 @@ impl<'a> Scope<'a> {
             Some(name) => self.own(name).or_else(|| self.counter(name)),
         }
     }
-    /// Evaluates what a counter must equal: our own counts win over parameters of the same name.
+    /// Evaluates what a counter must equal: dbdyno's counts win over parameters of the same name.
     ///
     /// # Errors
     /// As `Expr::eval`.
@@ -100,18 +101,18 @@ impl<'a> Scope<'a> {
         facts.extend(self.counted.clone());
         expr.eval(&facts)
     }
-    /// Evaluates an expression over counters, our own counts and facts; none if one is missing.
+    /// Evaluates an expression over counters, dbdyno's counts and facts; none if one is missing.
     pub fn over_counters(&self, expr: &Expr) -> Option<f64> {
         let mut facts: Facts = self.result.counters.0.clone();
         facts.extend(self.given.clone());
         facts.extend(self.counted.clone());
         expr.eval(&facts).ok()
     }
-    /// Evaluates a bound: parameters win over our own counts of the same name.
+    /// Evaluates a bound: parameters win over dbdyno's counts of the same name.
     ///
     /// # Errors
     /// As `Expr::eval`.
-    pub fn bound(&self, expr: &Expr) -> Result<f64, String> {
+    pub fn evaluate_bound(&self, expr: &Expr) -> Result<f64, String> {
         let mut facts = self.counted.clone();
         facts.extend(self.given.clone());
         expr.eval(&facts)
@@ -145,7 +146,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Also the seconds before the window count: there a collapse may be over when the window opens.
+/// Rate of the last quarter of the seconds as a ratio to that of the first quarter; none with too
+/// few seconds. The seconds before the window count, too: a collapse may be over when the window
+/// opens.
 fn rate_kept(series: &[SeriesPoint]) -> Option<f64> {
     let whole = series.iter().filter(|point| point.interval_s > 0.5);
     let rates: Vec<f64> = whole.map(|point| point.ops / point.interval_s).collect();
@@ -172,7 +175,7 @@ pub fn name(claim: &Claim) -> String {
 }
 
 /// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
-pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
+pub fn claim_reason(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
     Reason::new(
         claim.status.unwrap_or(Status::Invalid),
         claim.code.clone().unwrap_or(code),
@@ -186,7 +189,7 @@ pub fn because(claim: &Claim) -> Sentence {
 }
 
 /// The note of a claim that cannot be checked.
-pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
+pub fn unchecked_note(sentence: impl Into<Sentence>) -> Reason {
     Reason::new(Status::Valid, ReasonCode::Unchecked, sentence)
 }
 
@@ -218,8 +221,8 @@ mod tests {
         let mut result = fixture::result();
         result.params.insert("rows".into(), "320".into());
         let scope = Scope::new(&result);
-        assert_eq!(scope.bound(&Expr("rows".into())), Ok(320.0));
-        assert_eq!(scope.bound(&Expr("ops".into())), Ok(120_000.0));
+        assert_eq!(scope.evaluate_bound(&Expr("rows".into())), Ok(320.0));
+        assert_eq!(scope.evaluate_bound(&Expr("ops".into())), Ok(120_000.0));
         assert_eq!(scope.equals(&Expr("rows".into())), Ok(120_000.0));
     }
 

@@ -1,15 +1,15 @@
-//! Findings of a self-test from very short tests: whether the engine, its counters and our clock
-//! agree. Pure.
+//! Findings of a self-test from very short tests: whether the engine, its counters and dbdyno's
+//! clock agree. Pure.
 
 use serde::Serialize;
 
-use super::crosscheck::{self, Compared};
+use super::crosscheck::{self, ComparedCounter};
 use super::durability::commits_per_job_s;
 use crate::model::params::SLEEP_US;
 use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
 
-/// A clock of microseconds, and a histogram of three digits, may make a sleep so much shorter than
-/// it was, as a fraction.
+/// Fraction by which a sleep may appear shorter than it was, because of a clock of microseconds and
+/// a histogram of three digits.
 const CLOCK_SLACK: f64 = 0.02;
 
 /// Result of a check.
@@ -25,7 +25,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Ok => "ok",
@@ -53,7 +53,7 @@ impl Finding {
     }
 }
 
-/// A test with what it was to be.
+/// Test with its selection.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedTest<'a> {
     /// Workload with its parameters, as planned.
@@ -63,7 +63,7 @@ pub struct PlannedTest<'a> {
 }
 
 impl PlannedTest<'_> {
-    /// The workload with what was chosen for it.
+    /// Workload with its chosen parameters.
     fn name(&self) -> &str {
         &self.selection.workload.id
     }
@@ -92,8 +92,8 @@ impl PlannedTest<'_> {
             .collect()
     }
 
-    /// True if others took so much of the machine that waits and caches say nothing; a count that
-    /// is wrong is wrong.
+    /// True if others took so much of the machine that waits and caches are no evidence; a wrong
+    /// count is wrong in any case.
     fn is_disturbed(&self) -> bool {
         let by_others = |reason: &Reason| {
             let of_machine =
@@ -117,12 +117,12 @@ impl PlannedTest<'_> {
     }
 
     /// The counters that could be compared.
-    pub fn compared(&self, engine: &str) -> Vec<Compared> {
-        crosscheck::compared(self.test, &self.selection.workload.crosscheck, engine)
+    pub fn compared(&self, engine: &str) -> Vec<ComparedCounter> {
+        crosscheck::compared_counters(self.test, &self.selection.workload.crosscheck, engine)
     }
 }
 
-/// Checks that the database's counters agree with our counts, in one drive.
+/// Checks that the database's counters agree with dbdyno's counts, in one drive.
 pub fn counters(
     tried: &[PlannedTest<'_>],
     drive: Drive,
@@ -147,7 +147,8 @@ pub fn counters(
             .map(|(tried, reason)| format!("{}: {}: {}", tried.name(), reason.code, reason.text));
         return Some(Finding::new(check, Outcome::Failed, said.collect::<Vec<_>>().join("; ")));
     }
-    let compared: Vec<Compared> = own.iter().flat_map(|tried| tried.compared(engine)).collect();
+    let compared: Vec<ComparedCounter> =
+        own.iter().flat_map(|tried| tried.compared(engine)).collect();
     let outcome = if compared.is_empty() { Outcome::NotJudged } else { Outcome::Ok };
     let exact = compared.iter().filter(|one| is_exact(one)).count();
     let mut evidence =
@@ -164,8 +165,9 @@ fn is_excused(tried: &PlannedTest<'_>, reason: &Reason) -> bool {
     by_waiting && tried.is_disturbed()
 }
 
-/// True if a counter is what it must be; others may hold what sessions cause beside their ops.
-fn is_exact(one: &Compared) -> bool {
+/// True if a counter has exactly the expected value; others may include what sessions cause in
+/// addition to their ops.
+fn is_exact(one: &ComparedCounter) -> bool {
     (one.counted - one.expected).abs() <= (crosscheck::TOLERANCE * one.expected.abs()).max(1.0)
 }
 
@@ -208,7 +210,7 @@ fn not_waited_for<'a>(tried: &PlannedTest<'a>) -> Option<&'a Reason> {
     })
 }
 
-/// The commits of these tests and the syncs of the log that they waited for.
+/// Finding on the commits of these tests and the syncs of the log that they waited for.
 fn synced(check: &str, durable: &[&PlannedTest<'_>]) -> Finding {
     let counted = |tried: &&PlannedTest<'_>| {
         Some((tried.test.total.commits as f64, tried.test.counters.get("wal_syncs")?))
@@ -231,7 +233,7 @@ fn synced(check: &str, durable: &[&PlannedTest<'_>]) -> Finding {
     )
 }
 
-/// True if an op of it is a commit; a load that skips the log is not.
+/// True if each of its ops is a commit; a load that skips the log is not.
 fn is_of_commits(tried: &PlannedTest<'_>) -> bool {
     tried.selection.parts.iter().all(|part| part.commits)
 }
@@ -245,7 +247,7 @@ pub fn clock(tried: &[PlannedTest<'_>], drive: Drive) -> Option<Finding> {
     Some(of_times(format!("clock, {} drive", drive.name()), sleep_us(tried.selection)?, tried.test))
 }
 
-/// Microseconds that an op of a selection sleeps, if that is what it does.
+/// Microseconds that an op of a selection sleeps, if it only sleeps.
 pub fn sleep_us(selection: &Selection) -> Option<f64> {
     selection.params.get(SLEEP_US)?.parse().ok()
 }

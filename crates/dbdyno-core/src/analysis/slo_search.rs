@@ -7,6 +7,8 @@
 //! it while others disturbed them are no evidence, but a [`Bracket`] says what they measured.
 
 mod conditional;
+#[cfg(test)]
+mod tests;
 mod trial_counts;
 
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ use crate::model::{
     Loop, OfferedLoad, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict, without_offer,
 };
 
-pub use conditional::{Bracket, Tried};
+pub use conditional::{Bracket, RateTrials};
 pub use trial_counts::TrialCounts;
 
 /// A step of the grid.
@@ -30,26 +32,27 @@ const LOWEST: i32 = 148;
 pub const SETTLED: u32 = 5;
 /// More trials settle nothing.
 const MAX_TRIALS: usize = 40;
-/// Trials that broke the promise while they were disturbed, at a rate that none kept: from so many
-/// on lower rates are tried, so that the answer has a bracket at all.
+/// Disturbed trials that missed the SLO at a rate at which no trial met it: from this many on,
+/// lower rates are tried, so that the answer has a bracket at all.
 const DISTURBED: u32 = 3;
 
-/// Ops are weighed by the slices they fell into, which makes them count as fewer.
+/// Factor on the ops that are needed: ops are weighed by the slices they fell into, so that they
+/// count as fewer.
 const MARGIN: f64 = 1.5;
 /// A trial that needs a longer window is not run, unless the user asks for it, in s.
 const MAX_WINDOW_S: f64 = 60.0;
 
 /// The window in which the percentile of an SLO can be judged at a rate, in s: at least `own_s`,
 /// that of the other tests.
-pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
-    let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
+pub fn window_s(slo: Slo, per_s: f64, own_s: f64) -> f64 {
+    let needed_s = MARGIN * slo.percentile.fewest_ops() / per_s;
     needed_s.min(MAX_WINDOW_S).max(own_s)
 }
 
 /// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
 /// that a search can only end without an answer.
-pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
-    let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
+pub fn is_hopeless(slo: Slo, closed_per_s: f64, own_s: f64) -> bool {
+    let needed_s = MARGIN * slo.percentile.fewest_ops() / (closed_per_s / 2.0);
     needed_s > MAX_WINDOW_S.max(own_s)
 }
 
@@ -61,7 +64,7 @@ pub struct Trial {
     /// Throughput of the test, in ops per second.
     pub ops_per_s: f64,
     /// True if the SLO was met; none if that is unknown.
-    pub kept: Option<bool>,
+    pub met: Option<bool>,
     /// The SLO was missed, but others disturbed the trial: that is no evidence.
     pub is_excused: bool,
 }
@@ -71,49 +74,49 @@ impl Trial {
     pub fn from_result(result: &TestResult) -> Trial {
         let offer = result.open.as_ref().map(|open| open.offer);
         let outcome = Outcome::from_result(result);
-        let kept = match outcome {
-            Some(Outcome::Kept) => Some(true),
-            Some(Outcome::Broken) => Some(false),
+        let met = match outcome {
+            Some(Outcome::Met) => Some(true),
+            Some(Outcome::Missed) => Some(false),
             Some(Outcome::Excused(_) | Outcome::Unknown(_)) | None => None,
         };
         let is_excused = matches!(outcome, Some(Outcome::Excused(_)));
-        Trial { offer, ops_per_s: result.ops_per_s, kept, is_excused }
+        Trial { offer, ops_per_s: result.ops_per_s, met, is_excused }
     }
 }
 
 /// Outcome of a trial for the SLO at its rate.
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
-    Kept,
-    Broken,
-    /// It broke the promise, but these disturbances excuse it: it is no evidence.
+    Met,
+    Missed,
+    /// The trial missed the SLO, but these disturbances excuse it: it is no evidence.
     Excused(Vec<ReasonCode>),
     /// The trial is no evidence, for these reasons.
     Unknown(Vec<ReasonCode>),
 }
 
 impl Outcome {
-    /// Outcome of a test; none if nothing was promised of it.
+    /// Outcome of a test; none if it has no SLO.
     ///
     /// An invalid trial never meets an SLO. Failed ops have no response time, so that a platform
     /// which sheds load by errors misses it, as one that does not keep up; any other reason leaves
     /// open what the platform did. A disturbance from outside excuses a missed SLO only.
     fn from_result(result: &TestResult) -> Option<Outcome> {
         let open = result.open.as_ref()?;
-        let promise = open.offer.promise?;
+        let slo = open.offer.slo?;
         let unsound = codes(&result.verdict, is_unsound);
         if !unsound.is_empty() {
             return Some(Outcome::Unknown(unsound));
         }
-        let is_met = open.meets(promise, result.window.ops);
+        let is_met = open.meets(slo, result.window.ops);
         let is_shed = !codes(&result.verdict, is_shed_load).is_empty();
         if is_met == Some(false) || is_shed {
             let excuses = codes(&result.verdict, is_from_outside);
             let is_excused = !excuses.is_empty();
-            return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Broken });
+            return Some(if is_excused { Outcome::Excused(excuses) } else { Outcome::Missed });
         }
-        Some(match (is_met, promise.percentile.value_us(&open.response)) {
-            (Some(_), _) => Outcome::Kept,
+        Some(match (is_met, slo.percentile.value_us(&open.response)) {
+            (Some(_), _) => Outcome::Met,
             (None, None) => Outcome::Unknown(vec![ReasonCode::Samples]),
             (None, Some(_)) => Outcome::Unknown(vec![ReasonCode::Overload]),
         })
@@ -157,21 +160,20 @@ pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<OfferedLoad>>
         Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(OfferedLoad {
             per_s: profile.mean_per_s(),
             arrivals: *arrivals,
-            promise: None,
+            slo: None,
         })),
         Loop::Open(rates, arrivals) => {
-            let offer = |per_s: &f64| {
-                Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, promise: None })
-            };
+            let offer =
+                |per_s: &f64| Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, slo: None });
             rates.get(done.len()).map(offer)
         }
-        Loop::Highest(promise, arrivals) => {
+        Loop::Highest(slo, arrivals) => {
             let Some((first, trials)) = done.split_first() else { return Some(None) };
             let step = Search::new(first.ops_per_s, trials)
                 .next_step()
                 .filter(|_| first.ops_per_s > 0.0)?;
             let per_s = rate_of(first.ops_per_s, step);
-            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, promise: Some(*promise) }))
+            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, slo: Some(*slo) }))
         }
     }
 }
@@ -199,8 +201,8 @@ impl Search {
         for trial in trials {
             let Some(offer) = trial.offer else { continue };
             let step = ((offer.per_s / closed_per_s).ln() / STEP.ln()).round() as i32;
-            match trial.kept {
-                Some(_) => steps.entry(step).or_default().add(trial.kept),
+            match trial.met {
+                Some(_) => steps.entry(step).or_default().add(trial.met),
                 None if trial.is_excused => *excused.entry(step).or_default() += 1,
                 None => {}
             }
@@ -209,12 +211,12 @@ impl Search {
             let others = steps.entry(step).or_default();
             others.missed += if others.met == 0 { count } else { 0 };
         }
-        let unknown = trials.iter().filter(|trial| trial.kept.is_none()).count();
+        let unknown = trials.iter().filter(|trial| trial.met.is_none()).count();
         Search { steps, trials: trials.len(), unknown }
     }
 
-    /// The highest rate that kept it in every trial, as did every lower one.
-    fn kept(&self) -> Option<i32> {
+    /// The highest rate that met the SLO in every trial, as did every lower one.
+    fn met(&self) -> Option<i32> {
         self.steps
             .iter()
             .rev()
@@ -223,8 +225,8 @@ impl Search {
             .last()
     }
 
-    /// The lowest rate that broke it in every trial, as did every higher one.
-    fn broken(&self) -> Option<i32> {
+    /// The lowest rate that missed the SLO in every trial, as did every higher one.
+    fn missed(&self) -> Option<i32> {
         self.steps.iter().take_while(|(_, trials)| trials.met == 0).map(|(step, _)| *step).last()
     }
 
@@ -237,12 +239,12 @@ impl Search {
         if self.trials >= MAX_TRIALS || self.unknown > MAX_TRIALS / 4 {
             return None;
         }
-        match (self.broken(), self.kept()) {
+        match (self.missed(), self.met()) {
             (None, None) if self.steps.is_empty() => Some((HIGHEST + LOWEST) / 2),
             // All that was tried gave both: wider on both sides.
             (None, _) if self.first()? > HIGHEST => Some(middle(HIGHEST, self.first()?)),
             (_, None) if self.last()? < LOWEST => Some(middle(self.last()?, LOWEST)),
-            (Some(broken), Some(kept)) => self.between(broken, kept),
+            (Some(missed), Some(met)) => self.between(missed, met),
             (Some(edge), None) | (None, Some(edge)) if !self.is_settled(edge) => Some(edge),
             _ => None,
         }
@@ -250,12 +252,12 @@ impl Search {
 
     /// The rate in the middle, if none between has been tried; then those on both sides until they
     /// are settled.
-    fn between(&self, broken: i32, kept: i32) -> Option<i32> {
-        let is_untried = self.steps.range(broken + 1..kept).next().is_none();
-        if is_untried && kept - broken > 1 {
-            return Some(middle(broken, kept));
+    fn between(&self, missed: i32, met: i32) -> Option<i32> {
+        let is_untried = self.steps.range(missed + 1..met).next().is_none();
+        if is_untried && met - missed > 1 {
+            return Some(middle(missed, met));
         }
-        [kept, broken].into_iter().find(|step| !self.is_settled(*step))
+        [met, missed].into_iter().find(|step| !self.is_settled(*step))
     }
 
     fn first(&self) -> Option<i32> {
@@ -267,7 +269,7 @@ impl Search {
     }
 }
 
-/// Between two steps, never the lower end.
+/// Step between two steps, never the lower end.
 fn middle(low: i32, high: i32) -> i32 {
     match high - low {
         ..=1 if low == HIGHEST => low,
@@ -293,11 +295,11 @@ pub struct Answer<'a> {
     /// The workload's own parameters.
     pub params: BTreeMap<String, String>,
     /// The SLO.
-    pub promise: Slo,
-    /// The highest rate that kept it in every trial; none if no rate did in enough of them.
-    pub kept: Option<SettledRate>,
-    /// The lowest rate above it that broke it in every trial.
-    pub broken: Option<SettledRate>,
+    pub slo: Slo,
+    /// The highest rate that met the SLO in every trial; none if no rate did in enough of them.
+    pub met: Option<SettledRate>,
+    /// The lowest rate above it that missed the SLO in every trial.
+    pub missed: Option<SettledRate>,
     /// Number of trials.
     pub trials: usize,
     /// Trials that are no evidence, and why.
@@ -307,11 +309,12 @@ pub struct Answer<'a> {
     /// The bracket that was measured, disturbed trials included, where they keep the others from
     /// settling two rates.
     pub measured: Option<Bracket<'a>>,
-    /// The highest rate that kept it in any trial, in ops per second.
-    pub highest_kept_per_s: Option<f64>,
-    /// The lowest rate that broke it in any trial, in ops per second.
-    pub lowest_broken_per_s: Option<f64>,
-    /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
+    /// The highest rate that met the SLO in any trial, in ops per second.
+    pub highest_met_per_s: Option<f64>,
+    /// The lowest rate that missed the SLO in any trial, in ops per second.
+    pub lowest_missed_per_s: Option<f64>,
+    /// True if the SLO was met and missed at one rate, or missed at a lower rate than one at which
+    /// it was met.
     pub is_contradictory: bool,
     /// Worst verdict of the trials that settle the two rates, and the reasons that lower it; with
     /// a measured bracket conditional.
@@ -323,7 +326,7 @@ pub struct Answer<'a> {
 /// The answers of a run, in the order of its tests.
 pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     let mut groups: Vec<Vec<&TestResult>> = Vec::new();
-    for test in tests.iter().filter_map(Test::measured).filter(|test| promise_of(test).is_some()) {
+    for test in tests.iter().filter_map(Test::measured).filter(|test| slo_of(test).is_some()) {
         match groups.iter_mut().find(|group| Subject::of(group[0]) == Subject::of(test)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
@@ -332,17 +335,17 @@ pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     groups.iter().filter_map(|group| answer(group)).collect()
 }
 
-fn promise_of(test: &TestResult) -> Option<Slo> {
-    test.open.as_ref()?.offer.promise
+fn slo_of(test: &TestResult) -> Option<Slo> {
+    test.open.as_ref()?.offer.slo
 }
 
-/// What the trials of a search have in common.
+/// Properties that all trials of a search have in common.
 #[derive(PartialEq)]
 struct Subject<'a> {
     workload: &'a str,
     params: BTreeMap<String, String>,
     jobs: u32,
-    promise: Option<String>,
+    slo: Option<String>,
 }
 
 impl<'a> Subject<'a> {
@@ -351,7 +354,7 @@ impl<'a> Subject<'a> {
             workload: &test.workload,
             params: without_offer(&test.params),
             jobs: test.jobs,
-            promise: promise_of(test).map(String::from),
+            slo: slo_of(test).map(String::from),
         }
     }
 }
@@ -368,14 +371,14 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
     let mut rates: Vec<Rate<'a>> = Vec::new();
     for test in group {
         let trial = Trial::from_result(test);
-        let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
+        let Some((offer, met)) = trial.offer.zip(trial.met) else { continue };
         if !rates.iter().any(|rate| rate.per_s == offer.per_s) {
             let trials = TrialCounts::default();
             rates.push(Rate { per_s: offer.per_s, trials, verdicts: Vec::new() });
         }
         let same = rates.iter_mut().filter(|rate| rate.per_s == offer.per_s);
         for rate in same {
-            rate.trials.add(Some(kept));
+            rate.trials.add(Some(met));
             rate.verdicts.push(&test.verdict);
         }
     }
@@ -386,11 +389,11 @@ fn rates<'a>(group: &[&'a TestResult]) -> Vec<Rate<'a>> {
 fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
     let rates = rates(group);
     let lower = rates.iter().take_while(|rate| rate.trials.agreed() == Some(true));
-    let kept = lower.filter(|rate| rate.trials.met >= SETTLED).last();
+    let met = lower.filter(|rate| rate.trials.met >= SETTLED).last();
     let higher = rates.iter().rev().take_while(|rate| rate.trials.agreed() == Some(false));
-    let broken = higher.filter(|rate| rate.trials.missed >= SETTLED).last();
-    let first_broken = rates.iter().position(|rate| rate.trials.missed > 0);
-    let last_kept = rates.iter().rposition(|rate| rate.trials.met > 0);
+    let missed = higher.filter(|rate| rate.trials.missed >= SETTLED).last();
+    let first_missed = rates.iter().position(|rate| rate.trials.missed > 0);
+    let last_met = rates.iter().rposition(|rate| rate.trials.met > 0);
     let mut unknown_because = Vec::new();
     let mut unknown = 0;
     for test in group {
@@ -401,303 +404,31 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         }
     }
     let mut conditions = Vec::new();
-    let settling = || kept.iter().chain(&broken).flat_map(|rate| &rate.verdicts);
-    // That a broken rate is invalid (errors, overload) is how it was broken.
+    let settling = || met.iter().chain(&missed).flat_map(|rate| &rate.verdicts);
+    // A rate that missed the SLO may be invalid: errors and overload are ways to miss it.
     let lowering = settling()
         .flat_map(|verdict| &verdict.reasons)
         .filter(|reason| reason.status == Status::Conditional);
     lowering.for_each(|reason| count(&mut conditions, reason.code.clone()));
-    let is_settled = kept.is_some() && broken.is_some();
+    let is_settled = met.is_some() && missed.is_some();
     let measured = Bracket::from_trials(group).filter(|_| !is_settled);
     let is_valid = conditions.is_empty() && measured.is_none();
     let status = if is_valid { Status::Valid } else { Status::Conditional };
-    let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
+    let (test, slo) = (*group.first()?, slo_of(group.first()?)?);
     Some(Answer {
         test,
         params: without_offer(&test.params),
-        promise,
-        kept: kept.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
-        broken: broken.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
+        slo,
+        met: met.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.met }),
+        missed: missed.map(|rate| SettledRate { per_s: rate.per_s, trials: rate.trials.missed }),
         trials: group.len(),
         unknown,
         unknown_because,
         measured,
-        highest_kept_per_s: last_kept.map(|at| rates[at].per_s),
-        lowest_broken_per_s: first_broken.map(|at| rates[at].per_s),
-        is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
+        highest_met_per_s: last_met.map(|at| rates[at].per_s),
+        lowest_missed_per_s: first_missed.map(|at| rates[at].per_s),
+        is_contradictory: first_missed.zip(last_met).is_some_and(|(low, high)| low <= high),
         status,
         conditions,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::fixture;
-    use crate::model::{Arrivals, LatencySummary, OpenLoop};
-    use crate::stats::keys::{KeyStream, MODULUS};
-
-    fn promise() -> Slo {
-        "p99<5ms".parse().unwrap()
-    }
-
-    /// Plays a search against a platform that meets the SLO up to `limit_per_s`, or says
-    /// otherwise in its n-th trial.
-    fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> Vec<Trial> {
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
-        let mut done = Vec::new();
-        while let Some(offer) = next_offer(&looping, &done) {
-            let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
-            let ops_per_s = offer.map_or(closed_per_s, |offer| offer.per_s);
-            done.push(Trial { offer, ops_per_s, kept, is_excused: false });
-            assert!(done.len() < 60, "it ends");
-        }
-        done
-    }
-
-    #[test]
-    fn a_window_holds_enough_ops_for_the_percentile_or_the_search_is_refused() {
-        // p99 takes 1,000 ops, 1,500 with a margin.
-        assert!((window_s(promise(), 1_000.0, 1.0) - 1.5).abs() < 1e-9);
-        assert_eq!(window_s(promise(), 10_000.0, 1.0), 1.0, "its own is long enough");
-        assert_eq!(window_s(promise(), 10.0, 1.0), 60.0);
-        assert!(is_hopeless(promise(), 49.0, 2.0) && !is_hopeless(promise(), 51.0, 2.0));
-        assert!(!is_hopeless(promise(), 49.0, 120.0), "the user asks for longer ones");
-        let median: Slo = "p50<5ms".parse().unwrap();
-        assert!(!is_hopeless(median, 2.0, 2.0));
-    }
-
-    fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {
-        trials
-            .iter()
-            .filter(|trial| trial.kept == Some(kept))
-            .filter_map(|trial| Some(trial.offer?.per_s))
-            .collect()
-    }
-
-    #[test]
-    fn the_search_encloses_the_limit_within_a_step_and_settles_both_sides() {
-        for limit in [60.0, 300.0, 700.0, 970.0, 1040.0] {
-            let trials = search(1000.0, &|rate, _| Some(rate <= limit));
-            let kept = rates(&trials, true).into_iter().fold(0.0, f64::max);
-            let broken = rates(&trials, false).into_iter().fold(f64::INFINITY, f64::min);
-            assert!(
-                kept <= limit && broken > limit && broken / kept < 1.0 / STEP + 0.004,
-                "{limit}: {kept} {broken}"
-            );
-            let times = |rate: f64| {
-                trials.iter().filter(|trial| trial.offer.is_some_and(|o| o.per_s == rate)).count()
-            };
-            assert_eq!((times(kept), times(broken)), (5, 5));
-            assert!(trials.len() <= 18, "{limit}: {} trials", trials.len());
-        }
-    }
-
-    #[test]
-    fn where_trials_disagree_the_sides_are_further_apart() {
-        // From 480 to 520 every second trial misses the SLO.
-        let noisy = |rate: f64, n: usize| {
-            Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 })
-        };
-        let trials = search(1000.0, &noisy);
-        assert!(trials.len() < MAX_TRIALS, "{}", trials.len());
-    }
-
-    #[test]
-    fn what_is_never_kept_or_never_known_ends() {
-        assert!(search(1000.0, &|_, _| Some(false)).len() <= 14);
-        assert!(search(1000.0, &|_, _| Some(true)).len() <= 14);
-        assert!(search(1000.0, &|_, _| None).len() <= 12);
-        assert_eq!(search(0.0, &|_, _| Some(true)).len(), 1, "the closed loop did nothing");
-    }
-
-    #[test]
-    fn where_every_miss_is_disturbed_lower_rates_are_tried_all_the_same() {
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
-        let search = |limit: f64| {
-            let mut done = Vec::new();
-            while let Some(offer) = next_offer(&looping, &done) {
-                let is_met = offer.map(|offer| offer.per_s <= limit);
-                let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
-                let (kept, is_excused) = (is_met.filter(|met| *met), is_met == Some(false));
-                done.push(Trial { offer, ops_per_s, kept, is_excused });
-                assert!(done.len() < 60, "it ends");
-            }
-            done
-        };
-        let done = search(120.0);
-        let tried: Vec<f64> = done.iter().filter_map(|trial| Some(trial.offer?.per_s)).collect();
-        assert_eq!(tried[..3], [tried[0]; 3], "one disturbed trial tells nothing");
-        assert!(tried[3] < tried[0], "{tried:?}");
-        assert!(done.iter().any(|trial| trial.kept == Some(true)), "{tried:?}");
-        assert!(search(0.0).len() <= 1 + MAX_TRIALS / 4 + 1, "nothing is ever met");
-    }
-
-    pub(super) fn result(per_s: f64, p99_us: f64) -> TestResult {
-        let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
-        let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
-        let mut result = fixture::result();
-        offer.add_to(&mut result.params);
-        TestResult {
-            open: Some(OpenLoop {
-                offer,
-                due: result.window.ops as f64,
-                response,
-                phases: Vec::new(),
-            }),
-            ..result
-        }
-    }
-
-    fn settled_rate(per_s: f64) -> Option<SettledRate> {
-        Some(SettledRate { per_s, trials: SETTLED })
-    }
-
-    #[test]
-    fn the_answer_is_taken_from_the_stored_tests() {
-        let tests = |values: &[(f64, f64)]| -> Vec<Test> {
-            values.iter().map(|(rate, p99)| Test::Measured(Box::new(result(*rate, *p99)))).collect()
-        };
-        let settled = [vec![(400.0, 1e3)], vec![(500.0, 4e3); 5], vec![(510.0, 6e3); 5]].concat();
-        let settled = tests(&settled);
-        let answer = &answers(&settled)[0];
-        assert_eq!(
-            (answer.kept, answer.broken, answer.trials),
-            (settled_rate(500.0), settled_rate(510.0), 11)
-        );
-        assert_eq!((answer.status, answer.is_contradictory), (Status::Valid, false));
-        assert_eq!(answer.params, fixture::result().params);
-        let open = tests(&[(500.0, 4e3), (510.0, 6e3)]);
-        assert_eq!(
-            (answers(&open)[0].kept, answers(&open)[0].broken),
-            (None, None),
-            "one trial settles nothing"
-        );
-        assert!(!answers(&open)[0].is_contradictory);
-        assert!(answers(&tests(&[(500.0, 6e3), (510.0, 4e3)]))[0].is_contradictory);
-        assert!(answers(&[Test::Measured(Box::new(fixture::result()))]).is_empty());
-    }
-
-    #[test]
-    fn a_rate_that_is_not_kept_up_breaks_the_promise_and_disturbed_trials_do_not() {
-        let mut late = result(500.0, 4e3);
-        assert_eq!(Trial::from_result(&late).kept, Some(true));
-        late.open.as_mut().unwrap().due *= 1.02;
-        assert_eq!(Trial::from_result(&late).kept, Some(false));
-        let steal = Reason::new(Status::Conditional, ReasonCode::Steal, "");
-        late.verdict = Verdict::from_reasons(vec![steal]);
-        assert_eq!(Trial::from_result(&late).kept, None);
-        let mut few = result(500.0, 4e3);
-        few.open.as_mut().unwrap().response.p99_us = None;
-        assert_eq!(Trial::from_result(&few).kept, None, "too few ops for the percentile");
-    }
-
-    fn with(reasons: &[(Status, ReasonCode)], p99_us: f64) -> TestResult {
-        let reason = |(status, code): &(Status, ReasonCode)| Reason::new(*status, code.clone(), "");
-        TestResult {
-            verdict: Verdict::from_reasons(reasons.iter().map(reason).collect()),
-            ..result(500.0, p99_us)
-        }
-    }
-
-    #[test]
-    fn an_invalid_trial_never_keeps_a_promise_and_errors_break_it() {
-        use Status::{Conditional, Invalid};
-        let (good, bad) = (1e3, 6e3);
-        let said = |reasons: &[(Status, ReasonCode)], p99_us: f64| {
-            Trial::from_result(&with(reasons, p99_us)).kept
-        };
-        assert_eq!(said(&[(Invalid, ReasonCode::Errors)], good), Some(false));
-        for code in ReasonCode::ALL {
-            let kept = said(&[(Invalid, code.clone())], good);
-            assert_ne!(kept, Some(true), "{code}");
-            let is_own = matches!(code, ReasonCode::Errors | ReasonCode::Overload);
-            assert_eq!(kept == Some(false), is_own, "{code}");
-        }
-        assert_eq!(said(&[(Invalid, ReasonCode::Contract)], bad), None, "nor does it break one");
-        assert_eq!(said(&[(Conditional, ReasonCode::Tier)], good), None);
-        // A neighbour can make answers late, also those of an overloaded platform.
-        let overload = (Invalid, ReasonCode::Overload);
-        let steal = (Conditional, ReasonCode::Steal);
-        assert_eq!(said(&[overload, steal.clone()], bad), None);
-        assert_eq!(said(&[steal], good), Some(true), "in spite of it");
-        assert_eq!(said(&[(Conditional, ReasonCode::ClientLimit)], bad), None);
-        assert_eq!(said(&[(Conditional, ReasonCode::Durability)], bad), Some(false));
-    }
-
-    #[test]
-    fn ops_that_were_due_and_not_done_count_against_the_percentile() {
-        let mut few = result(500.0, 4e3);
-        let open = few.open.as_mut().unwrap();
-        open.offer.promise = "p99.9<5ms".parse().ok();
-        open.response.p999_us = Some(4e3);
-        assert_eq!(Trial::from_result(&few).kept, Some(true));
-        few.open.as_mut().unwrap().due *= 1.005;
-        assert_eq!(
-            Trial::from_result(&few).kept,
-            None,
-            "half a percent may all be beyond the limit"
-        );
-        few.open.as_mut().unwrap().offer.promise = "p99<5ms".parse().ok();
-        assert_eq!(Trial::from_result(&few).kept, Some(true), "p99 leaves out one percent");
-    }
-
-    #[test]
-    fn an_answer_names_the_trials_that_are_no_evidence_and_what_is_against_the_others() {
-        let invalid = vec![(Status::Invalid, ReasonCode::Contract)];
-        let relaxed = vec![(Status::Conditional, ReasonCode::Durability)];
-        let mut tests: Vec<Test> = Vec::new();
-        for reasons in [&invalid, &relaxed] {
-            for _ in 0..5 {
-                tests.push(Test::Measured(Box::new(with(reasons, 1e3))));
-            }
-        }
-        let only_invalid = &answers(&tests[..5])[0];
-        assert_eq!((only_invalid.kept, only_invalid.unknown), (None, 5));
-        let all = &answers(&tests)[0];
-        assert_eq!((all.kept, all.unknown), (settled_rate(500.0), 5));
-        let counted = |code: &ReasonCode| vec![ReasonCount { code: code.clone(), trials: 5 }];
-        assert_eq!(all.unknown_because, counted(&ReasonCode::Contract));
-        assert_eq!(
-            (all.status, &all.conditions),
-            (Status::Conditional, &counted(&ReasonCode::Durability))
-        );
-    }
-
-    /// A platform whose trials at a rate meet the SLO with the chance that a normal
-    /// distribution of the logarithm of the highest rate gives.
-    fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
-        let mut keys = KeyStream::numbered(29, number);
-        let mut normal = || (0..12).map(|_| keys.step() as f64 / MODULUS as f64).sum::<f64>() - 6.0;
-        let looping = Loop::Highest(promise(), Arrivals::Poisson);
-        let mut done: Vec<Trial> = Vec::new();
-        let mut tests: Vec<Test> = Vec::new();
-        while let Some(offer) = next_offer(&looping, &done) {
-            let kept = offer.map(|offer| offer.per_s < limit_per_s * (noise * normal()).exp());
-            let ops_per_s = offer.map_or(1000.0, |offer| offer.per_s);
-            done.push(Trial { offer, ops_per_s, kept, is_excused: false });
-            if let Some((offer, kept)) = offer.zip(kept) {
-                let test = result(offer.per_s, if kept { 4e3 } else { 6e3 });
-                tests.push(Test::Measured(Box::new(test)));
-            }
-        }
-        let tests: &'static [Test] = Vec::leak(tests);
-        answers(tests).remove(0)
-    }
-
-    #[test]
-    fn the_highest_rate_lies_between_the_two_rates_in_95_of_100_searches_whatever_the_noise() {
-        const SEARCHES: u32 = 150;
-        for noise in [0.005, 0.02, 0.08] {
-            let holds = |number: u32| {
-                let limit_per_s = 150.0 + 5.0 * f64::from(number);
-                let answer = noisy_answer(limit_per_s, noise, number + 1);
-                answer.kept.is_none_or(|rate| rate.per_s <= limit_per_s)
-                    && answer.broken.is_none_or(|rate| rate.per_s >= limit_per_s)
-            };
-            let share =
-                (0..SEARCHES).filter(|number| holds(*number)).count() as f64 / f64::from(SEARCHES);
-            assert!(share >= 0.95, "noise {noise}: {share}");
-        }
-    }
 }

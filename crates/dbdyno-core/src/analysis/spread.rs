@@ -19,7 +19,7 @@ pub struct Window {
     pub start: u32,
     /// The figure.
     pub value: f64,
-    /// Its standard error as a fraction of it, as the seconds of the window tell it.
+    /// Standard error as a fraction of the value, computed from the seconds of the window.
     pub within: Option<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Level {
     /// Every level, from the smallest to the largest.
     pub const ALL: [Level; 4] = [Level::Within, Level::Windows, Level::Starts, Level::Loads];
 
-    /// As reports say it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Level::Within => "within a window",
@@ -133,7 +133,7 @@ fn starts(load: &[Window]) -> Vec<Group> {
     load.chunk_by(|a, b| a.start == b.start).map(|start| Group { values: values(start) }).collect()
 }
 
-/// Variances that each level adds; that of windows with what is within them.
+/// Variances that each level adds; that of windows includes the variance within them.
 #[derive(Clone, Copy)]
 struct Variances {
     windows: Option<f64>,
@@ -274,12 +274,12 @@ mod tests {
         );
     }
 
-    /// About normal, of variance 1: the sum of twelve uniform values, less 6.
+    /// Approximately normal value of variance 1: the sum of twelve uniform values, less 6.
     fn normal(keys: &mut KeyStream) -> f64 {
         (0..12).map(|_| keys.step() as f64 / MODULUS as f64).sum::<f64>() - 6.0
     }
 
-    /// As reports print it.
+    /// Lower median of the windows, as reports print it.
     fn lower_median(windows: &[Window]) -> f64 {
         let mut sorted = values(windows);
         sorted.sort_by(f64::total_cmp);

@@ -45,7 +45,7 @@ impl MedianInterval {
 /// Values of one figure over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blocks<'a> {
-    /// Its test in each block; none in a block without one.
+    /// Test of the member in each block; none in a block without one.
     tests: Vec<Option<&'a TestResult>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Blocks<'a> {
         self.tests.iter().copied().flatten()
     }
 
-    /// True if it was not measured at all.
+    /// True if the figure was not measured.
     pub fn is_empty(&self) -> bool {
         self.present().next().is_none()
     }
@@ -88,8 +88,8 @@ impl<'a> Blocks<'a> {
         self.tests.iter().map(|test| test.filter(used).and_then(&value)).collect()
     }
 
-    /// The worst verdict of the tests whose values are used; invalid if there is none. That a test
-    /// ran beside another is what was asked for.
+    /// The worst verdict of the tests whose values are used; invalid if there is none. The presence
+    /// of a background workload does not count, because the study asks for it.
     pub fn status(&self) -> Status {
         let used = self.present().filter(|test| test.verdict.status != Status::Invalid);
         let status = |test: &TestResult| {

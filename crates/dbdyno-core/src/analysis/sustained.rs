@@ -7,10 +7,10 @@ use crate::model::{Counters, KpmValue, SnapshotPoint, SustainedRate, SustainedSt
 
 /// Names of gauges begin so.
 const DEBT: &str = "debt_";
-/// Of what a test added, so much may be left: a server at rest writes a little all the time.
+/// Share of the deferred work of a test that may remain: a server at rest writes a little all the
+/// time.
 const LEFT: f64 = 0.02;
-/// A pay-back of this share of the test, in time and in what it counts, changes no figure that
-/// anybody reads.
+/// Share of the test, in time and in the counted amount, up to which a catch-up time is ignored.
 const NEGLIGIBLE: f64 = 0.01;
 
 /// Reading of one gauge: its name, and its value when the jobs began, when they had ended, and
@@ -47,8 +47,8 @@ pub fn debts(result: &TestResult) -> Vec<DeferredWork> {
         .collect()
 }
 
-/// True if something is owed at `now` that a test added between `begin` and `end`; also where no
-/// gauge tells it.
+/// True if a test added deferred work between `begin` and `end` that is not done at `now`; also if
+/// no gauge shows it.
 pub fn is_owed(begin: &Counters, end: &Counters, now: &Counters) -> bool {
     let known: Vec<DeferredWork> = between(begin, end).collect();
     known.is_empty()
@@ -64,7 +64,7 @@ fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = D
 
 /// Sustained rate of the KPM; none where the database reports no deferred work and could not be
 /// made to finish it.
-pub(super) fn lasting(result: &TestResult) -> Option<SustainedRate> {
+pub(super) fn sustained_rate(result: &TestResult) -> Option<SustainedRate> {
     let debts = debts(result);
     let burst = SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
     let Some(pay_back_s) =
@@ -88,9 +88,9 @@ pub(super) fn lasting(result: &TestResult) -> Option<SustainedRate> {
     Some(SustainedRate { state, pay_back_s: Some(pay_back_s), kpm_value })
 }
 
-/// The KPM as if the jobs had waited for the pay-back: what was done in the whole test over its
-/// time and that. Of a KPM that counts the database's own work also what was done in the pay-back:
-/// it was the test's, so that sustained can exceed burst.
+/// The KPM as if the jobs had waited for the catch-up: the amount of the whole test over its time
+/// plus the catch-up time. If the KPM counts the database's own work, the work during the catch-up
+/// counts, too: it was caused by the test, so that the sustained rate can exceed the burst rate.
 fn with_pay_back(result: &TestResult, pay_back_s: f64) -> Option<f64> {
     let share = result.total_s / (result.total_s + pay_back_s);
     let counted = |name: &str| {
@@ -107,8 +107,8 @@ fn with_pay_back(result: &TestResult, pay_back_s: f64) -> Option<f64> {
     Some(value * result.kpm.scale)
 }
 
-/// True if the KPM counts what the database did, and a part of it that anybody reads was done in
-/// the pay-back, however short that was: then the rate of the test alone is not what lasts.
+/// True if the KPM counts the database's work and a relevant part of it was done during the
+/// catch-up, however short that was: then the rate of the test alone cannot be sustained.
 fn has_paid_much(result: &TestResult) -> bool {
     let Some(name) = result.kpm.value.counter() else { return false };
     let counted = result.counters.get(name).unwrap_or(0.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn found(readings: &[&[(&str, f64)]]) -> Option<(SustainedState, Option<f64>, Option<f64>)> {
-        lasting(&test(readings))
+        sustained_rate(&test(readings))
             .map(|lasting| (lasting.state, lasting.pay_back_s, lasting.kpm_value))
     }
 
@@ -200,9 +200,9 @@ mod tests {
         result.kpm =
             fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
         result.counters = fixture::counters(&[("blocks_written", 900.0)]);
-        assert_eq!(lasting(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
+        assert_eq!(sustained_rate(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
         result.kpm = fixture::kpm(KpmValue::ServiceTime, "s", Better::Lower);
-        let found = lasting(&result).unwrap();
+        let found = sustained_rate(&result).unwrap();
         assert_eq!((found.state, found.kpm_value), (SustainedState::Accounted, None));
     }
 
@@ -219,7 +219,7 @@ mod tests {
             result.kpm =
                 fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
             result.counters = fixture::counters(&[("blocks_written", 773.0)]);
-            lasting(&result).unwrap()
+            sustained_rate(&result).unwrap()
         };
         let [long, short] = [0.305, 0.102].map(of);
         assert_eq!([long.state, short.state], [SustainedState::Accounted; 2]);

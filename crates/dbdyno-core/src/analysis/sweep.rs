@@ -1,5 +1,8 @@
 //! Caches that serve random reads of a growing active set, with their sizes and the cost of missing
-//! them: cliffs of the measured service times, and what the database's counters say of them. Pure.
+//! them: cliffs of the measured service times, and the evidence of the database's counters. Pure.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -19,13 +22,15 @@ const MAX_CLIFFS: usize = 2;
 const MAX_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
 const SERVED: f64 = 0.05;
-/// The device served what was read if it read so much of it, a cache before it if so little.
+/// Share of the reads that the device must serve to be their source; with less, a cache before it
+/// is the source.
 const MOSTLY: f64 = 0.5;
 const HARDLY: f64 = 0.1;
 /// A block with fewer of the steps is left out.
 const WHOLE: f64 = 0.8;
-/// An op that misses the cache reads a block at the least: counters that foretell fewer than half
-/// a block per op of a set without end show first lookups, not the end of a cache.
+/// Minimum number of blocks per op at the end of a set without end: an op that misses the cache
+/// reads at least a block, so that counters which predict fewer than half a block show first
+/// lookups, not the end of a cache.
 const MIN_MISSES: f64 = 0.5;
 /// Sizes by time and by counters that differ by more contradict one another.
 const ALIKE: f64 = 2.0;
@@ -35,13 +40,13 @@ const ALIKE: f64 = 2.0;
 pub struct Step {
     /// Rows of the active set, from which keys are drawn.
     pub rows: f64,
-    /// Of the table's rows, without indexes.
+    /// Size of the active rows in the table, without indexes.
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
-    /// Blocks that the database asked for per op, and what the device read of their bytes.
+    /// Blocks per op that the database requested, and the part of their bytes that the device read.
     pub misses_per_op: Option<f64>,
     /// Share of the bytes of those blocks that the device read, 0 to 1; absent if it is not known.
     pub device_share: Option<f64>,
@@ -66,12 +71,12 @@ pub enum Tier {
     SystemCache,
     /// The device that holds the database.
     Device,
-    /// Several, or the counters do not tell.
+    /// Several, or the counters do not show which.
     Unknown,
 }
 
 impl Tier {
-    /// In words.
+    /// Name in words.
     pub fn name(self) -> &'static str {
         match self {
             Tier::BufferCache => "the database's cache",
@@ -89,7 +94,7 @@ pub struct Plateau {
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
     pub us: Option<MedianInterval>,
-    /// The same of as few blocks as there are, which have no interval.
+    /// Median of as few blocks as there are, without an interval.
     pub median_us: Option<f64>,
     /// Active set up to which it does, in MB; none for the last.
     pub up_to_mb: Option<MedianInterval>,
@@ -271,13 +276,13 @@ impl Fitted {
             let of_size = curves.iter().flatten().filter(|(x, _)| x == size).map(|(_, y)| *y);
             Some((*size, median(&of_size.collect::<Vec<_>>())?))
         });
-        let count = Cliffs::found(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
+        let count = Cliffs::fit(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
         let mut fitted = Fitted {
             base: Vec::new(),
             sizes: vec![Vec::new(); count],
             rises: vec![Vec::new(); count],
         };
-        for found in curves.iter().filter_map(|curve| Cliffs::with(curve, count)) {
+        for found in curves.iter().filter_map(|curve| Cliffs::fit_count(curve, count)) {
             fitted.base.push(found.base);
             for (at, cliff) in found.cliffs.iter().enumerate() {
                 fitted.sizes[at].push(cliff.at);
@@ -287,7 +292,7 @@ impl Fitted {
         Some(fitted)
     }
 
-    /// Times on the plateau behind so many cliffs, block by block.
+    /// Times on the plateau behind `behind` cliffs, block by block.
     fn levels(&self, behind: usize) -> Vec<f64> {
         let sums = self.base.iter().enumerate().map(|(block, base)| {
             base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>()
@@ -320,7 +325,7 @@ fn plateaus(active_sets: &[ActiveSet<'_>], steps: &[Step], evicted: bool) -> Vec
 
 /// Active set from which on the database asks for blocks, by its counters.
 fn counted_mb(active_sets: &[ActiveSet<'_>], steps: &[Step]) -> Option<MedianInterval> {
-    // Beside the misses of the first lookups a few count as none.
+    // Compared with the misses of the first lookups, a few count as none.
     let misses = curves(active_sets, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::fit(&misses, 1).filter(|found| found.sizes.len() == 1)?;
     median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
@@ -430,11 +435,11 @@ pub struct PublishedCurve {
     pub platform: String,
     /// Workload that the published one corresponds to.
     pub workload: String,
-    /// Parameters that tell the curve from others.
+    /// Parameters that distinguish the curve from others.
     pub params: BTreeMap<String, String>,
     /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
-    /// Its points by ascending size.
+    /// Points in ascending order of size.
     pub points: Vec<PublishedPoint>,
 }
 
@@ -458,8 +463,8 @@ impl From<PublishedPoint> for (f64, f64) {
 const MIN_SIZES: usize = 3;
 
 /// The curves of publications: tests that are printed at several sizes of one platform's database.
-/// A time that is not printed follows from jobs and throughput: who waits for each answer has no
-/// more ops under way than jobs.
+/// A time that is not printed follows from jobs and throughput, because a job that waits for each
+/// answer has only one op in progress.
 pub fn published<'a>(
     runs: impl Iterator<Item = (&'a RunRecord, &'a [Test])>,
 ) -> Vec<PublishedCurve> {
@@ -501,221 +506,4 @@ pub fn published<'a>(
 fn printed_us(test: &PublishedTest) -> Option<f64> {
     let by_rate = || Some(f64::from(test.jobs()?) * 1e6 / test.ops_per_s?);
     test.latency.mean_us.or_else(by_rate).filter(|us| us.is_finite() && *us > 0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::fixture;
-    use crate::model::{LatencySummary, Reason, ReasonCode, Verdict};
-
-    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much,
-    /// and the device reads that share of it.
-    fn run(rise_us: f64, device_share: f64, counted_mb: f64) -> Vec<Test> {
-        let mut tests: Vec<Test> = Vec::new();
-        for block in 0..6_u32 {
-            for step in 0..=16_u32 {
-                let mb = 2f64.powf(f64::from(step) / 2.0);
-                let miss = |cache: f64| (1.0 - cache / mb).max(0.0);
-                let noise = 1.0 + 0.01 * f64::from((block * 5 + step * 3) % 7) - 0.03;
-                let mean_us = Some((3.0 + rise_us * miss(16.0)) * noise);
-                let mut test = TestResult {
-                    seq: tests.len() as u32 + 1,
-                    latency: LatencySummary { mean_us, ..LatencySummary::default() },
-                    ..fixture::at(1, 1.0)
-                };
-                test.params.insert(ACTIVE_ROWS.into(), ((mb * 1000.0).round()).to_string());
-                test.chosen = test.params.clone();
-                test.facts.extend(
-                    [("big_mb", 256.0), ("big_rows", 256_000.0), ("block_bytes", 8192.0)]
-                        .map(|(name, value)| (name.to_string(), value)),
-                );
-                let reads = test.total.ops as f64 * miss(counted_mb);
-                test.counters = fixture::counters(&[
-                    ("physical_reads", reads),
-                    ("server_read_bytes", reads * 8192.0 * device_share),
-                ]);
-                tests.push(test.into());
-            }
-        }
-        tests
-    }
-
-    fn spoil(test: &mut Test) {
-        let Test::Measured(test) = test else { panic!() };
-        test.verdict =
-            Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
-    }
-
-    fn near(known: Option<MedianInterval>, expected: f64) -> bool {
-        known.is_some_and(|known| {
-            (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value
-        })
-    }
-
-    #[test]
-    fn a_cache_is_found_with_its_size_and_both_times() {
-        let curves = sweep(&run(12.0, 0.0, 16.0));
-        assert_eq!((curves.len(), curves[0].steps.len(), curves[0].evicted), (1, 17, false));
-        let [buffer, system] = curves[0].plateaus.as_slice() else {
-            panic!("{:#?}", curves[0].plateaus)
-        };
-        assert_eq!((buffer.tier, system.tier), (Tier::BufferCache, Tier::SystemCache));
-        assert!(
-            near(buffer.us, 3.0) && near(buffer.up_to_mb, 16.0) && near(system.us, 15.0),
-            "{buffer:?} {system:?}"
-        );
-        assert!(near(buffer.counted_mb, 16.0) && system.up_to_mb.is_none());
-        assert_eq!((&buffer.contradiction, &system.contradiction), (&None, &None));
-        let device = &sweep(&run(120.0, 1.0, 16.0))[0];
-        assert!(device.reaches(Tier::Device) && !device.reaches(Tier::SystemCache));
-    }
-
-    #[test]
-    fn files_put_out_of_the_systems_cache_have_no_plateau_of_it() {
-        let mut tests = run(12.0, 1.0, 16.0);
-        for test in &mut tests {
-            let Test::Measured(test) = test else { panic!() };
-            test.facts.insert(EVICTED.into(), 1.0);
-            // A bend that a second cache would leave.
-            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
-            test.latency.mean_us =
-                test.latency.mean_us.map(|us| us + 60.0 * (1.0 - 64.0 / mb).max(0.0));
-        }
-        let curve = &sweep(&tests)[0];
-        assert!(curve.evicted && curve.plateaus.len() == 2, "{:#?}", curve.plateaus);
-        assert!(
-            curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache),
-            "{:#?}",
-            curve.plateaus
-        );
-        tests.iter_mut().for_each(|test| {
-            let Test::Measured(test) = test else { panic!() };
-            test.facts.remove(EVICTED);
-            // Both caches serve most of what is read, also of the largest active set.
-            test.counters
-                .set("server_read_bytes", 0.3 * test.counters.get("server_read_bytes").unwrap());
-        });
-        let tiers: Vec<Tier> =
-            sweep(&tests)[0].plateaus.iter().map(|plateau| plateau.tier).collect();
-        assert_eq!(
-            tiers,
-            [Tier::BufferCache, Tier::SystemCache, Tier::Device],
-            "the bend is found where there may be one"
-        );
-    }
-
-    #[test]
-    fn counters_that_say_something_else_contradict() {
-        let of = |tests: &[Test]| {
-            sweep(tests)[0].plateaus[0].contradiction.as_ref().map(ToString::to_string)
-        };
-        let other = of(&run(12.0, 0.0, 90.0)).unwrap();
-        assert!(
-            other.starts_with("by its counters the database's cache serves up to")
-                && other.contains("by the service times"),
-            "{other}"
-        );
-        let unseen = of(&run(0.0, 0.0, 16.0)).unwrap();
-        assert!(unseen.ends_with("which no service time shows"), "{unseen}");
-        let never = of(&run(12.0, 0.0, 0.2)).unwrap();
-        assert!(never.contains("even of the smallest active set"), "{never}");
-    }
-
-    #[test]
-    fn a_block_that_lacks_many_steps_is_left_out() {
-        let mut tests = run(12.0, 0.0, 16.0);
-        spoil(&mut tests[3]);
-        let curve = &sweep(&tests)[0];
-        assert_eq!(
-            (curve.steps[3].blocks, curve.steps[3].left_out, curve.steps[3].us),
-            (5, 1, None)
-        );
-        assert!(near(curve.plateaus[0].us, 3.0), "the others of its block tell enough");
-        tests[5..9].iter_mut().for_each(spoil);
-        let curve = &sweep(&tests)[0];
-        assert!(
-            curve.plateaus.iter().all(|plateau| plateau.us.is_none()),
-            "five blocks are too few"
-        );
-        assert!(sweep(&[fixture::at(1, 1.0).into()]).is_empty());
-    }
-
-    /// The curve with an end of the processor's cache, at which an op gets so much slower.
-    fn with_processor_cache(mut tests: Vec<Test>, cache_mb: f64, rise_us: f64) -> Curve {
-        for test in &mut tests {
-            let Test::Measured(test) = test else { panic!() };
-            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
-            let more_us = rise_us * (1.0 - cache_mb / mb).max(0.0);
-            test.latency.mean_us = test.latency.mean_us.map(|us| us + more_us);
-        }
-        sweep(&tests).remove(0)
-    }
-
-    #[test]
-    fn a_plateau_that_misses_nothing_is_the_databases_cache_whatever_its_place() {
-        // The database's cache holds all; of 2e-5 blocks per op the device reads every byte.
-        let mut tests = run(0.0, 1.0, 256.0);
-        for test in &mut tests {
-            let Test::Measured(test) = test else { panic!() };
-            let reads = 2e-5 * test.total.ops as f64;
-            test.counters.set("physical_reads", reads);
-            test.counters.set("server_read_bytes", reads * 8192.0);
-        }
-        let curve = with_processor_cache(tests, 4.0, 3.0);
-        let tiers: Vec<Tier> = curve.plateaus.iter().map(|plateau| plateau.tier).collect();
-        assert_eq!(tiers, [Tier::BufferCache, Tier::BufferCache], "{:#?}", curve.plateaus);
-        assert!(!curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache));
-        // The same before the end of a database's cache of 32 MB.
-        let curve = with_processor_cache(run(120.0, 1.0, 16.0), 2.0, 6.0);
-        let tiers: Vec<Tier> = curve.plateaus.iter().map(|plateau| plateau.tier).collect();
-        assert_eq!(
-            tiers,
-            [Tier::BufferCache, Tier::BufferCache, Tier::Device],
-            "{:#?}",
-            curve.plateaus
-        );
-        assert!(near(curve.plateaus[1].counted_mb, 16.0) && near(curve.plateaus[1].up_to_mb, 16.0));
-        assert_eq!((curve.plateaus[0].counted_mb, &curve.plateaus[1].contradiction), (None, &None));
-    }
-
-    /// A set of 256 MB has so many blocks per op to be read for the first time, a smaller one
-    /// fewer.
-    fn with_first_lookups(mut tests: Vec<Test>, most: f64) -> Vec<Test> {
-        for test in &mut tests {
-            let Test::Measured(test) = test else { panic!() };
-            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
-            let reads = most * mb / 256.0 * test.total.ops as f64;
-            test.counters.set("physical_reads", reads);
-            test.counters.set("server_read_bytes", reads * 8192.0);
-        }
-        tests
-    }
-
-    #[test]
-    fn first_lookups_behind_the_end_of_a_processors_cache_are_no_device() {
-        let tiers = |curve: &Curve| -> Vec<Tier> {
-            curve.plateaus.iter().map(|plateau| plateau.tier).collect()
-        };
-        for most in [0.06, 0.12, 0.3] {
-            let tests = with_first_lookups(run(0.0, 1.0, 256.0), most);
-            let curve = with_processor_cache(tests, 4.0, 3.0);
-            assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::BufferCache], "{most}: {curve:#?}");
-        }
-        // A cache that ends shortly before the table does: as few are read, but by more and more
-        // ops.
-        let curve = with_processor_cache(run(0.0, 1.0, 150.0), 150.0, 20.0);
-        assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::Device], "{curve:#?}");
-    }
-
-    #[test]
-    fn first_lookups_are_not_the_end_of_a_cache() {
-        // A large set has more blocks to be read for the first time: up to 0.12 per op.
-        for most in [0.025, 0.12] {
-            let curve = &sweep(&with_first_lookups(run(0.0, 0.0, 256.0), most))[0];
-            let said = curve.plateaus.iter().any(|plateau| plateau.contradiction.is_some());
-            let counted = curve.plateaus.iter().any(|plateau| plateau.counted_mb.is_some());
-            assert!(!said && !counted, "{most}: {:#?}", curve.plateaus);
-        }
-    }
 }

@@ -13,10 +13,10 @@ pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
 /// Fact: 1 if the files of the tables to evict were put out of the operating system's cache, else
 /// 0.
 pub const EVICTED: &str = "evicted";
-/// Fact: 1 if it is known what the device read, else 0.
+/// Fact: 1 if the amount that the device read is known, else 0.
 pub const DEVICE_KNOWN: &str = "device_known";
-/// Below this share of the reads a tier's time is not told: it would be the error of the other
-/// tiers' times.
+/// Share of the reads below which a tier's time is not stated, because it would be the error of the
+/// other tiers' times.
 const MIN_SHARE: f64 = 0.05;
 
 /// Bytes that the device read for the database: by its processes if they can be seen, else by
@@ -30,17 +30,17 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
 pub struct ForeignReads {
     /// Bytes that other processes read.
     pub bytes: f64,
-    /// Of all that the device read.
+    /// Bytes that the device read in total.
     pub of_bytes: f64,
-    /// Share of the window in which the device worked for them, as far as its bytes tell: a part of
+    /// Share of the window in which the device worked for them, estimated from its bytes: a part of
     /// its busy time.
     pub time_share: f64,
 }
 
-/// Reads by other processes: all that the device read less what the kernel accounts to the
-/// database's processes. Absent where one of them is not known, and where the database itself did
-/// not use the device: then others' reads take nothing from it. Who wrote cannot be told: the
-/// kernel writes later, for whoever it was.
+/// Reads by other processes: all that the device read, less those that the kernel accounts to the
+/// database's processes. Absent if one of the two is not known, and if the database itself did not
+/// use the device, because reads by others then take nothing from it. Writes cannot be assigned to
+/// processes: the kernel writes later.
 pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     let get = |name: &str| result.window_counters.get(name);
     let (read, written) = (get("os_disk_read_bytes")?, get("os_disk_write_bytes")?);
@@ -55,8 +55,8 @@ pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     })
 }
 
-/// Keeps as facts of the result whether files were put out of the operating system's cache, and
-/// whether it is known what the device read.
+/// Stores as facts of the result whether files were evicted from the operating system's cache, and
+/// whether the amount that the device read is known.
 pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
     let known = device_read_bytes(&result.counters).is_some();
     result.facts.insert(EVICTED.into(), f64::from(u8::from(evicted)));
@@ -80,13 +80,13 @@ impl Tiers {
         self.buffer + self.os_cache + self.device
     }
     /// Blocks that the database had to ask for.
-    pub fn asked(&self) -> f64 {
+    pub fn requested_blocks(&self) -> f64 {
         self.os_cache + self.device
     }
 }
 
-/// The tiers of a result. The device reads ahead, also what is not needed: then the device served
-/// all that was asked for.
+/// The tiers of a result. The device reads ahead, also blocks that are not needed: then it served
+/// all that was requested.
 ///
 /// # Errors
 /// The counter that is missing.
@@ -111,14 +111,14 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
     }
 }
 
-/// Mean time of a block from the operating system's cache, in ms: what the database waited for
-/// reads, less the time of the device's requests.
+/// Mean time of a block from the operating system's cache, in ms: the time that the database waited
+/// for reads, less the time of the device's requests.
 ///
 /// # Errors
 /// The counter that is missing, or that too few blocks came from there.
 pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
-    if tiers.os_cache < MIN_SHARE * tiers.asked() {
+    if tiers.os_cache < MIN_SHARE * tiers.requested_blocks() {
         return Err("too few reads came from the operating system's cache".into());
     }
     let rest_ms = get("physical_read_time_ms")? - get("os_disk_read_s")? * 1000.0;
@@ -134,7 +134,7 @@ pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sente
 /// # Errors
 /// The counter that is missing, or that too few blocks were found there.
 pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
-    let waited_ms = match tiers.asked() {
+    let waited_ms = match tiers.requested_blocks() {
         0.0 => 0.0,
         _ => result
             .counters

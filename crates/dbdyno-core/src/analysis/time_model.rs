@@ -1,20 +1,20 @@
-//! The load profile and the time model of a test: what it did per second and per transaction, and
-//! where its time went.
+//! The load profile and the time model of a test: its work per second and per transaction, and the
+//! distribution of its time.
 
 use super::cpu::{is_elsewhere, processors};
 use super::kpm::counter_per_s;
 use super::missing::not_known;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// A line of the load profile that a counter tells.
+/// Line of the load profile that a counter gives.
 struct Definition {
     /// Name of the line.
     title: &'static str,
-    /// Unit of what is counted.
+    /// Unit of the counter.
     unit: &'static str,
     /// Name of the counter.
     counter: &'static str,
-    /// What the counter says of one unit: 1e3 for kB of a counter of bytes.
+    /// Factor from the unit of the counter: 1e3 for kB of a counter of bytes.
     scale: f64,
     /// True if the line is shown also where the counter is not known or 0.
     always: bool,
@@ -146,7 +146,7 @@ const LOAD: &[Definition] = &[
 pub struct LoadLine {
     /// Name of the line.
     pub title: &'static str,
-    /// Unit of what is counted.
+    /// Unit of the counter.
     pub unit: &'static str,
     /// Amount per second, or the reason why it is unknown.
     pub per_s: Result<f64, Sentence>,
@@ -154,7 +154,7 @@ pub struct LoadLine {
     pub per_transaction: Result<f64, Sentence>,
 }
 
-/// The load profile: calls, rows and commits as we counted them, then the database's and the
+/// The load profile: calls, rows and commits as dbdyno counted them, then the database's and the
 /// device's counters.
 pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
     let window = &result.window;
@@ -210,7 +210,7 @@ pub struct TimePart {
     pub title: &'static str,
     /// Length of the part, in s.
     pub seconds: f64,
-    /// Of the whole.
+    /// Share of the whole.
     pub share: f64,
 }
 

@@ -7,16 +7,18 @@ use crate::model::{Better, Status};
 /// A platform as it is bought.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer<'a> {
-    /// Its prices.
+    /// Price list of the run.
     pub list: &'a PriceList,
-    /// True if tests used an option without a price: it costs at least what the list says.
+    /// True if tests used an option without a price: the platform then costs at least the price of
+    /// the list.
     pub is_bound: bool,
 }
 
 /// Costs of a unit of one workload's throughput on several platforms, side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitCosts {
-    /// Those that support a statement: of a throughput that does, where every option has a price.
+    /// Costs that support a statement: those of a valid throughput, with a price for every option;
+    /// none for the others.
     pub known: Vec<Option<ValidValue>>,
     /// Position of each in the row, the cheapest first, by the rule of the throughput itself: two
     /// costs differ if their throughputs would.

@@ -7,11 +7,15 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, KEYS, PLACE, READ_TX};
 use crate::model::vectors;
-use crate::model::{Bind, Expr, Facts, MIN_KNOWN_S, Param, Part, Quantity, Wire, Workload};
+use crate::model::{
+    Bind, Expr, Facts, MIN_KNOWN_S, Param, Part, Quantity, RefusedValue, Wire, Workload,
+};
 
 use crate::stats::skew::{KeyLaw, Place};
 
-use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
+use super::{
+    Catalog, Entry, SelectionText, Suite, SuiteEntry, check_blocks, check_claims, parse_selection,
+};
 
 /// Own counts that claims may use beside counters and facts.
 pub(super) const COUNTS: [&str; 7] = ["ops", "rows", "commits", "hits", "units", "s", "job_s"];
@@ -89,43 +93,69 @@ fn workload(
     findings
 }
 
-fn shape(workload: &Workload) -> Vec<String> {
-    let mut findings = Vec::new();
-    let mut expect = |holds: bool, what: &str| {
-        if !holds {
-            findings.push(what.to_string());
+/// Expectations on a workload that it does not meet.
+#[derive(Default)]
+struct Unmet(Vec<String>);
+
+impl Unmet {
+    fn expect(&mut self, is_met: bool, what: &str) {
+        if !is_met {
+            self.0.push(what.to_string());
         }
-    };
+    }
+}
+
+/// Complaints about fields of a workload that do not fit together.
+fn shape(workload: &Workload) -> Vec<String> {
+    let mut unmet = Unmet::default();
+    check_work(workload, &mut unmet);
+    check_tables(workload, &mut unmet);
+    for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
+        unmet.expect(!kpm.unit.is_empty(), "a metric has no unit");
+        let is_scale = kpm.scale > 0.0 && kpm.scale.is_finite();
+        unmet.expect(is_scale, "the scale of a metric is not above 0");
+    }
+    unmet.0
+}
+
+/// Checks the id, and the parts, branches and ops of a workload.
+fn check_work(workload: &Workload, unmet: &mut Unmet) {
     let loops = !workload.client.is_empty() || workload.bulk;
     let upper =
         workload.id.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-');
-    expect(upper && !workload.id.is_empty(), "an id has capital letters, digits and '-' only");
-    expect(workload.revision >= 1, "the revision starts at 1");
-    expect(
+    let is_id = upper && !workload.id.is_empty();
+    unmet.expect(is_id, "an id has capital letters, digits and '-' only");
+    unmet.expect(workload.revision >= 1, "the revision starts at 1");
+    unmet.expect(
         workload.parts.is_empty() || !loops,
         "a mixed workload has parts and no steps of its own",
     );
-    expect(
+    unmet.expect(
         !workload.bulk || workload.params.iter().any(|param| param.name == BATCH),
         "a bulk load needs the parameter 'batch'",
     );
-    expect(
+    unmet.expect(
         !workload.connects
             || !workload.client.is_empty()
                 && workload.params.iter().all(|param| param.name != READ_TX),
         "ops that open connections have steps of a client, whose reads share nothing",
     );
-    expect(
+    unmet.expect(
         workload.client.iter().filter(|branch| branch.chance.is_none()).count() <= 1,
         "two branches take the rest of the chances",
     );
-    expect(workload.client.iter().all(|branch| !branch.steps.is_empty()), "a branch has no steps");
+    let has_steps = workload.client.iter().all(|branch| !branch.steps.is_empty());
+    unmet.expect(has_steps, "a branch has no steps");
+}
+
+/// Checks the tables that a workload uses, warms and evicts.
+fn check_tables(workload: &Workload, unmet: &mut Unmet) {
     let chooses = workload.params.iter().any(|param| !param.table.is_empty());
     let known = |table: &String| TABLES.contains(&table.as_str()) || chooses && table == CHOSEN;
     let chosen = workload.params.iter().flat_map(|param| param.table.values());
     let tables = workload.tables.iter().chain(&workload.warm).chain(&workload.evict);
-    expect(tables.into_iter().all(known), "tables are small and big");
-    expect(
+    unmet.expect(tables.into_iter().all(known), "tables are small and big");
+    unmet.expect(
         chosen.clone().all(|table| TABLES.contains(&table.as_str())),
         "a parameter chooses small or big",
     );
@@ -134,15 +164,10 @@ fn shape(workload: &Workload) -> Vec<String> {
     let is_chosen =
         |table: &String| chooses && table == CHOSEN || chosen.clone().any(|chosen| chosen == table);
     let used = |table: &String| workload.tables.contains(table) || is_chosen(table);
-    expect(
+    unmet.expect(
         workload.warm.iter().chain(&workload.evict).all(used),
         "a table to warm or to evict is not among its tables",
     );
-    for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
-        expect(!kpm.unit.is_empty(), "a metric has no unit");
-        expect(kpm.scale > 0.0 && kpm.scale.is_finite(), "the scale of a metric is not above 0");
-    }
-    findings
 }
 
 fn param(param: &Param, engines: &[&str]) -> Option<String> {
@@ -167,7 +192,7 @@ fn param(param: &Param, engines: &[&str]) -> Option<String> {
     }
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
     let bad = refused
-        .find(|refused| !allowed(param, Param::of_refused(refused).0.trim_start_matches('>')))?;
+        .find(|refused| !allowed(param, RefusedValue::new(refused).own.trim_start_matches('>')))?;
     Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
 }
 
@@ -184,11 +209,11 @@ fn law(param: &Param) -> Option<String> {
 fn refused_beside(workload: &Workload, param: &Param) -> Option<String> {
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
     refused.find_map(|refused| {
-        let (name, named) = Param::of_refused(refused).1?;
+        let other = RefusedValue::new(refused).other?;
         Some(format!(
             "'unavailable' of {}{}",
             param.name,
-            check_claims::values(workload, name, named)?
+            check_claims::values(workload, other.name, other.values)?
         ))
     })
 }
@@ -368,12 +393,12 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
 
 fn suite_params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
     let Some(text) = &entry.workload else { return Ok(()) };
-    let (name, mut given) = parse_selection(text)?;
+    let SelectionText { name, params: mut given } = parse_selection(text)?;
     given.extend(entry.params.clone());
     let asked = catalog.find(&name)?;
     if let Some(beside) = &entry.background {
-        let (name, given) = parse_selection(beside)?;
-        catalog.find(&name)?.with(&given, "")?;
+        let background = parse_selection(beside)?;
+        catalog.find(&background.name)?.with(&background.params, "")?;
     }
     fixed(&asked.entry.workload, &asked.with(&given, "")?)
         .map_or(Ok(()), |what| Err(Error::usage("", what)))

@@ -57,9 +57,9 @@ fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
     findings
 }
 
-/// Nobody wrote anything for this engine in the folder, but the workload has a form that a client
-/// can drive: that is how it runs there. So a user's own workload need not be written for engines
-/// that the user does not have.
+/// True if the folder has nothing for this engine, but the workload has a form that a client can
+/// drive: that is how it runs there. So a user's own workload need not be written for engines that
+/// the user does not have.
 fn unwritten(entry: &Entry, engine: &str) -> bool {
     !entry.workload.client.is_empty() && !entry.blocks.engines().any(|known| known == engine)
 }

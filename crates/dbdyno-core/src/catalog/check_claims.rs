@@ -1,5 +1,5 @@
-//! Checks of what is judged and computed from counters: a name that is misspelt would be one that
-//! is never known, and the claim would silently say nothing.
+//! Checks of claims and of what is computed from counters: a misspelt name would be one that is
+//! never known, so that the claim would silently not be judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ fn abilities(catalog: &Catalog) -> BTreeMap<String, Abilities> {
 }
 
 /// True if an engine with these abilities has, or with `!` lacks, what a claim needs of tables in
-/// an organisation.
+/// an organization.
 fn meets(has: &Abilities, need: &str, org: &str) -> bool {
     let holds = |name: &str| {
         has.get(name).is_some_and(|of| of.as_ref().is_none_or(|named| Claim::names(named, org)))
@@ -138,7 +138,7 @@ fn with_losses(claim: Claim, engine_files: &BTreeMap<String, EngineFile>) -> Cla
     Claim { counted_without_lock, ..claim }
 }
 
-/// The organisations in which a workload can have its tables; that of the engine if it has no
+/// The organizations in which a workload can have its tables; that of the engine if it has no
 /// choice.
 fn orgs(workload: &Workload) -> Vec<String> {
     let param = workload.params.iter().find(|param| param.name == ORG);
@@ -269,21 +269,21 @@ fn claim(
     })
 }
 
-/// A value `a|b` of a parameter that every workload of the client drive has, which nobody can
-/// choose.
+/// Complaint about a value `a|b` of a parameter that every workload of the client drive has, if
+/// nobody can choose that value.
 fn no_wire(name: &str, named: &str, usual: &str) -> Option<String> {
-    let (_, mut values) = Claim::named_values(named);
     let wrong = |value: &&str| {
         let mut params = BTreeMap::from([(name.to_string(), value.to_string())]);
         *value != usual && Wire::take(&mut params).is_err()
     };
-    values.find(wrong).map(|value| format!(": {name} has no value {}", quote(value)))
+    Claim::named_values(named)
+        .find(wrong)
+        .map(|value| format!(": {name} has no value {}", quote(value)))
 }
 
 /// A parameter or one of the values `a|b` that are named and the workload has not.
 pub(super) fn values(workload: &Workload, name: &str, named: &str) -> Option<String> {
-    let (_, mut values) = Claim::named_values(named);
     let one =
         |value: &str| fixed(workload, &BTreeMap::from([(name.to_string(), value.to_string())]));
-    values.find_map(one).map(|what| format!(": {what}"))
+    Claim::named_values(named).find_map(one).map(|what| format!(": {what}"))
 }

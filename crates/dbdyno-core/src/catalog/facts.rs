@@ -1,4 +1,5 @@
-//! Facts that no machine tells: which there are, and the file in which somebody states them.
+//! Facts that cannot be read from a machine: the list of them, and the file in which a user states
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +38,11 @@ pub(super) fn add(known: &mut Vec<StatableFact>, file: &File) -> Result<()> {
         check(&fact).map_err(|what| {
             Error::usage(&file.label, format!("the fact {} {what}", quote(&fact.name)))
         })?;
-        let topic = fact.parts().0.to_string();
+        let topic = fact.topic().to_string();
         match known.iter().position(|other| other.name == fact.name) {
             Some(at) => known[at] = fact,
             None => {
-                let behind = known.iter().rposition(|other| other.parts().0 == topic);
+                let behind = known.iter().rposition(|other| other.topic() == topic);
                 known.insert(behind.map_or(known.len(), |at| at + 1), fact);
             }
         }
@@ -55,8 +56,7 @@ fn check(fact: &StatableFact) -> std::result::Result<(), String> {
         let fits = |letter: u8| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_');
         !word.is_empty() && word.bytes().all(fits)
     };
-    let (topic, key) = fact.parts();
-    if !is_word(topic) || !is_word(key) {
+    if !is_word(fact.topic()) || !is_word(fact.key()) {
         return Err("is not named as topic.key in small letters".into());
     }
     if fact.publish && fact.form == FactForm::Text && fact.values.is_empty() {
@@ -84,15 +84,15 @@ impl Catalog {
         let mut stated = BTreeMap::new();
         for (topic, facts) in &topics {
             let known: Vec<_> =
-                self.statable.iter().filter(|fact| fact.parts().0 == topic.get_ref()).collect();
+                self.statable.iter().filter(|fact| fact.topic() == topic.get_ref()).collect();
             if known.is_empty() {
-                let topics = self.statable.iter().map(|fact| fact.parts().0);
+                let topics = self.statable.iter().map(StatableFact::topic);
                 return Err(unknown(at(topic.span().start), "topic", topic.get_ref(), topics));
             }
             for (key, value) in facts {
                 let place = at(key.span().start);
-                let Some(fact) = known.iter().find(|fact| fact.parts().1 == key.get_ref()) else {
-                    let keys = known.iter().map(|fact| fact.parts().1);
+                let Some(fact) = known.iter().find(|fact| fact.key() == key.get_ref()) else {
+                    let keys = known.iter().map(|fact| fact.key());
                     let topic = format!("fact of [{}]", topic.get_ref());
                     return Err(unknown(place, &topic, key.get_ref(), keys));
                 };

@@ -28,7 +28,7 @@ const FOLDERS: [&str; 12] = [
 /// Directories above a file within a catalog: `workloads/<group>`.
 const MAX_DIRS: usize = 2;
 const MB: u64 = 1_000_000;
-/// A larger file does not belong to a catalog; ours have less than a hundredth of it.
+/// Maximum size of a file of a catalog, in bytes; dbdyno's own have less than a hundredth of it.
 const MAX_BYTES: u64 = 4 * MB;
 /// All files together.
 const MAX_TOTAL_BYTES: u64 = 64 * MB;
@@ -42,7 +42,7 @@ pub(super) struct File {
     /// Path as messages name it.
     pub label: String,
     pub text: String,
-    /// It is another engine's, which this one takes for want of its own.
+    /// True if the file belongs to another engine, whose file this engine uses because it has none.
     pub lent: bool,
 }
 

@@ -20,7 +20,7 @@ const DEFAULTS: &str = "defaults";
 /// The lists of a workload that may use names, each with the table that gives them.
 const LISTS: [(&str, &str); 3] =
     [("contract", "claims"), ("crosscheck", "claims"), ("params", "params")];
-/// In an entry of such a list: the name; the other keys are put over what it stands for.
+/// Key for the name in an entry of such a list; the other keys override what the name stands for.
 const USE: &str = "use";
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -51,13 +51,19 @@ impl Places {
     }
 }
 
+/// A group file that was read, with the positions of its entries.
+pub(super) struct PlacedGroup {
+    pub group: GroupFile,
+    pub places: Places,
+}
+
 /// Reads a group file with what its workloads inherit from `common`, the later files before the
 /// earlier, and from itself.
 ///
 /// # Errors
 /// `file:line` of what is wrong, of a name that there is not or that stands for itself, and of a
 /// default or name of the group that no workload takes.
-pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)> {
+pub(super) fn group(common: &[File], file: &File) -> Result<PlacedGroup> {
     let files: Vec<&File> = common.iter().chain([file]).collect();
     let places = Places(files.iter().map(|file| (file.label.clone(), file.text.clone())).collect());
     let mut start = 0;
@@ -86,7 +92,7 @@ pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)>
     let own = start - file.text.len();
     let group = GroupFile::deserialize(Deserializer::from(Spanned::new(own..own, table)));
     let group = group.map_err(|error| places.of_toml(&error))?;
-    Ok((group, places))
+    Ok(PlacedGroup { group, places })
 }
 
 /// Completes every workload of a group.
@@ -121,7 +127,7 @@ fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
 
 /// Named claims and parameters.
 struct Names<'a, 'p> {
-    /// By table and name, each with the place of the name.
+    /// Entries by table and name, each with the place of the name.
     named: BTreeMap<(&'static str, String), (usize, Value<'a>)>,
     /// Places of the names that are used.
     used: RefCell<BTreeSet<usize>>,
@@ -166,7 +172,7 @@ impl<'a> Names<'a, '_> {
         item: &Value<'a>,
         open: &mut Vec<String>,
     ) -> Result<Vec<Value<'a>>> {
-        let Some((name, own)) = used(item) else { return Ok(vec![item.clone()]) };
+        let Some(NameUse { name, own }) = name_use(item) else { return Ok(vec![item.clone()]) };
         let error = |what: String| self.places.error(item.span().start, what);
         if open.contains(&name) {
             return Err(error(format!(
@@ -210,14 +216,21 @@ impl<'a> Names<'a, '_> {
     }
 }
 
-/// The name that an entry uses, and what it says itself.
-fn used<'a>(item: &Value<'a>) -> Option<(String, DeTable<'a>)> {
+/// Entry of a list that stands for the entries of a name.
+struct NameUse<'a> {
+    name: String,
+    /// Keys that override those of the entries.
+    own: DeTable<'a>,
+}
+
+/// The name that an entry uses; none if the entry is complete itself.
+fn name_use<'a>(item: &Value<'a>) -> Option<NameUse<'a>> {
     match item.get_ref() {
-        DeValue::String(name) => Some((name.to_string(), DeTable::new())),
+        DeValue::String(name) => Some(NameUse { name: name.to_string(), own: DeTable::new() }),
         DeValue::Table(table) => {
             let mut own = table.clone();
             let name = own.remove(USE)?.get_ref().as_str()?.to_string();
-            Some((name, own))
+            Some(NameUse { name, own })
         }
         _ => None,
     }
@@ -265,7 +278,7 @@ mod tests {
 
     fn read(text: &str) -> Result<GroupFile> {
         group(&[file(COMMON, COMMON_TEXT)], &file("t/group.toml", &format!("{HEAD}{text}")))
-            .map(|(group, _)| group)
+            .map(|read| read.group)
     }
 
     fn refused(text: &str) -> String {

@@ -14,19 +14,19 @@ pub struct Group {
     /// Position in listings.
     #[serde(skip)]
     pub order: u32,
-    /// Its tile on a summary for those who decide; none = behind those that have one.
+    /// Tile on a summary for decision makers; none = after the groups that have a tile.
     #[serde(skip)]
     pub tile: Option<Tile>,
-    /// Its columns in the KPM report; none = by the unit of each KPM.
+    /// Columns in the KPM report; none = chosen by the unit of each KPM.
     #[serde(skip)]
     pub form: Option<Form>,
 }
 
-/// A group on a summary for those who decide.
+/// A group on a summary for decision makers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tile {
-    /// Its place, from 1.
+    /// Position, from 1.
     pub place: u32,
     /// Plain name: `Cached SQL`.
     pub name: String,
@@ -63,7 +63,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// That of a KPM in this unit, in a group that names none.
+    /// Form for KPMs in this unit, in a group that names no form.
     pub fn of_unit(unit: &str) -> Form {
         match unit {
             "tps" => Form::Transactions,

@@ -10,9 +10,10 @@ use crate::model::Workload;
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::{File, with_lent};
+use super::inherit::{self, PlacedGroup};
 use super::lookup::nearest;
 use super::wire::{EffectsFile, EngineFile, GroupFile, OnEngine, line_of, read_toml};
-use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profiles, versions};
+use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, profiles, versions};
 
 /// Adds `files`; what has the same id or name as before is replaced.
 ///
@@ -64,8 +65,8 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is to be named after one of `engines` and is not: what it says would be
-/// missed elsewhere.
+/// Refuses a file that must be named after one of `engines` and is not: its content would be
+/// ignored.
 ///
 /// # Errors
 /// The file, with the nearest engine.
@@ -123,15 +124,15 @@ fn toml_of<'a>(files: &[&'a File], name: &str, folder: &str) -> Result<&'a File>
     })
 }
 
-/// The group file of a folder, and beside it what it says of each engine.
+/// Name of a group's file, which is in the folder with the file of each engine.
 const GROUP: &str = "group.toml";
-/// In an engine's file: all workloads of the group.
+/// Entry of an engine's file that stands for all workloads of the group.
 const EVERY: &str = "every";
 
 fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {
     let toml = toml_of(files, GROUP, folder)?;
     let blocks = Arc::new(folder_blocks(files)?.over(&catalog.shared));
-    let (file, places) = inherit::group(&catalog.common, toml)?;
+    let PlacedGroup { group: file, places } = inherit::group(&catalog.common, toml)?;
     catalog.groups.retain(|known| known.id != file.id);
     let GroupFile { id, title, about, order, form, tile, workload } = file;
     let mut group = Group { id: id.clone(), title, about, order, form, tile };
@@ -243,8 +244,8 @@ fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()>
     Ok(())
 }
 
-/// An engine's file replaces the one before; versions that are confirmed, and whose files it takes,
-/// stay so if it says nothing of them.
+/// Adds an engine's file, which replaces the one before. The versions that are confirmed and the
+/// files that it takes remain if the new file does not state them.
 fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     let mut read: EngineFile = read_toml(file)?;
     let wrong = read.confirmed.iter().find(|confirmed| confirmed.numbers().is_none());

@@ -8,7 +8,7 @@ use super::{Catalog, Entry, Profile, Suite};
 
 /// Result of `find`: the workload, and what an alias fixes.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct NamedWorkload<'a> {
     /// Workload with its SQL.
     pub entry: &'a Entry,
     /// The alias as the catalog writes it, if it was asked for by one (`T611`).
@@ -17,7 +17,7 @@ pub struct Asked<'a> {
     pub params: BTreeMap<String, String>,
 }
 
-impl Asked<'_> {
+impl NamedWorkload<'_> {
     /// Adds the given parameters to those that the alias fixes.
     ///
     /// # Errors
@@ -40,13 +40,22 @@ impl Asked<'_> {
     }
 }
 
+/// Workload or alias with parameters, as a user or a suite writes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelectionText {
+    /// Id or alias.
+    pub name: String,
+    /// Parameters that are given with it.
+    pub params: BTreeMap<String, String>,
+}
+
 /// Splits `ID[:param=value,...]` into the name and its parameters.
 ///
 /// # Errors
 /// A pair that is not of the form `param=value`, or given twice; the place is the text itself.
-pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
+pub fn parse_selection(text: &str) -> Result<SelectionText> {
     let Some((name, list)) = text.split_once(':') else {
-        return Ok((text.trim().to_string(), BTreeMap::new()));
+        return Ok(SelectionText { name: text.trim().to_string(), params: BTreeMap::new() });
     };
     let mut params = BTreeMap::new();
     for pair in list.split(',').map(str::trim) {
@@ -61,7 +70,7 @@ pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)>
             return Err(Error::usage(text, format!("parameter {} is given twice", quote(key))));
         }
     }
-    Ok((name.trim().to_string(), params))
+    Ok(SelectionText { name: name.trim().to_string(), params })
 }
 
 fn not_a_pair(pair: &str) -> String {
@@ -73,14 +82,14 @@ impl Catalog {
     ///
     /// # Errors
     /// Unknown name, with the nearest names.
-    pub fn find(&self, name: &str) -> Result<Asked<'_>> {
+    pub fn find(&self, name: &str) -> Result<NamedWorkload<'_>> {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         if let Some(entry) = self.entries().iter().find(|entry| same(&entry.workload.id)) {
-            return Ok(Asked { entry, alias: None, params: BTreeMap::new() });
+            return Ok(NamedWorkload { entry, alias: None, params: BTreeMap::new() });
         }
         let aliased = self.entries().iter().find_map(|entry| {
             let alias = entry.workload.aliases.iter().find(|alias| same(&alias.code))?;
-            Some(Asked { entry, alias: Some(&alias.code), params: alias.params.clone() })
+            Some(NamedWorkload { entry, alias: Some(&alias.code), params: alias.params.clone() })
         });
         aliased.ok_or_else(|| {
             if let Some(error) = self.several(name) {
@@ -169,11 +178,13 @@ mod tests {
 
     #[test]
     fn a_selection_is_a_name_with_parameters() {
-        let (name, params) = parse_selection("TP-LIGHT:update_pct=40, org=heap").unwrap();
+        let SelectionText { name, params } =
+            parse_selection("TP-LIGHT:update_pct=40, org=heap").unwrap();
         assert_eq!(name, "TP-LIGHT");
         assert_eq!(params["update_pct"], "40");
         assert_eq!(params["org"], "heap");
-        assert_eq!(parse_selection("X").unwrap(), ("X".into(), BTreeMap::new()));
+        let bare = SelectionText { name: "X".into(), params: BTreeMap::new() };
+        assert_eq!(parse_selection("X").unwrap(), bare);
         assert!(
             parse_selection("X:a")
                 .unwrap_err()

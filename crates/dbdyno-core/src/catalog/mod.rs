@@ -32,11 +32,11 @@ mod wire;
 mod tests;
 
 pub use lists::{Form, Group, Tile};
-pub use lookup::{Asked, nearest, parse_selection};
+pub use lookup::{NamedWorkload, SelectionText, nearest, parse_selection};
 pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
-pub use versions::Confirmed;
+pub use versions::ConfirmedVersion;
 
 /// Folder of the catalog in the binary that is a catalog of its own.
 const SELFTEST: &str = "selftest";
@@ -130,7 +130,7 @@ impl Catalog {
     }
 
     /// Marks the workloads of `files` as unsupported on each engine for which their folder has no
-    /// SQL: whoever wrote them need not know every engine, least of all one that is added later.
+    /// SQL: their author need not know every engine, least of all one that is added later.
     fn leave_out_engines_without_sql(&mut self, files: &[files::File]) {
         let engines: Vec<String> = self.engines().into_iter().map(String::from).collect();
         for entry in &mut self.entries {
@@ -195,7 +195,7 @@ impl Catalog {
     pub fn effects(&self) -> &[Effect] {
         &self.effects
     }
-    /// Facts that no machine tells and that a file of facts may state, topic by topic.
+    /// Facts that cannot be read from a machine and that a file of facts may state, topic by topic.
     pub fn statable(&self) -> &[StatableFact] {
         &self.statable
     }
@@ -249,7 +249,7 @@ impl Catalog {
         settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
     }
 
-    /// MB that the log of an engine's tables in these organisations may take in memory; none if it
+    /// MB that the log of an engine's tables in these organizations may take in memory; none if it
     /// is not moved there. `facts` as for [`Catalog::experiment`].
     ///
     /// # Errors
@@ -281,14 +281,14 @@ impl Catalog {
         versions::borders(self.probes.get(engine).map_or(&[], Vec::as_slice))
     }
 
-    /// Names of counters: our own, and those that some engine gives (every word of the SQL that
-    /// reads them).
+    /// Names of counters: dbdyno's own, and those that some engine gives (every word of the SQL
+    /// that reads them).
     pub fn counters(&self) -> Vec<&str> {
         check_claims::counters(self)
     }
 
     /// The versions of an engine on which the whole program is known to work.
-    pub fn confirmed(&self, engine: &str) -> &[Confirmed] {
+    pub fn confirmed(&self, engine: &str) -> &[ConfirmedVersion] {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)
     }
 
@@ -297,7 +297,7 @@ impl Catalog {
         versions::is_confirmed(self.confirmed(engine), version)
     }
 
-    /// The options of an engine that these tests (their parameters) need a licence for, each with
+    /// The options of an engine that these tests (their parameters) need a license for, each with
     /// the parameters that do.
     pub fn licences<'a>(
         &self,
@@ -349,7 +349,8 @@ impl Catalog {
 }
 
 impl DataSet {
-    /// Its blocks as they stand for an engine, by name: `<engine>.sql` over `common.sql`.
+    /// Blocks of the workload for an engine, by name: those of `<engine>.sql` override those of
+    /// `common.sql`.
     pub fn sql(&self, engine: &str) -> BTreeMap<&str, &Block> {
         self.blocks.for_engine(engine)
     }

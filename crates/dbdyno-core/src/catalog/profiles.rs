@@ -43,7 +43,7 @@ pub struct Profile {
     /// Settings per engine, in the engine's own names and units.
     #[serde(default)]
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
-    /// Its numbers in the table of sizes; none if it is not of the table.
+    /// Numbers of the profile in the table of sizes; none if it is not in the table.
     #[serde(skip)]
     sizes: Facts,
 }
@@ -69,7 +69,7 @@ impl Profile {
 #[serde(untagged)]
 pub(super) enum Setting {
     Each(String),
-    /// By profile; `other` stands for the rest.
+    /// Value by profile; `other` stands for the rest.
     ByProfile(BTreeMap<String, String>),
 }
 
@@ -129,7 +129,7 @@ fn table(file: &File) -> Result<Vec<Profile>> {
     (0..count).map(|at| profile(column(at)).map_err(|what| wrong(0, what))).collect()
 }
 
-/// A column of the table. What is not a field of a profile is a number that settings are made of.
+/// Reads a column of the table. Keys that are not fields of a profile are numbers for settings.
 fn profile(mut column: toml::Table) -> std::result::Result<Profile, String> {
     const FIELDS: [&str; 7] =
         ["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "memory_mb"];

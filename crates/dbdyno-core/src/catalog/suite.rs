@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::error::{Error, Result, quote};
 use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Slo, Workload};
 
-use super::{Catalog, parse_selection};
+use super::{Catalog, SelectionText, parse_selection};
 
-/// Stands in a list of values for every value that the workload declares.
+/// Value in a list that stands for every value which the workload declares.
 const EVERY_VALUE: &str = "*";
 
 /// A named selection of workloads (`suites/<id>.toml`).
@@ -35,8 +35,8 @@ pub struct Suite {
     pub warmup_s: Option<f64>,
     /// Length of the window of every entry that gives none, in s.
     pub duration_s: Option<f64>,
-    /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest
-    /// window.
+    /// Precision instead of a duration: `2%`, until the interval of the mean is that narrow; with
+    /// the longest window.
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
     /// Longest window with a precision, in s.
@@ -71,7 +71,7 @@ pub struct SuiteEntry {
     pub code: Option<String>,
     /// Name in the publication.
     pub title: Option<String>,
-    /// Its class or group in the publication.
+    /// Class or group in the publication.
     pub class: Option<String>,
     /// Parameter values; those that are left out have their defaults.
     #[serde(default)]
@@ -96,7 +96,7 @@ pub struct SuiteEntry {
     pub arrivals: Option<Arrivals>,
     /// SLO that the search for the highest rate must meet.
     pub slo: Option<Slo>,
-    /// Background workload, `ID[:param=value,...]`, with so many jobs (1 if none are given).
+    /// Background workload, `ID[:param=value,...]`, with this many jobs (1 if none are given).
     pub background: Option<String>,
     /// Number of jobs of the background workload; none = 1.
     pub background_jobs: Option<u32>,
@@ -113,7 +113,7 @@ pub struct SuiteEntry {
     pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
-    /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made
+    /// Smallest `--time-scale` that includes the entry: its work is one op that cannot be made
     /// shorter.
     pub least_time_scale: Option<f64>,
 }
@@ -135,7 +135,7 @@ impl SuiteEntry {
         let (Some(without), Some(text)) = (self.without.take(), &self.workload) else {
             return Ok(self);
         };
-        let asked = catalog.find(&parse_selection(text)?.0)?;
+        let asked = catalog.find(&parse_selection(text)?.name)?;
         let mut params = asked.entry.workload.params.iter();
         let tried = BTreeMap::from([(without.param.clone(), without.value)]);
         let lacks = params.any(|param| {
@@ -167,13 +167,13 @@ pub struct Work {
 }
 
 impl Work {
-    /// So many ops of each job.
+    /// This number of ops for each job.
     pub fn ops(ops_per_job: u64) -> Work {
         Work { amount: ops_per_job as f64, unit: "ops".into(), per_op: one(), grows_with: None }
     }
 }
 
-/// As on the command line.
+/// Share read from percent, as on the command line.
 fn percent<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Precision>, D::Error> {
@@ -238,9 +238,9 @@ impl SuiteEntry {
 }
 
 impl Catalog {
-    /// The tests of a suite in order, complete: every workload of the catalog if the suite says
-    /// so, one test for each combination of values, and what the suite gives for all. Those that
-    /// only are listed are among them.
+    /// The tests of a suite in order, complete: every workload of the catalog if the suite says so,
+    /// one test for each combination of values, and the suite's common fields. Tests that are only
+    /// listed are included.
     ///
     /// # Errors
     /// An unknown workload, parameter or list of values; the place is the suite's file.
@@ -278,15 +278,16 @@ impl Catalog {
     }
 
     fn is_for(&self, entry: &SuiteEntry, workload: &Workload) -> bool {
-        let name = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
-        name.and_then(|(name, _)| self.find(&name).ok())
+        let selection = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
+        selection
+            .and_then(|selection| self.find(&selection.name).ok())
             .is_some_and(|asked| asked.entry.workload.id == workload.id)
     }
 
     /// One entry for each combination of its values.
     fn expand(&self, suite: &Suite, entry: &SuiteEntry) -> Result<Vec<SuiteEntry>> {
         let Some(text) = &entry.workload else { return Ok(vec![entry.clone()]) };
-        let (name, given) = parse_selection(text)?;
+        let SelectionText { name, params: given } = parse_selection(text)?;
         let asked = self.find(&name)?;
         let set = |name: &String| {
             given.contains_key(name)

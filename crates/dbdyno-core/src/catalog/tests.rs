@@ -330,7 +330,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     let heap = BTreeMap::from([("org".to_string(), "heap".to_string())]);
     assert_eq!(
         workload.params[0].unavailable_on("lite", &heap),
-        Some(("org=heap".into(), "no heaps"))
+        Some(crate::model::UnavailableValue { what: "org=heap".into(), reason: "no heaps" })
     );
     for (right, wrong, message) in [
         ("[T-ONE]", "[T-TWO]", "lite.toml:4: T has no workload 'T-TWO'; see group.toml beside it"),
@@ -352,7 +352,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     }
 }
 
-/// It is not checked again at each start.
+/// The catalog in the binary is checked here, not at each start.
 #[test]
 fn the_catalog_in_the_binary_is_right() {
     check::catalog(&Catalog::embedded().unwrap()).unwrap();

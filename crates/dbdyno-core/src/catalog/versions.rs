@@ -9,8 +9,8 @@ use crate::sql::Block;
 /// A version of an engine on which the whole program is known to work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Confirmed {
-    /// Its leading numbers: `15` is every 15.x, `10.11` every 10.11.x.
+pub struct ConfirmedVersion {
+    /// Leading numbers of the version: `15` is every 15.x, `10.11` every 10.11.x.
     pub version: String,
     /// The version of dbdyno since which it is confirmed, the day (RFC 3339), and by what.
     pub since: String,
@@ -20,19 +20,22 @@ pub struct Confirmed {
     pub by: String,
 }
 
-impl Confirmed {
+impl ConfirmedVersion {
     pub(super) fn numbers(&self) -> Option<Vec<u32>> {
         dotted(&self.version)
     }
 }
 
 /// True if one of the confirmed versions covers this one.
-pub(super) fn is_confirmed(confirmed: &[Confirmed], version: &[u32]) -> bool {
-    confirmed.iter().filter_map(Confirmed::numbers).any(|numbers| version.starts_with(&numbers))
+pub(super) fn is_confirmed(confirmed: &[ConfirmedVersion], version: &[u32]) -> bool {
+    confirmed
+        .iter()
+        .filter_map(ConfirmedVersion::numbers)
+        .any(|numbers| version.starts_with(&numbers))
 }
 
-/// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order
-/// of first mention.
+/// The newest block of each name that is not newer than `version`, unless the block has ended; in
+/// order of first mention.
 pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block> {
     let mut names: Vec<&str> = Vec::new();
     blocks.iter().for_each(|block| {
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_version_is_confirmed_by_its_leading_numbers() {
-        let of = |version: &str| Confirmed {
+        let of = |version: &str| ConfirmedVersion {
             version: version.into(),
             since: "0.1.0".into(),
             on: "2026-11-23".into(),

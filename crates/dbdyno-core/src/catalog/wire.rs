@@ -146,9 +146,11 @@ enum AliasEntry {
 fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>, D::Error> {
     let alias = |entry| match entry {
         AliasEntry::Table(alias) => Ok(alias),
-        AliasEntry::Text(text) => {
-            parse_selection(&text).map(|(code, params)| Alias { code, params, differs: None })
-        }
+        AliasEntry::Text(text) => parse_selection(&text).map(|selection| Alias {
+            code: selection.name,
+            params: selection.params,
+            differs: None,
+        }),
     };
     let entries = Vec::<AliasEntry>::deserialize(from)?.into_iter();
     entries.map(alias).collect::<Result<_>>().map_err(D::Error::custom)
@@ -177,7 +179,7 @@ pub(super) struct EngineFile {
     #[serde(default)]
     pub publishing: Option<String>,
     #[serde(default)]
-    pub confirmed: Vec<super::Confirmed>,
+    pub confirmed: Vec<super::ConfirmedVersion>,
     #[serde(default, rename = "licence")]
     pub licences: Vec<Licence>,
 }
@@ -192,7 +194,7 @@ pub struct Licence {
 }
 
 impl Licence {
-    /// Those of a test's parameters that need it, as `org=heap-list`.
+    /// Parameters of a test that need the feature, as `org=heap-list`.
     pub fn needed_by<'a>(
         &'a self,
         params: &'a BTreeMap<String, String>,
@@ -225,7 +227,7 @@ pub(super) struct FeatureOfTables {
 }
 
 impl Feature {
-    /// The organisations of which it holds, as claims name values; none = all.
+    /// The organizations of which it holds, as claims name values; none = all.
     pub fn org(&self) -> Option<&str> {
         match self {
             Feature::Always(_) => None,
@@ -254,12 +256,12 @@ pub(super) struct Experiments {
 pub(super) struct LogInMemory {
     /// MB that it may grow to, as an expression.
     pub room_mb: String,
-    /// The organisations of the tables whose log it is, as claims name values; none = all.
+    /// The organizations of the tables whose log it is, as claims name values; none = all.
     pub org: Option<String>,
 }
 
 impl Experiments {
-    /// Those for the cause of this code; none if there are none.
+    /// Settings for the cause of this code; none if there are none.
     pub fn for_cause(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
         let settings = match cause {
             "log-sync" => &self.log_sync,
@@ -273,24 +275,24 @@ impl Experiments {
     }
 }
 
-/// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another
-/// way.
+/// Entry of `workloads/<group>/<engine>.toml`: what an engine cannot do of a workload, or does in
+/// another way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OnEngine {
     /// Prose that only this engine needs; stands below the workload's own.
     pub about: Option<String>,
     unsupported: Option<String>,
-    /// By drive.
+    /// Reasons by drive.
     #[serde(default)]
     undrivable: BTreeMap<String, String>,
-    /// By block: a query that must return a row on the server.
+    /// Queries by block, each of which must return a row on the server.
     #[serde(default)]
     requires: BTreeMap<String, String>,
     /// Defaults of parameters.
     #[serde(default)]
     default: BTreeMap<String, String>,
-    /// By parameter and value.
+    /// Reasons by parameter and value.
     #[serde(default)]
     unavailable: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -338,7 +340,7 @@ impl OnEngine {
 }
 
 impl WorkloadEntry {
-    /// As the rest of the program knows it, in `group`.
+    /// The workload as the rest of the program knows it, in `group`.
     pub fn into_workload(self, group: &str) -> Workload {
         Workload {
             id: self.id.into_inner(),

@@ -59,24 +59,24 @@ pub struct Capabilities {
     pub commits_in_routine: bool,
     /// Placeholder style of prepared statements.
     pub placeholder: Placeholder,
-    /// Put before our own object names: `dbdyno.` or nothing.
+    /// Prefix of dbdyno's object names: `dbdyno.` or nothing.
     pub prefix: &'static str,
-    /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
+    /// Table organizations of the data set, the default first: `heap`, `rowid`, ...
     pub orgs: &'static [&'static str],
     /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all
     /// others, too.
     pub unsupported_orgs: &'static [(&'static str, &'static str)],
-    /// Those of `orgs` that this very server lacks, with the reasons: known when it is open.
+    /// Organizations among `orgs` that this server lacks, with the reasons; known when it is open.
     pub missing_orgs: &'static [(&'static str, &'static str)],
     /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,
-    /// The rows of the data set are made by a statement within the database, for want of a fast
-    /// path from outside.
+    /// True if the rows of the data set are made by a statement within the database, because the
+    /// engine has no fast path from outside.
     pub loads_in_database: bool,
     /// Several indexes of one table can be built at the same time.
     pub parallel_index: bool,
-    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate
-    /// limit.
+    /// True if the engine runs inside dbdyno's process: its CPU use is then dbdyno's, and the
+    /// process is not a separate limit.
     pub in_process: bool,
     /// Statements are worked on by threads that the engine starts when it is opened, not only by
     /// those of the jobs.
@@ -153,7 +153,7 @@ impl Capabilities {
         ..Capabilities::LEAST
     };
 
-    /// The organisation of tables if none is chosen.
+    /// The organization of tables if none is chosen.
     pub fn default_org(&self) -> &'static str {
         self.orgs.first().copied().unwrap_or("default")
     }

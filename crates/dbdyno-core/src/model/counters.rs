@@ -1,4 +1,4 @@
-//! Counters: named cumulative figures of a database, an operating system or our own process.
+//! Counters: named cumulative values of a database, an operating system or dbdyno's own process.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Counters(pub BTreeMap<String, f64>);
 
-/// Between a counter's name and that of the node which it is of.
+/// Separator between a counter's name and the node that it belongs to.
 const OF_NODE: char = '@';
 
 impl Counters {

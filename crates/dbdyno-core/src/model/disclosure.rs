@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot
 /// be had is the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`,
-/// `database`, `settings`, `data`, `cloud`, and `stated` for what people told us.
+/// `database`, `settings`, `data`, `cloud`, and `stated` for what users stated.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Disclosure(pub BTreeMap<String, BTreeMap<String, String>>);
@@ -30,16 +30,17 @@ impl Disclosure {
     }
 }
 
-/// Section of the disclosure with what no machine tells: whoever measured states it.
+/// Section of the disclosure with facts that cannot be read from a machine: the user who measured
+/// states them.
 pub const STATED: &str = "stated";
 
-/// A fact that no machine tells, as the catalog lists it (`disclosure/facts.toml`).
+/// Fact that cannot be read from a machine, as the catalog lists it (`disclosure/facts.toml`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatableFact {
     /// Topic and key: `storage.raid`. It is its name in section [`STATED`], too.
     pub name: String,
-    /// One line: what it is.
+    /// Description in one line.
     pub about: String,
     /// A value that it may have.
     pub example: String,
@@ -52,7 +53,7 @@ pub struct StatableFact {
     /// Platforms of which a complete disclosure needs it.
     #[serde(default)]
     pub needed: Needed,
-    /// Section and fact of the disclosure that say the same, where the machine tells it.
+    /// Section and fact of the disclosure with the same content, if the machine reports it.
     #[serde(default)]
     pub read_as: Option<String>,
     /// A publication may hold it.
@@ -67,7 +68,7 @@ pub enum FactForm {
     /// Any words.
     #[default]
     Text,
-    /// Not below 0; the unit stands in the name.
+    /// Number of 0 or more; its unit is in the name.
     Number,
     /// A year, a month or a day: `2024`, `2024-05`, `2024-05-31`.
     Date,
@@ -77,24 +78,29 @@ pub enum FactForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Needed {
-    /// Of none: the fact is welcome where it is known.
+    /// Never required; the fact is welcome where it is known.
     #[default]
     Never,
-    /// Of every platform.
+    /// Required of every platform.
     Always,
-    /// Of rented machines.
+    /// Required of rented machines.
     Cloud,
-    /// Of machines that somebody bought.
+    /// Required of purchased machines.
     Own,
 }
 
 impl StatableFact {
-    /// Topic and key of its name.
-    pub fn parts(&self) -> (&str, &str) {
-        self.name.split_once('.').unwrap_or(("", &self.name))
+    /// Topic, the first part of the name; empty if the name has no topic.
+    pub fn topic(&self) -> &str {
+        self.name.split_once('.').map_or("", |(topic, _)| topic)
     }
 
-    /// True if a disclosure has it: stated, or told by the machine.
+    /// Key within the topic, the second part of the name.
+    pub fn key(&self) -> &str {
+        self.name.split_once('.').map_or(self.name.as_str(), |(_, key)| key)
+    }
+
+    /// True if a disclosure has the fact: stated, or reported by the machine.
     pub fn is_in(&self, disclosure: &Disclosure) -> bool {
         let read = self.read_as.as_deref().and_then(|read| read.split_once('.'));
         disclosure.get(STATED, &self.name).is_some()
@@ -224,7 +230,7 @@ mod tests {
         let mut disclosure = Disclosure::default();
         disclosure.set(STATED, "memory.type", "DDR5");
         assert!(fact.is_in(&disclosure));
-        assert_eq!(fact.parts(), ("memory", "type"));
+        assert_eq!((fact.topic(), fact.key()), ("memory", "type"));
     }
 
     #[test]

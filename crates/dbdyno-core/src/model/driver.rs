@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct DriverFigures {
     /// Seconds until every job was connected and prepared.
     pub connect_s: f64,
-    /// Resident memory that came with the sessions, in bytes per session. Absent where the kernel
-    /// does not tell, and of a test with fewer jobs than one before it: what those took is not
-    /// given back at once.
+    /// Resident memory that came with the sessions, in bytes per session. Absent if the kernel does
+    /// not report it, and for a test with fewer jobs than one before it, whose memory is not given
+    /// back at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes_per_session: Option<f64>,
     /// Processors in use on the average from the gate to the end of the last job, user and system

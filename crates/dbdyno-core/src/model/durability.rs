@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// They waited, as often as the device can.
+    /// Commits waited for the device as often as it can write.
     Durable,
-    /// By the settings they did not wait.
+    /// Commits did not wait, because of the settings.
     Relaxed,
-    /// They waited less than the device needs.
+    /// Commits waited for less time than the device needs.
     Implausible,
 }
 
 impl Durability {
-    /// As stored and printed.
+    /// Name as stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             Durability::Durable => "durable",
@@ -31,8 +31,8 @@ impl Durability {
 pub struct SustainedRate {
     /// State of the rate: it lasts, or not.
     pub state: SustainedState,
-    /// Seconds in which the database did what the test had left, as fast as it could; absent if
-    /// nothing was left, or not all of it was done.
+    /// Seconds in which the database finished its deferred work, as fast as it could; absent if
+    /// there was none, or not all of it was finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pay_back_s: Option<f64>,
     /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least.
@@ -47,14 +47,14 @@ pub struct SustainedRate {
 pub enum SustainedState {
     /// Nothing worth mentioning was left at the end of the test.
     Sustained,
-    /// It was done after the test, and its time is known.
+    /// Deferred work was finished after the test, and its time is known.
     Accounted,
-    /// It was not done: nobody knows how long the rate lasts.
+    /// Deferred work was not finished: it is unknown how long the rate can be sustained.
     Burst,
 }
 
 impl SustainedState {
-    /// As stored and printed.
+    /// Name as stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             SustainedState::Sustained => "sustained",

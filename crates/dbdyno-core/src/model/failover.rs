@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 pub enum How {
     /// All its processes are killed at once (SIGKILL).
     Kill,
-    /// All its processes are stopped (SIGSTOP): its connections stay open and say nothing.
+    /// All its processes are stopped (SIGSTOP): its connections stay open and do not respond.
     Freeze,
-    /// Its network is cut off.
+    /// The node's network is cut off.
     Cut,
     /// A command of the user's does it.
     Command,
 }
 
 impl How {
-    /// As on the command line and in results.
+    /// Name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             How::Kill => "kill",
@@ -67,9 +67,9 @@ pub struct Failover {
 /// Another node was made the one that takes writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Promotion {
-    /// True: by a command of the user's; false: by us.
+    /// True if a command of the user promoted the node; false if dbdyno did.
     pub by_command: bool,
-    /// The node, if we chose it.
+    /// Name of the node, if dbdyno chose it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// Start of the promotion, in s since the failure, and its duration.
@@ -78,7 +78,8 @@ pub struct Promotion {
     pub took_s: f64,
 }
 
-/// Times since the failure, in s; absent: it did not happen as long as we looked.
+/// Times since the failure, in s; absent if the event did not happen while dbdyno observed the
+/// cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailoverTimes {
     /// The first error or timeout that a client saw.
@@ -88,7 +89,7 @@ pub struct FailoverTimes {
     pub first_commit_s: Option<f64>,
     /// The first commit on another node of a job that was on the failed one.
     pub first_moved_s: Option<f64>,
-    /// The begin of the first second with 90 % of the throughput before, after the longest
+    /// Begin of the first second with 90 % of the previous throughput, after the longest
     /// interruption.
     pub regained_s: Option<f64>,
     /// The longest time without any acknowledged commit.
@@ -100,11 +101,11 @@ pub struct FailoverTimes {
 pub struct LedgerCounts {
     /// Commits that were acknowledged.
     pub acknowledged: u64,
-    /// Of these: not there any more.
+    /// Acknowledged commits that are not there any more.
     pub lost: u64,
     /// Commits that were sent and never answered.
     pub in_doubt: u64,
-    /// Of these: there.
+    /// Commits in doubt that are there.
     pub in_doubt_there: u64,
     /// Sent again after no answer.
     pub resent: u64,
@@ -112,7 +113,7 @@ pub struct LedgerCounts {
     pub refusals: u64,
     /// Commits that are there more than once.
     pub duplicated: u64,
-    /// Rows that nobody sent.
+    /// Rows that no client sent.
     pub foreign: u64,
 }
 
@@ -121,15 +122,15 @@ pub struct LedgerCounts {
 pub struct Survivor {
     /// Name of the node.
     pub name: String,
-    /// It belongs to the cluster that takes writes; a replica that still follows a failed primary
-    /// does not.
+    /// True if the node belongs to the cluster that accepts writes; a replica that still follows a
+    /// failed primary does not.
     pub is_member: bool,
     /// The node that the ledger was compared with.
     pub is_judge: bool,
     /// Commits that it holds; absent if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// Of these other than the judge's, in both directions.
+    /// Commits that only this node or only the judge holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differing: Option<u64>,
     /// Acknowledged commits that it does not hold.

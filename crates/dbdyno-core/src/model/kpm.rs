@@ -13,7 +13,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// As written in the catalog.
+    /// Name as written in the catalog.
     pub fn name(self) -> &'static str {
         match self {
             Better::Higher => "higher",

@@ -54,10 +54,10 @@ pub use plan::{
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use quantity::Quantity;
-pub use ramp::{AskedRamp, Ramp, Scale};
+pub use ramp::{AskedRamp, LimitedRamp, Ramp, Scale};
 pub use rate::{
-    Arrivals, AskedRate, Loop, OfferedLoad, Percentile, Slo, THINK, is_uniform, pace_of, rate_of,
-    without_offer, without_schedule,
+    Arrivals, AskedRate, Loop, OfferedLoad, PaceParam, Percentile, Slo, THINK, is_uniform, pace_of,
+    rate_of, without_offer, without_schedule,
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
@@ -78,6 +78,6 @@ pub use waits::{
 pub use window::{End, MIN_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
 pub use workload::{
-    Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, Param, Part, Resource,
-    Workload,
+    Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, OtherValues, Param, Part,
+    RefusedValue, Resource, UnavailableValue, Workload,
 };

@@ -15,7 +15,7 @@ pub struct OpenLoop {
     pub due: f64,
     /// Response times: from when an op was due to its end. Mean over all ops.
     pub response: LatencySummary,
-    /// Of a rate that changes: each phase.
+    /// Phases of a rate that changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseResult>,
 }
@@ -29,17 +29,17 @@ impl OpenLoop {
         (done as f64) < KEPT_UP * self.due
     }
 
-    /// True if it met an SLO with so many ops done, false if it missed it: by its response times,
+    /// True if the test met an SLO with `done` ops, false if it missed it: by its response times,
     /// or because fewer ops were done than offered. None if that is unknown: ops that were due and
-    /// not done have no response time, and with more of them than the percentile leaves out nobody
-    /// knows it.
-    pub fn meets(&self, promise: Slo, done: u64) -> Option<bool> {
-        let response_us = promise.percentile.value_us(&self.response);
-        if self.is_overloaded(done) || response_us.is_some_and(|us| us >= promise.limit_us) {
+    /// not done have no response time, and with more of them than the percentile leaves out it is
+    /// unknown, too.
+    pub fn meets(&self, slo: Slo, done: u64) -> Option<bool> {
+        let response_us = slo.percentile.value_us(&self.response);
+        if self.is_overloaded(done) || response_us.is_some_and(|us| us >= slo.limit_us) {
             return Some(false);
         }
         let missing = 1.0 - done as f64 / self.due;
-        let is_known = response_us.is_some() && missing <= 1.0 - promise.percentile.fraction();
+        let is_known = response_us.is_some() && missing <= 1.0 - slo.percentile.fraction();
         is_known.then_some(true)
     }
 
@@ -52,7 +52,7 @@ impl OpenLoop {
     }
 }
 
-/// Of a Poisson process so many standard deviations are not chance.
+/// Standard deviations of a Poisson process beyond which a difference is not chance.
 const UNDONE_SIGMAS: f64 = 4.0;
 
 /// Result of the ops of a phase of a load over time.
@@ -60,7 +60,7 @@ const UNDONE_SIGMAS: f64 = 4.0;
 pub struct PhaseResult {
     /// Phase with its rates.
     pub phase: RatePhase,
-    /// Since the window opened.
+    /// Begin of the phase, in s since the window opened.
     pub from_s: f64,
     /// End of the phase, in s since the window opened.
     pub to_s: f64,
@@ -82,15 +82,15 @@ pub struct PhaseResult {
 }
 
 impl PhaseResult {
-    /// True if so many more ops waited at its end than at its begin as are due in one second of it
-    /// on average: the platform did not keep up with it. What an earlier phase left is not its
-    /// fault.
+    /// True if the number of waiting ops grew, from begin to end, by at least those that are due in
+    /// one second of the phase on average: the platform did not keep up with it. Ops that an
+    /// earlier phase left do not count.
     pub fn is_overloaded(&self) -> bool {
         let a_second = self.due / (self.to_s - self.from_s);
         self.behind - self.behind_at_begin >= a_second
     }
 
-    /// Ops that were due in it and not done in the window, as far as chance does not explain them.
+    /// Ops that were due in it and not done in the window, if they are more than chance explains.
     pub fn undone(&self) -> Option<f64> {
         let missing = self.due - self.done as f64;
         (missing > UNDONE_SIGMAS * self.due.sqrt()).then_some(missing)

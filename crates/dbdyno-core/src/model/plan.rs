@@ -16,12 +16,12 @@ use super::{
 pub enum Drive {
     /// Inside the database, in a stored routine, in slices of about a second.
     Database,
-    /// In our process: prepared statements, one thread per job.
+    /// A loop in dbdyno's process: prepared statements, one thread per job.
     Client,
 }
 
 impl Drive {
-    /// As written on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Drive::Database => "database",
@@ -111,7 +111,7 @@ pub struct Routine {
     pub call: BoundStatement,
     /// One call is one op instead of a slice of them.
     pub per_op: bool,
-    /// Its sink is the number of rows found of those that were to be found.
+    /// True if the sink counts the rows found of those that were to be found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hits: bool,
     /// Statements that drop it.
@@ -149,23 +149,23 @@ pub enum JobCode {
     },
 }
 
-/// A table of the data set in one organisation: what a workload's `{{small}}` or `{{big}}` stands
+/// A table of the data set in one organization: what a workload's `{{small}}` or `{{big}}` stands
 /// for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableRef {
     /// Kind of its rows: `small`, `big`.
     pub kind: String,
-    /// Table organisation; none = the engine's default.
+    /// Table organization; none = the engine's default.
     pub org: Option<String>,
 }
 
 impl TableRef {
-    /// The table of this kind in the engine's default organisation.
+    /// The table of this kind in the engine's default organization.
     pub fn new(kind: &str) -> TableRef {
         TableRef { kind: kind.into(), org: None }
     }
 
-    /// Name without prefix: `small` in the default organisation, else `small_heap_list`.
+    /// Name without prefix: `small` in the default organization, else `small_heap_list`.
     pub fn name(&self) -> String {
         match &self.org {
             None => self.kind.clone(),
@@ -183,12 +183,13 @@ pub struct Requirement {
     pub reason: String,
 }
 
-/// A part of a selection: what the jobs dealt to it run. A simple workload has exactly one part.
+/// A part of a selection: the code and parameters of the jobs that are dealt to it. A simple
+/// workload has exactly one part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartPlan {
     /// Workload id of the part.
     pub workload: String,
-    /// Its parameters, complete, and those that differ from the engine's defaults.
+    /// Complete parameters of the part.
     pub params: BTreeMap<String, String>,
     /// Parameters that differ from the engine's defaults.
     pub chosen: BTreeMap<String, String>,
@@ -233,7 +234,7 @@ pub struct Selection {
     pub asked_as: Option<String>,
     /// Parameters, complete, as text.
     pub params: BTreeMap<String, String>,
-    /// Those that differ from the engine's defaults: what a label shows.
+    /// Parameters that differ from the engine's defaults: what a label shows.
     pub chosen: BTreeMap<String, String>,
     /// Drive that the workload is compiled for.
     pub drive: Drive,
@@ -304,7 +305,7 @@ impl Selection {
         }
     }
 
-    /// It, and what runs beside it.
+    /// The selection, and its background workload if it has one.
     pub fn with_background(&self) -> impl Iterator<Item = &Selection> {
         std::iter::once(self).chain(self.background.iter().map(|background| &background.selection))
     }
@@ -314,21 +315,22 @@ impl Selection {
         self.background.as_ref().map_or(0, |background| background.jobs)
     }
 
-    /// True if what runs beside it works on the same tables of its own: then they share numbers of
-    /// jobs, and sequences.
+    /// True if the background workload works on the same tables of its own: then both share job
+    /// numbers and sequences.
     pub fn is_beside_itself(&self) -> bool {
         self.background
             .as_ref()
             .is_some_and(|background| background.selection.workload.id == self.workload.id)
     }
 
-    /// True if jobs of it, or beside it, change data: they need nodes that can be written to.
+    /// True if its jobs, or those of the background workload, change data: they need nodes that can
+    /// be written to.
     pub fn writes(&self) -> bool {
         let writes = |part: &PartPlan| part.commits || matches!(part.code, JobCode::Bulk { .. });
         self.with_background().any(|selection| selection.parts.iter().any(writes))
     }
 
-    /// Sessions that do nothing while its jobs run, and those beside them.
+    /// Sessions that do nothing while its jobs run, including those of the background workload.
     pub fn idle_sessions(&self) -> u32 {
         self.with_background().flat_map(|selection| &selection.parts).map(|part| part.idle).sum()
     }
@@ -354,15 +356,15 @@ pub struct TestSpec<'a> {
     pub selection: &'a Selection,
     /// Number of jobs.
     pub jobs: u32,
-    /// Of an open loop.
+    /// Offered load of an open loop.
     pub offer: Option<OfferedLoad>,
-    /// Of an open loop over several parts: ops of each part that its jobs do together in the closed
-    /// loop, or any multiple.
+    /// Mix of an open loop over several parts: ops of each part that its jobs do together in the
+    /// closed loop, or any multiple.
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
-    /// With the run's seed of keys it gives the seed of the test, from which its jobs draw keys and
-    /// due times: equal only for tests that are to draw the same.
+    /// Number that makes, with the run's seed of keys, the seed of the test, from which its jobs
+    /// draw keys and due times. It is equal only for tests that are to draw the same.
     pub draw: u64,
     /// Number of the block of repetitions that it is of, from 1; none without blocks.
     pub block: Option<u32>,
@@ -399,9 +401,9 @@ pub struct Plan {
     pub engine: String,
     /// Suite name, or `custom`.
     pub suite: String,
-    /// Of the rows, and of the order of the tests.
+    /// Seed of the rows and of the order of the tests.
     pub seed: u64,
-    /// Of the keys that jobs draw, and of the times at which ops of an open loop are due.
+    /// Seed of the keys that jobs draw, and of the times at which ops of an open loop are due.
     pub key_seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
@@ -418,15 +420,15 @@ pub struct Plan {
     pub selections: Vec<Selection>,
     /// Workloads left out, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// A routine that loops around nothing, of an engine that has routines: what timing an op costs
-    /// there is measured with it.
+    /// A routine with an empty loop, for an engine that has routines: it measures the cost of
+    /// timing an op.
     pub calibration: Option<Routine>,
 }
 
 /// A test or a workload that is not measured though it was asked for, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Workload with what tells it from others, or the code of a test.
+    /// Workload with what distinguishes it from others, or the code of a test.
     #[serde(rename = "workload")]
     pub label: String,
     /// Reason why it is left out.
@@ -434,7 +436,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// What is left out for this reason.
+    /// Omission of what has this label, for this reason.
     pub fn new(label: impl Into<String>, reason: impl Into<String>) -> LeftOut {
         LeftOut { label: label.into(), reason: reason.into() }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ThreadTime {
     /// Kernel number of the thread.
     pub thread: u32,
-    /// On a processor, and ready but waiting for one.
+    /// CPU time, in ns.
     pub on_ns: u64,
     /// Time in the run queue, in ns.
     pub queued_ns: u64,
@@ -25,7 +25,7 @@ pub struct ThreadTime {
 pub struct ProcessorTime {
     /// Time that was counted: of each session from its first to its last reading in the window.
     pub of_s: f64,
-    /// Of it on a processor, in the server's own code and in the kernel; and waiting for one.
+    /// CPU time in user mode, in s.
     pub user_s: f64,
     /// CPU time in the kernel, in s.
     pub kernel_s: f64,
@@ -41,8 +41,8 @@ struct SnapshotPoint {
 }
 
 impl ProcessorTime {
-    /// From readings in their order, each at a moment in seconds; none if the kernel counts nothing
-    /// or no thread was read twice.
+    /// CPU time between the first and the last of these readings, which are in order, each with its
+    /// time in s. None if the kernel counts nothing or no thread was read twice.
     pub fn between<'a>(
         readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>,
     ) -> Option<ProcessorTime> {
@@ -60,8 +60,8 @@ impl ProcessorTime {
         }
         let mut sum = ProcessorTime::default();
         spans.values().for_each(|[first, last]| sum.add(first, last));
-        // Who reads may be held up between a reading and the clock: nobody was busy for longer than
-        // there was time.
+        // The sampler may be held up between a reading and the clock: no thread was busy for longer
+        // than the time between.
         sum.of_s = sum.of_s.max(sum.user_s + sum.kernel_s + sum.queued_s);
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
@@ -83,19 +83,19 @@ impl ProcessorTime {
     }
 }
 
-/// Weights of the samples of job sessions. Where the kernel counted their CPU time, what it counted
-/// is the weight of those at work, and the others share the rest: in a thread with thousands of
-/// short waits a second, samples see too much work.
+/// Weights of the samples of job sessions. If the kernel counted their CPU time, that is the weight
+/// of those at work, and the others share the rest: in a thread with thousands of short waits a
+/// second, samples see too much work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Of all sightings at work together, in sightings.
+    /// Weight of all sightings at work together, in sightings.
     pub at_work: f64,
-    /// Of each other sighting.
+    /// Weight of each other sighting.
     pub other: f64,
 }
 
 impl Weights {
-    /// Of so many sightings, of which so many were at work.
+    /// Weights of `sightings`, of which `at_work` were at work.
     pub fn new(sightings: f64, at_work: f64, processors: Option<&ProcessorTime>) -> Weights {
         let Some(share) = processors.map(ProcessorTime::share) else {
             return Weights { at_work, other: 1.0 };

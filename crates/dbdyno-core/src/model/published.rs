@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
-    /// We did.
+    /// dbdyno measured it.
     #[default]
     Measured,
     /// A publication states it; see `Provenance`.
     Published,
-    /// Our scripts did, without this program.
+    /// dbdyno's scripts measured it, without this program.
     Scripts,
 }
 
@@ -24,7 +24,7 @@ impl RunKind {
         let kinds = [RunKind::Published, RunKind::Scripts];
         kinds.into_iter().find(|kind| kind.name() == name).unwrap_or_default()
     }
-    /// As stored and printed.
+    /// Name as stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             RunKind::Measured => "measured",
@@ -63,7 +63,7 @@ pub enum PublishedKind {
 }
 
 impl PublishedKind {
-    /// As written in the reference data.
+    /// Name as written in the reference data.
     pub fn name(self) -> &'static str {
         match self {
             PublishedKind::Point => "point",

@@ -12,9 +12,9 @@ pub enum Quantity {
     Queries,
     /// Transactions that end with a commit.
     Transactions,
-    /// Of arithmetic, strings and loops; of SQL, statements.
+    /// Operations of arithmetic, strings and loops; for SQL, statements.
     Operations,
-    /// Of a recursive function.
+    /// Calls of a recursive function.
     Calls,
     /// Million bytes of data gone through.
     Mb,
@@ -34,7 +34,7 @@ impl Quantity {
     /// Name of the units of one op in the expressions of `per_op`.
     pub const WORK: &'static str = "work";
 
-    /// As printed, per second.
+    /// Unit per second, as printed.
     pub fn unit(self) -> &'static str {
         match self {
             Quantity::Rows => "rows/s",
@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// In sentences: how many of these.
+    /// Plural for counts in sentences.
     pub fn plural(self) -> &'static str {
         match self {
             Quantity::Rows => "rows",

@@ -49,29 +49,40 @@ impl Ramp {
         }
     }
 
-    /// Part of the ramp that needs at most `limit` jobs, and the steps that need more. Jobs of a
-    /// mixed workload stay multiples of its `parts`.
-    pub fn up_to(&self, limit: u32, parts: usize) -> (Ramp, Vec<u32>) {
+    /// The ramp with at most `limit` jobs. Jobs of a mixed workload stay multiples of its `parts`.
+    pub fn up_to(&self, limit: u32, parts: usize) -> LimitedRamp {
         match self {
             Ramp::Fixed(numbers) => {
-                let (fits, gone) = numbers.iter().copied().partition(|jobs| *jobs <= limit);
-                (Ramp::Fixed(fits), gone)
+                let (fits, dropped) = numbers.iter().copied().partition(|jobs| *jobs <= limit);
+                LimitedRamp { ramp: Ramp::Fixed(fits), dropped }
             }
             Ramp::Auto { from, max } => {
                 let limit = limit - limit % u32::try_from(parts).unwrap_or(1).max(1);
+                let max = limit.min(*max);
                 match *from <= limit {
-                    true => (Ramp::Auto { from: *from, max: limit.min(*max) }, Vec::new()),
-                    false => (Ramp::Fixed(Vec::new()), vec![*from]),
+                    true => {
+                        LimitedRamp { ramp: Ramp::Auto { from: *from, max }, dropped: Vec::new() }
+                    }
+                    false => LimitedRamp { ramp: Ramp::Fixed(Vec::new()), dropped: vec![*from] },
                 }
             }
         }
     }
 }
 
+/// A ramp up to a maximum number of jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitedRamp {
+    /// Part of the ramp that needs no more jobs than the maximum.
+    pub ramp: Ramp,
+    /// Steps that need more.
+    pub dropped: Vec<u32>,
+}
+
 /// A ramp as it is written on the command line and in suites, where the numbers of processors and
 /// nodes may still be open: `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling),
-/// `1..auto`, `cores`, `2*cores`, `32*nodes` (so many on each node of a cluster, as published
-/// figures have it), or a list of the first kind with the latter in it.
+/// `1..auto`, `cores`, `2*cores`, `32*nodes` (32 jobs on each node of a cluster, as in published
+/// figures), or a list of numbers that may contain the latter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRamp {
@@ -88,9 +99,9 @@ pub enum AskedRamp {
 pub enum Jobs {
     /// This number of jobs.
     Number(u32),
-    /// So many for each processor.
+    /// This many jobs for each CPU.
     PerCore(u32),
-    /// So many for each node of a cluster that jobs are dealt to.
+    /// This many jobs for each node of a cluster that jobs are placed on.
     PerNode(u32),
 }
 
@@ -111,12 +122,12 @@ impl Default for AskedRamp {
 }
 
 impl AskedRamp {
-    /// One test with so many jobs.
+    /// Ramp with a single test, with this many jobs.
     pub fn single(jobs: u32) -> Self {
         AskedRamp::List(vec![Jobs::Number(jobs)])
     }
 
-    /// The ramp on a target of so many processors and nodes.
+    /// The ramp on a target with these numbers of CPUs and nodes.
     ///
     /// # Errors
     /// Numbers that are impossible: a range that runs backwards, too many jobs.
@@ -140,7 +151,8 @@ impl AskedRamp {
     }
 }
 
-/// Stops by itself when throughput no longer grows; 8 jobs per core, at least 16, are the most.
+/// Ramp that stops when throughput no longer grows, at 8 jobs per core or 16 jobs at most,
+/// whichever is more.
 fn auto(from: u32, cores: u32) -> Ramp {
     Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MAX_JOBS).max(from) }
 }
@@ -193,7 +205,7 @@ impl FromStr for AskedRamp {
                     AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?)
                 }
             };
-            // What the numbers of processors and nodes do not decide is wrong here already.
+            // A ramp that does not depend on the numbers of CPUs and nodes is checked here already.
             if ramp.is_open() { Ok(ramp) } else { ramp.on(Scale::ONE).map(|_| ramp) }
         };
         read().map_err(|what: String| format!("{what}; {RAMP_FORMS}"))
@@ -363,8 +375,11 @@ mod tests {
         assert_eq!(Ramp::Fixed(vec![1, 2]).for_parts(1), Ramp::Fixed(vec![1, 2]));
         assert_eq!(
             Ramp::Auto { from: 2, max: 32 }.up_to(7, 2),
-            (Ramp::Auto { from: 2, max: 6 }, vec![])
+            LimitedRamp { ramp: Ramp::Auto { from: 2, max: 6 }, dropped: vec![] }
         );
-        assert_eq!(Ramp::Auto { from: 2, max: 32 }.up_to(1, 2), (Ramp::Fixed(vec![]), vec![2]));
+        assert_eq!(
+            Ramp::Auto { from: 2, max: 32 }.up_to(1, 2),
+            LimitedRamp { ramp: Ramp::Fixed(vec![]), dropped: vec![2] }
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! The open loop: ops that start at scheduled times, whether or not the earlier ones are done, and
-//! what is promised of them.
+//! the SLO for their response times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ const MAX_PER_S: f64 = 1e9;
 /// Parameters of a test that say how its ops were offered.
 const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
-const PROMISE: &str = "slo";
+const SLO: &str = "slo";
 const PROFILE: &str = "rate_profile";
 /// Value of `arrivals` at equal distances.
 const UNIFORM: &str = "uniform";
@@ -29,7 +29,7 @@ pub enum Arrivals {
     /// Independent of one another, as many users' are: exponential distances.
     #[default]
     Poisson,
-    /// At equal distances.
+    /// Equal distances.
     Uniform,
 }
 
@@ -41,9 +41,9 @@ pub struct OfferedLoad {
     pub per_s: f64,
     /// Distribution of the scheduled starts.
     pub arrivals: Arrivals,
-    /// The test is one of those that look for the highest rate that keeps it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise: Option<Slo>,
+    /// SLO, if the test belongs to a search for the highest rate that meets it.
+    #[serde(rename = "promise", default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
 }
 
 impl OfferedLoad {
@@ -54,21 +54,21 @@ impl OfferedLoad {
         if self.arrivals == Arrivals::Uniform {
             params.insert(ARRIVALS.into(), UNIFORM.into());
         }
-        if let Some(promise) = self.promise {
-            params.insert(PROMISE.into(), promise.to_string());
+        if let Some(slo) = self.slo {
+            params.insert(SLO.into(), slo.to_string());
         }
     }
 }
 
 /// The workload's own parameters, without those of [`OfferedLoad::add_to`].
 pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, PROMISE].contains(&name.as_str()));
+    let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, SLO].contains(&name.as_str()));
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The workload's own parameters, without those that say when ops of an open loop are due. A rate
-/// that changes makes other figures than one that stays, so that only who shows it elsewhere leaves
-/// it out.
+/// The workload's own parameters, without those that state when ops of an open loop are due. A rate
+/// that changes gives other figures than a constant one; it may be left out only where it is shown
+/// elsewhere.
 pub fn without_schedule(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut own = without_offer(params);
     own.remove(PROFILE);
@@ -85,9 +85,18 @@ pub fn is_uniform(params: &BTreeMap<String, String>) -> bool {
     params.get(ARRIVALS).is_some_and(|arrivals| arrivals == UNIFORM)
 }
 
-/// Load over time, or think time, as `params` state it: the option of `run` and its value.
-pub fn pace_of(params: &BTreeMap<String, String>) -> Option<(&'static str, &str)> {
-    [PROFILE, THINK].into_iter().find_map(|name| Some((name, params.get(name)?.as_str())))
+/// Parameter for a load over time or a think time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaceParam<'a> {
+    /// Name of the parameter; with `-` for `_` it is an option of `run`.
+    pub name: &'static str,
+    /// Value of both.
+    pub value: &'a str,
+}
+
+/// Load over time, or think time, as `params` state it.
+pub fn pace_of(params: &BTreeMap<String, String>) -> Option<PaceParam<'_>> {
+    [PROFILE, THINK].into_iter().find_map(|name| Some(PaceParam { name, value: params.get(name)? }))
 }
 
 /// Rule by which the ops of a selection start.
@@ -236,12 +245,12 @@ impl Percentile {
         }
     }
 
-    /// Ops from which on it can be told: ten lie beyond it.
+    /// Number of ops from which on the percentile is known: ten ops lie beyond it.
     pub fn fewest_ops(self) -> f64 {
         10.0 / (1.0 - self.fraction())
     }
 
-    /// Its value in microseconds; absent where there are too few samples for it.
+    /// Value in microseconds; absent if there are too few samples for it.
     pub fn value_us(self, times: &LatencySummary) -> Option<f64> {
         match self {
             Percentile::P50 => times.p50_us,
@@ -299,8 +308,8 @@ impl TryFrom<String> for Slo {
 }
 
 impl From<Slo> for String {
-    fn from(promise: Slo) -> String {
-        promise.to_string()
+    fn from(slo: Slo) -> String {
+        slo.to_string()
     }
 }
 
@@ -322,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_written_as_it_is_read() {
+    fn an_slo_is_written_as_it_is_read() {
         for text in ["p99<5ms", "p99.9<250us", "p50<1.5s", "p95<1ms"] {
             assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }
@@ -347,8 +356,8 @@ mod tests {
     fn an_offer_is_told_apart_by_parameters_which_can_be_left_out_again() {
         let own = BTreeMap::from([("update_pct".to_string(), "40".to_string())]);
         let mut params = own.clone();
-        let promise = "p99<5ms".parse().ok();
-        OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
+        let slo = "p99<5ms".parse().ok();
+        OfferedLoad { per_s: 12.5, arrivals: Arrivals::Uniform, slo }.add_to(&mut params);
         let shown: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);

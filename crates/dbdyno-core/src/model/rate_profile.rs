@@ -16,7 +16,8 @@ const PIECES_OF_A_DAY: u32 = 64;
 const MAX_PHASES: usize = 50;
 /// More ops per second are a typing error.
 const MAX_PER_S: f64 = 1e9;
-/// A shorter phase is not told apart from its neighbours, a longer one is a typing error, in s.
+/// Shortest and longest phase, in s: a shorter one cannot be distinguished from its neighbors, a
+/// longer one is a typing error.
 const MIN_PHASE_S: f64 = 0.5;
 const MAX_PHASE_S: f64 = 1e6;
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -34,7 +35,7 @@ pub struct RateProfile {
 pub struct RatePhase {
     /// Shape of the rate within the phase.
     pub kind: PhaseKind,
-    /// At its begin and at its end; of a day at night and at noon.
+    /// Rate at its begin; for a day, at night.
     pub from_per_s: f64,
     /// Rate at its end; of a day at noon.
     pub to_per_s: f64,
@@ -46,11 +47,11 @@ pub struct RatePhase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseKind {
-    /// It grows, or falls, evenly.
+    /// The rate grows, or falls, evenly.
     Ramp,
-    /// It stays.
+    /// The rate stays constant.
     Hold,
-    /// It stays for a short time at what the platform need not keep up with.
+    /// The rate stays, for a short time, at a level that the platform need not keep up with.
     Spike,
     /// Half a sine, from night over noon to night.
     Day,
@@ -64,12 +65,12 @@ impl PhaseKind {
         (PhaseKind::Day, "day"),
     ];
 
-    /// As typed.
+    /// Name as typed.
     pub fn name(self) -> &'static str {
         PhaseKind::ALL.iter().find(|(own, _)| *own == self).map_or("", |(_, name)| name)
     }
 
-    /// True if the rate at its begin differs from that later.
+    /// True if the rate at the begin of the phase differs from that later.
     fn changes(self) -> bool {
         matches!(self, PhaseKind::Ramp | PhaseKind::Day)
     }
@@ -84,7 +85,7 @@ impl RatePhase {
         }
     }
 
-    /// Its straight pieces.
+    /// Straight pieces of the phase.
     fn stretches(&self) -> Vec<Stretch> {
         if self.kind != PhaseKind::Day {
             let RatePhase { from_per_s, to_per_s, length_s, .. } = *self;
@@ -110,19 +111,19 @@ impl RateProfile {
         self.phases.iter().map(|phase| phase.length_s).sum()
     }
 
-    /// Its mean rate.
+    /// Mean rate of the phase.
     pub fn mean_per_s(&self) -> f64 {
         self.load(0.0).curve.due_by(self.length_s()) / self.length_s()
     }
 
-    /// The rate of a warm-up before it: that of its begin; the mean of the first phase if that
-    /// begins at nothing.
+    /// Rate of a warm-up before the phases: that at the begin of the first; its mean if it begins
+    /// at 0.
     fn warmup_per_s(&self) -> f64 {
         let Some(first) = self.phases.first() else { return 0.0 };
         if first.from_per_s > 0.0 { first.from_per_s } else { first.mean_per_s() }
     }
 
-    /// Its rate and the edges of its phases, behind a warm-up of so many seconds.
+    /// Rate and edges of the phases, after a warm-up of `warmup_s`.
     pub fn load(&self, warmup_s: f64) -> LoadOverTime {
         let per_s = self.warmup_per_s();
         let warmup = Stretch { length_s: warmup_s, from_per_s: per_s, to_per_s: per_s };

@@ -35,8 +35,8 @@ pub struct LatencySummary {
     /// counted once, where jobs were sampled alike.)
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,
-    /// Number of samples of equal weight that would tell as much (Kish): it decides which
-    /// percentiles there are enough samples for. Absent where all weigh the same.
+    /// Number of samples of equal weight that would carry the same information (Kish): it decides
+    /// for which percentiles there are enough samples. Absent if all samples have the same weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_samples: Option<f64>,
     /// Number of ops that a sample stands for. Absent in older results.
@@ -45,7 +45,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Number of samples of equal weight that would tell as much as the samples do.
+    /// Number of samples of equal weight that would carry the same information as the samples.
     pub fn effective_samples(&self) -> f64 {
         self.effective_samples.unwrap_or(self.samples as f64)
     }
@@ -87,10 +87,10 @@ pub struct NodeResult {
     pub ops: u64,
     /// Ops per second in the window.
     pub ops_per_s: f64,
-    /// It did not answer when the test began.
+    /// True if the node did not answer when the test began.
     #[serde(default, skip_serializing_if = "is_false")]
     pub missing: bool,
-    /// It no longer answered when the test ended.
+    /// True if the node no longer answered when the test ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lost: bool,
     /// Maximum replication lag behind the primary when the window closed.
@@ -130,14 +130,13 @@ pub struct SeriesPoint {
     /// The longest op that ended about then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_us: Option<f64>,
-    /// Of an open loop.
+    /// 99th percentile of the response time in an open loop, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
     /// Longest response time of an open loop, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_max_us: Option<f64>,
-    /// Of a load over time: ops that were due per second, by its rates, and those that were due and
-    /// not started at the end of the interval.
+    /// Arrival rate of a load over time in the interval, in ops/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_per_s: Option<f64>,
     /// Ops that were due and not started at the end of the interval.
@@ -165,7 +164,8 @@ pub enum SnapshotPoint {
     WindowClose,
     /// After all jobs ended and the database flushed its counters.
     End,
-    /// After the database has done what the test had left it to do, as far as it could be made to.
+    /// Point after the database has finished the deferred work of the test, as far as it could be
+    /// made to.
     #[serde(rename = "paid")]
     CaughtUp,
 }
@@ -192,7 +192,7 @@ pub struct PartResult {
     pub workload: String,
     /// Parameters of the part, complete.
     pub params: BTreeMap<String, String>,
-    /// Those of `params` that differ from the engine's defaults.
+    /// Parameters that differ from the engine's defaults.
     #[serde(default)]
     pub chosen: BTreeMap<String, String>,
     /// Number of jobs that ran the part.
@@ -215,7 +215,7 @@ pub struct BackgroundResult {
     pub part: PartResult,
     /// Drive of the background workload.
     pub drive: Drive,
-    /// Every job of it looped from before the window opened until after it closed.
+    /// True if every job of the node looped from before the window opened until after it closed.
     pub covers_window: bool,
 }
 
@@ -247,7 +247,7 @@ pub struct TestResult {
     pub hash: String,
     /// Parameters of the workload, complete.
     pub params: BTreeMap<String, String>,
-    /// Those of `params` that differ from the engine's defaults: what a label shows.
+    /// Parameters that differ from the engine's defaults: what a label shows.
     #[serde(default)]
     pub chosen: BTreeMap<String, String>,
     /// Drive that ran it.
@@ -267,9 +267,9 @@ pub struct TestResult {
     /// that of the first. Absent if nothing was in blocks, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Seed of the keys and scheduled starts of its jobs, given by the run's seed and by what the
-    /// test is: two tests with the same one have drawn the same keys. Absent if nothing was drawn,
-    /// and in results of earlier versions.
+    /// Seed of the keys and scheduled starts of its jobs, made from the run's seed and the identity
+    /// of the test: two tests with the same one have drawn the same keys. Absent if nothing was
+    /// drawn, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_seed: Option<u64>,
     /// RFC 3339, UTC.
@@ -299,8 +299,8 @@ pub struct TestResult {
     /// absent of results of versions whose intervals were too narrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci_freedom: Option<f64>,
-    /// The intervals of those counters of the database, per second, in which the workload states a
-    /// KPM or a second metric; without those that the seconds do not tell.
+    /// Intervals of those counters of the database, per second, in which the workload states a KPM
+    /// or a second metric; without those that the seconds do not show.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counter_intervals: BTreeMap<String, WindowInterval>,
     /// Precision at which the window ended; absent for fixed windows.
@@ -308,13 +308,13 @@ pub struct TestResult {
     pub precision: Option<Precision>,
     /// Service times of the ops in the window.
     pub latency: LatencySummary,
-    /// Of an open loop.
+    /// Result of an open loop; absent for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
-    /// Of a test that did not run alone.
+    /// Background workload's result; absent if the test ran alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BackgroundResult>,
-    /// At least every n-th op was timed, in each slice of the window (1 = all).
+    /// Stride of timing: at least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
     /// Cost of dbdyno's clock reads and bookkeeping per op, in us, as measured before the tests;
     /// absent where it is unknown.
@@ -322,7 +322,7 @@ pub struct TestResult {
     pub instrument_us_per_op: Option<f64>,
     /// Figures of each job in the window.
     pub job_figures: Vec<JobResult>,
-    /// Of a cluster: each node.
+    /// Results of the nodes of a cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_figures: Vec<NodeResult>,
     /// Figures of each part of a mixed workload; empty for others.
@@ -351,11 +351,11 @@ pub struct TestResult {
     pub estimates: [Option<Estimate>; 2],
     /// Trust in the KPM, with the reasons.
     pub verdict: Verdict,
-    /// Of a test that committed; none where the device is not known.
+    /// Durability of the commits; none if the test did not commit or the device is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// Of a test that committed, where the database tells what it puts off, or could be made to do
-    /// it.
+    /// Sustained rate of a test that committed; none if the database neither reports its deferred
+    /// work nor could be made to finish it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasting: Option<SustainedRate>,
     /// Wait events of the sessions, by sampling.
@@ -370,17 +370,17 @@ pub struct TestResult {
     /// Resources that dbdyno used to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFigures>,
-    /// Of a test whose jobs ran on several load generators: each one's part.
+    /// Parts of the load generators, if the jobs ran on several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerResult>,
     /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<ExperimentResult>,
-    /// Of a test in which a node failed.
+    /// Failover in the test; absent if no node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
-    /// By how many seconds the database's own clock was set during the test at least, as its jobs
-    /// saw it; 0 if they did not.
+    /// Seconds by which the database's own clock was set during the test, as far as its jobs
+    /// noticed (a minimum); 0 if they noticed nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
     /// Login method and encryption of ops that opened connections.
@@ -408,19 +408,19 @@ pub struct WorkerResult {
     pub clock_offset_s: f64,
     /// Round trip in which the clock offset was measured, in s.
     pub round_trip_s: f64,
-    /// Its jobs began so long after the common start.
+    /// Delay of its jobs after the common start, in s.
     pub late_s: f64,
     /// Resources that it used on its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFigures>,
-    /// In the window.
+    /// Ops in the window.
     pub ops: u64,
     /// Ops of the window by their time, from the timed ones: highest value in ns and count of each
     /// bucket, which sum up to those of the test.
     pub buckets: Vec<(u64, u64)>,
     /// Ops in each second since the start.
     pub ops_by_second: Vec<f64>,
-    /// Of each second, in us.
+    /// 99th percentile of each second, in us.
     pub p99_us_by_second: Vec<Option<f64>>,
 }
 
@@ -430,7 +430,7 @@ impl TestResult {
         self.open.is_some() || self.window.thought_s > 0.0
     }
 
-    /// The record of a test before anything is measured: who it is, without figures.
+    /// Result of a test that was not measured: its identity, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);
         let [mut params, mut chosen] = [selection.params.clone(), selection.chosen.clone()];
@@ -455,8 +455,8 @@ impl TestResult {
         }
     }
 
-    /// A result that says nothing yet but what its KPM is, how it is driven and when it began:
-    /// valid, on one node.
+    /// Result without any figures: only its KPM, its drive and its start are set; valid, on one
+    /// node.
     pub fn empty(kpm: Kpm, drive: Drive, started_at: String) -> TestResult {
         TestResult {
             seq: 0,

@@ -1,5 +1,5 @@
-//! A run without its tests: what ran where, how it ended, what was loaded, and what the machine did
-//! before the tests.
+//! A run without its tests: where it ran, how it ended, the loads of data, and the measurements of
+//! the machine before the tests.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ pub struct RunRecord {
     /// Origin of the tests.
     #[serde(default)]
     pub kind: RunKind,
-    /// Of a published run.
+    /// Source of a published run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// As `Target::label`; the platform of a published run.
+    /// Target as by `Target::label`; the platform of a published run.
     pub target: String,
     /// Registry name; of a published run the first word of its engine, if that is printed.
     #[serde(with = "stored_unknown")]
@@ -36,11 +36,11 @@ pub struct RunRecord {
     pub ended_at: Option<String>,
     /// State in which the run is, or ended.
     pub status: RunStatus,
-    /// Our version.
+    /// Version of dbdyno.
     pub version: String,
     /// The command line as typed (without passwords).
     pub command: String,
-    /// Of the rows and of all random choices; none of a published run.
+    /// Seed of the rows and of all random choices; none for a published run.
     pub seed: Option<u64>,
     /// Nominal size of the data set; none if a publication does not print it.
     #[serde(with = "stored_unknown")]
@@ -54,7 +54,7 @@ pub struct RunRecord {
     /// Cost of dbdyno's own loop meanwhile; none for a published run and for older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_loop: Option<OwnLoop>,
-    /// Of a run with commits, where it could be measured.
+    /// Syncs that the device can do, of a run with commits and where it could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_sync: Option<DeviceSync>,
     /// The plan: per selection id, params, drive, ramp, window, hash, SQL.
@@ -108,7 +108,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// As stored and printed.
+    /// Name as stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
@@ -151,8 +151,8 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// The tail of our own loop at the start of a run: ops of a known length on the null engine, in one
-/// job, with that length taken off, in us. What the tail of a test has of it is not the database's.
+/// Tail of dbdyno's own loop at the start of a run: ops of a known length on the null engine, in
+/// one job, with that length subtracted, in us. This part of a test's tail is not the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoop {
     /// 99th percentile, in us.

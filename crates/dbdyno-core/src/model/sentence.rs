@@ -36,7 +36,7 @@ pub enum Value {
     Span(f64, f64),
 }
 
-/// The template of what is nothing but a text of others: an error, a quotation.
+/// Template of a text that is only quoted: an error, a quotation.
 const QUOTED: &str = "{text}";
 
 impl Sentence {
@@ -82,7 +82,7 @@ impl Sentence {
         for (name, value) in &self.values {
             values.insert(name.clone(), value.together(other.values.get(name)?)?);
         }
-        // What is a range already is one range of all: its least end, and its most.
+        // A range and a number, or two ranges, become one range from the lowest to the highest end.
         for (from, to) in ranges(&self.template) {
             let ends = values.get(from).and_then(Value::ends).zip(values.get(to)?.ends());
             if let Some(((least, _), (_, most))) = ends {

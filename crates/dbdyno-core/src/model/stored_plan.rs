@@ -29,7 +29,7 @@ pub struct SqlPiece {
 pub struct StoredOmission<'a> {
     /// Name of the workload, and of the way in which it was to run, if there are several.
     pub workload: &'a str,
-    /// Why it was left out.
+    /// Reason for which it was left out.
     pub reason: &'a str,
 }
 
@@ -45,7 +45,7 @@ impl StoredPlan {
         &self.0
     }
 
-    /// Its selections, in their order.
+    /// Selections in the order of the plan.
     pub fn selections(&self) -> Vec<StoredSelection<'_>> {
         self.list("selections").map(StoredSelection).collect()
     }
@@ -60,7 +60,7 @@ impl StoredPlan {
             .collect()
     }
 
-    /// What the suite says of its figures.
+    /// Note of the suite on its figures.
     pub fn note(&self) -> Option<&str> {
         text(&self.0, "note")
     }
@@ -80,7 +80,7 @@ impl StoredPlan {
         self.0["key_seed"].as_u64()
     }
 
-    /// What each block of tests had anew: `data` or `server`; none: nothing.
+    /// Thing that each block of tests had anew: `data` or `server`; none: nothing.
     pub fn fresh(&self) -> Option<&str> {
         text(&self.0, "fresh")
     }

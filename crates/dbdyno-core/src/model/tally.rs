@@ -24,11 +24,11 @@ pub struct Tally {
     /// Seconds that jobs thought between ops, summed over jobs, as they were drawn.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub thought_s: f64,
-    /// Those of them whose ops are not counted, since the call of a routine that they were done in
-    /// failed: undone, or done without word of it.
+    /// Part of `busy_s` whose ops are not counted because the call of a routine that did them
+    /// failed: the ops were undone, or done without a report.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncounted_s: f64,
-    /// Of connections that ops opened and closed.
+    /// Connections that ops opened and closed.
     #[serde(default, skip_serializing_if = "Connects::is_none")]
     pub connects: Connects,
 }
@@ -38,17 +38,18 @@ pub struct Tally {
 pub struct Connects {
     /// Number of connections opened.
     pub opened: u64,
-    /// Until the socket was connected.
+    /// Time until the socket was connected, in s.
     pub reach_s: f64,
     /// The handshake of the encryption.
     pub encrypt_s: f64,
-    /// Until the server had accepted the login; the server's start of a process or thread, too.
+    /// Time from there until the server had accepted the login, in s; includes the start of a
+    /// process or thread for it.
     pub login_s: f64,
-    /// From there until it was ready for a statement.
+    /// Time from there until the session was ready for a statement, in s.
     pub start_s: f64,
     /// The statements.
     pub statements_s: f64,
-    /// Until the server had ended the session.
+    /// Time until the server had ended the session, in s.
     pub close_s: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Target of a run: an embedded database, a private server of ours, or an existing server.
+//! Target of a run: an embedded database, a private server of dbdyno, or an existing server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub enum Target {
         /// Directory under which the file is.
         data_dir: PathBuf,
     },
-    /// A private server that we create under the data directory.
+    /// A private server that dbdyno creates under the data directory.
     Private {
         /// Registry name of the engine.
         engine: String,
@@ -39,7 +39,7 @@ pub enum Target {
 /// A private cluster that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// Its kind: `mariadb-galera`.
+    /// Kind of cluster: `mariadb-galera`.
     pub name: String,
     /// Number of nodes.
     pub nodes: u32,
@@ -89,7 +89,7 @@ impl Target {
         }
     }
 
-    /// As shown to the user and stored: engine name or URL without password.
+    /// Label as shown to the user and stored: engine name, or URL without password.
     pub fn label(&self) -> String {
         match self {
             Target::Embedded { engine, .. } => engine.clone(),

@@ -1,5 +1,4 @@
-//! A test as analysis and reports see it: measured by us, or published by somebody. Both yield
-//! figures.
+//! A test as analysis and reports see it: measured by dbdyno, or published. Both yield figures.
 
 use std::collections::BTreeMap;
 
@@ -20,22 +19,22 @@ pub enum Test {
     Published(Box<PublishedTest>),
 }
 
-/// A test of a publication: what it is here, and every figure that is printed of it.
+/// A published test: its identity in the catalog, and every figure that is printed of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedTest {
     /// Number within the run, from 1.
     pub seq: u32,
-    /// Identifier of the workload as in the catalog, else what the publication calls it.
+    /// Identifier of the workload in the catalog, else its name in the publication.
     pub workload: String,
     /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
-    /// Of the workload of the catalog that it is compared with; 0 if there is none.
+    /// Revision of the catalog's workload that the test is compared with; 0 if there is none.
     pub revision: u32,
     /// Suite and code: what stands in one row of a publication's table.
     pub hash: String,
     /// Known parameters.
     pub params: BTreeMap<String, String>,
-    /// The figure that is its KPM, and the best one beside it.
+    /// Metric of its KPM and, below, of the best other figure.
     pub kpm: Kpm,
     /// Printed value of the KPM; absent if it is not printed.
     pub kpm_value: Option<f64>,
@@ -45,7 +44,7 @@ pub struct PublishedTest {
     pub second_value: Option<f64>,
     /// Trust in the printed KPM, with the reasons.
     pub verdict: Verdict,
-    /// As far as they are printed.
+    /// Ops per second, if the publication prints them.
     pub ops_per_s: Option<f64>,
     /// Printed rows per second.
     pub rows_per_s: Option<f64>,
@@ -90,7 +89,7 @@ impl PublishedTest {
         self.published.jobs.or((self.published.kind == PublishedKind::Speed).then_some(1))
     }
 
-    /// Its code in the publication, if it has one.
+    /// Code in the publication, if it has one.
     pub fn code(&self) -> Option<&str> {
         Some(self.published.code.as_str()).filter(|code| !code.is_empty())
     }
@@ -117,7 +116,7 @@ common! {
     workload -> &str = String::as_str;
     /// Id of its group.
     group -> &str = String::as_str;
-    /// Of the workload; tests of different revisions did different work.
+    /// Revision of the workload; tests of different revisions did different work.
     revision -> u32 = u32::clone;
     /// Over revision, parameters and SQL text; of a publication suite and code.
     hash -> &str = String::as_str;
@@ -138,7 +137,7 @@ common! {
 }
 
 impl Test {
-    /// The test, if we measured it.
+    /// The result, if dbdyno measured the test.
     pub fn measured(&self) -> Option<&TestResult> {
         match self {
             Test::Measured(test) => Some(test),
@@ -172,8 +171,8 @@ impl Test {
         self.published().is_some_and(|test| test.published.kind == kind)
     }
 
-    /// True if a publication only states it, as speed or throughput: its run table, if it has one,
-    /// goes before.
+    /// True if a publication only states the figure, as speed or throughput; its run table, if it
+    /// has one, takes precedence.
     pub fn is_statement(&self) -> bool {
         self.published().is_some_and(|test| test.published.kind != PublishedKind::Point)
     }

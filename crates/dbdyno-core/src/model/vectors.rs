@@ -13,12 +13,12 @@ pub struct Vectors {
     pub rows: Expr,
     /// Vectors that are searched for.
     pub queries: Expr,
-    /// Neighbours that a search asks for: the truth is the distance of the last of them.
+    /// Neighbors that a search asks for: the truth is the distance of the last of them.
     pub near: Expr,
     /// Percent of the rows among which a search looks: those of the first groups.
     #[serde(default = "all")]
     pub share_pct: Expr,
-    /// Vectors to add while others search: none of them is among the neighbours of a query, so that
+    /// Vectors to add while others search: none of them is among the neighbors of a query, so that
     /// the truth stays.
     #[serde(default = "none")]
     pub added: Expr,

@@ -37,15 +37,15 @@ macro_rules! reason_codes {
         #[serde(from = "String", into = "String")]
         pub enum ReasonCode {
             $($(#[$about])* $name,)*
-            /// Of a claim in a catalog of one's own, or of another version.
+            /// Code of a claim in a user's own catalog, or of another version.
             Other(String),
         }
 
         impl ReasonCode {
-            /// Every code that we give ourselves.
+            /// Every code that dbdyno gives.
             pub const ALL: &'static [ReasonCode] = &[$(ReasonCode::$name),*];
 
-            /// As it is stored.
+            /// Code as stored.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(ReasonCode::$name => $code,)*
@@ -57,7 +57,7 @@ macro_rules! reason_codes {
 }
 
 reason_codes! {
-    /// Our counts differ from the counters of the database.
+    /// dbdyno's counts differ from the counters of the database.
     Crosscheck = "crosscheck",
     /// A counter contradicts what the workload claims to stress.
     Contract = "contract",
@@ -73,7 +73,7 @@ reason_codes! {
     Durability = "durability",
     /// Commits were faster than the device makes writes durable.
     Implausible = "implausible",
-    /// The rate cannot be sustained: the database put off work, such as the checkpoint.
+    /// The rate cannot be sustained: the database deferred work, such as the checkpoint.
     Burst = "burst",
     /// The hypervisor took CPU time from the host.
     Steal = "steal",
@@ -105,17 +105,17 @@ reason_codes! {
     Tier = "tier",
     /// Fewer processes than asked for worked on an op.
     Threads = "threads",
-    /// Of a workload that is to make jobs wait for one another.
+    /// Jobs of a workload that is to make them wait for one another did not wait.
     NoContention = "no-contention",
     /// An approximate search found too few of what it was to find.
     Recall = "recall",
-    /// Throughput at the end of a test is a fraction of that at its begin.
+    /// Throughput at the end of a test is only a fraction of that at its begin.
     Collapse = "collapse",
     /// A clock was set during the test.
     ClockStep = "clock-step",
     /// Instruments of the server or of the library slow the ops down.
     Instruments = "instruments",
-    /// Of our own clock reads.
+    /// dbdyno's own clock reads affect the figures.
     TimingCost = "timing-cost",
     /// The user cut the window short.
     Interrupted = "interrupted",
@@ -131,17 +131,17 @@ reason_codes! {
     FlowControl = "flow-control",
     /// The figures are of what others did, stored by `monitor --record`.
     Recorded = "recorded",
-    /// Of the engine's version, not of the test.
+    /// The version of the engine is not confirmed; this is not about the test itself.
     UnconfirmedEngine = "unconfirmed-engine",
-    /// Of scripts that ran without this program.
+    /// The figures are those of scripts that ran without this program.
     Scripts = "scripts",
     /// A claim could not be checked, or nothing could be cross-checked.
     Unchecked = "unchecked",
     /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
     Drive = "drive",
-    /// It compares what was measured with what is published.
+    /// The comparison is between measured and published figures.
     Origin = "origin",
-    /// It compares one revision of a workload with another.
+    /// The comparison is between two revisions of a workload.
     Revision = "revision",
     /// It compares what was measured on data of one size with another.
     DataSize = "data-size",
@@ -215,7 +215,7 @@ impl Reason {
         Reason { status, code, text: sentence.to_string(), sentence: Some(sentence) }
     }
 
-    /// Its sentence; of a result of an older version its text.
+    /// Sentence of the reason; the text if the result is of an older version.
     pub fn to_sentence(&self) -> Sentence {
         self.sentence.clone().unwrap_or_else(|| Sentence::quoted(self.text.as_str()))
     }
@@ -243,15 +243,15 @@ impl Verdict {
         Verdict { status, reasons }
     }
 
-    /// The first reason that lowers the verdict and is what others on the machine did, whatever
-    /// else is said against the test.
+    /// The first reason that lowers the verdict and is the effect of other processes on the
+    /// machine, whatever other reasons there are.
     pub fn disturbance(&self) -> Option<&Reason> {
         use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
         let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
         against.find(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
     }
 
-    /// True if there is such a reason: this counts as disturbed in every report.
+    /// True if there is a reason that counts as a disturbance in every report.
     pub fn has_disturbance(&self) -> bool {
         self.disturbance().is_some()
     }

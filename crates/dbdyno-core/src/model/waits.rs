@@ -12,7 +12,7 @@ use super::{Counters, ProcessorTime, Sentence, Weights};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// At work, or waits for a processor.
+    /// The session is on a CPU or waits for one.
     Cpu,
     /// Writes or syncs the log, or waits for another session that does.
     LogSync,
@@ -43,7 +43,7 @@ impl Activity {
         Activity::Other,
     ];
 
-    /// As in the catalog's files, in JSON and as printed.
+    /// Name in the catalog's files, in JSON and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Activity::Cpu => "cpu",
@@ -57,7 +57,7 @@ impl Activity {
         }
     }
 
-    /// The activity of this name; a name that nobody knows is another wait.
+    /// Activity of this name; an unknown name is another wait.
     pub fn from_name(name: &str) -> Activity {
         Activity::ALL
             .into_iter()
@@ -75,7 +75,7 @@ pub struct Event {
     pub name: String,
     /// Kind of activity that it stands for.
     pub activity: Activity,
-    /// Of the server's own processes, not of a job.
+    /// True if the process is one of the server's own, not a job.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }
@@ -83,9 +83,9 @@ pub struct Event {
 /// State of a session in a sample: an event, or it waits for its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionState {
-    /// It waits for its client.
+    /// The session waits for its client.
     Idle,
-    /// It is at work or waits within a statement.
+    /// The session is at work or waits within a statement.
     At(Event),
 }
 
@@ -103,7 +103,7 @@ pub struct Waits {
     pub sessions: u64,
     /// Sightings of sessions that waited for their client.
     pub idle: u64,
-    /// Those with the most time first.
+    /// Events in descending order of their time.
     pub events: Vec<EventCount>,
     /// Cost of sampling.
     pub cost: SamplerCost,
@@ -143,8 +143,8 @@ pub struct IoCount {
     pub busy_ms: u64,
 }
 
-/// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
-/// of slices between samples. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
+/// Service times of a kind of I/O. They are means of slices between samples, because the kernel
+/// does not report single ones. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
 /// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
@@ -165,7 +165,7 @@ impl IoTimes {
     /// Least service time of a slice: its mean is off by a tenth at most.
     pub const MIN_MS: u64 = 10;
 
-    /// From cumulative counts at the samples, in order.
+    /// Times from cumulative counts at the samples, in order.
     pub fn from_counts(kind: IoKind, counts: &[IoCount]) -> IoTimes {
         let slices = joined(counts);
         let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
@@ -234,8 +234,8 @@ pub struct EventCount {
     pub event: Event,
     /// Sessions seen at it, summed over the samples.
     pub samples: u64,
-    /// Of the time in which sessions of jobs were not idle; of the server's own processes of all
-    /// sightings of theirs.
+    /// Share of the time in which sessions of jobs were not idle. For the server's own processes it
+    /// is the share of all their sightings.
     pub share: f64,
 }
 
@@ -244,7 +244,7 @@ pub struct EventCount {
 pub struct SamplerCost {
     /// Elapsed, of which the cost is a part.
     pub elapsed_s: f64,
-    /// Processor time of our thread.
+    /// CPU time of the sampler's thread, in s.
     pub own_cpu_s: f64,
     /// Processor time of its session in the server, where that can be read.
     pub server_cpu_s: Option<f64>,
@@ -253,8 +253,8 @@ pub struct SamplerCost {
 }
 
 impl Waits {
-    /// Seconds of all sessions together that sightings of this weight stand for, in a window of so
-    /// many seconds: each sample stands for the same part of it.
+    /// Seconds of all sessions together that sightings of this weight represent, in a window of
+    /// this length: each sample represents the same part of it.
     pub fn seconds(&self, sightings: f64, window_s: f64) -> f64 {
         if self.samples == 0 { 0.0 } else { sightings / self.samples as f64 * window_s }
     }
@@ -334,7 +334,7 @@ fn is_zero(count: &u64) -> bool {
 pub struct ProfileRow {
     /// Statement or kind of I/O.
     pub name: String,
-    /// By column: `calls`, `time_ms`, `read_bytes`.
+    /// Values by column: `calls`, `time_ms`, `read_bytes`.
     pub values: Counters,
 }
 
@@ -431,7 +431,7 @@ pub enum Bound {
     /// Expected value.
     #[default]
     About,
-    /// More is possible: how much, no figure tells.
+    /// More is possible, by an unknown amount.
     AtLeast,
     /// Less is possible, down to nothing.
     AtMost,
@@ -452,7 +452,7 @@ pub enum ForecastOutcome {
 }
 
 impl ForecastOutcome {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             ForecastOutcome::Held => "the prediction held",

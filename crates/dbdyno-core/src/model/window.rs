@@ -12,9 +12,9 @@ pub const MIN_KNOWN_S: f64 = 5.0;
 
 /// Opening and closing of a test's window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Shown", into = "Shown")]
+#[serde(from = "StoredWindow", into = "StoredWindow")]
 pub struct Window {
-    /// Seconds dropped at the start; until the figure is known: at least so many.
+    /// Seconds dropped at the start; the minimum if the window lasts until the figure is known.
     pub warmup_s: f64,
     /// Condition that closes the window.
     pub end: End,
@@ -23,7 +23,7 @@ pub struct Window {
 /// Condition that closes the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End {
-    /// Its length in seconds.
+    /// Length in seconds.
     Time(f64),
     /// Fixed work in ops per job: no warm-up, the window runs from the gate to the last op.
     Ops(u64),
@@ -47,7 +47,7 @@ impl Window {
         Window { warmup_s: 0.0, end: End::Ops(ops_per_job) }
     }
 
-    /// Its length in seconds, at most; absent for fixed work.
+    /// Length in seconds, or its maximum; absent for fixed work.
     pub fn duration_s(&self) -> Option<f64> {
         match self.end {
             End::Time(duration_s) => Some(duration_s),
@@ -76,9 +76,9 @@ impl Window {
     }
 }
 
-/// As stored with a run.
+/// Window as stored with a run.
 #[derive(Serialize, Deserialize)]
-struct Shown {
+struct StoredWindow {
     warmup_s: f64,
     duration_s: Option<f64>,
     ops_per_job: Option<u64>,
@@ -86,15 +86,20 @@ struct Shown {
     precision: Option<Precision>,
 }
 
-impl From<Window> for Shown {
+impl From<Window> for StoredWindow {
     fn from(window: Window) -> Self {
         let (duration_s, ops_per_job) = (window.duration_s(), window.ops_per_job());
-        Shown { warmup_s: window.warmup_s, duration_s, ops_per_job, precision: window.precision() }
+        StoredWindow {
+            warmup_s: window.warmup_s,
+            duration_s,
+            ops_per_job,
+            precision: window.precision(),
+        }
     }
 }
 
-impl From<Shown> for Window {
-    fn from(shown: Shown) -> Self {
+impl From<StoredWindow> for Window {
+    fn from(shown: StoredWindow) -> Self {
         let most_s = shown.duration_s.unwrap_or_default();
         let end = match (shown.ops_per_job, shown.precision) {
             (Some(ops), _) => End::Ops(ops),

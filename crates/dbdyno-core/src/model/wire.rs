@@ -13,7 +13,7 @@ pub enum Transport {
     /// The one by which the target was opened.
     #[default]
     Given,
-    /// Nothing: the database runs in our process.
+    /// Nothing: the database runs in dbdyno's process.
     Process,
     /// The server's Unix socket.
     Socket,
@@ -38,16 +38,16 @@ pub enum Protocol {
 }
 
 impl Transport {
-    /// Those that can be chosen.
+    /// Transports that can be chosen.
     pub const CHOICES: [Transport; 5] =
         [Transport::Process, Transport::Socket, Transport::Tcp, Transport::Tls, Transport::Pooler];
-    /// Those of a server.
+    /// Transports of a server.
     pub const OF_SERVERS: [Transport; 3] = [Transport::Socket, Transport::Tcp, Transport::Tls];
-    /// Those of a server before which a pooler can stand.
+    /// Transports of a server with a pooler in front of it.
     pub const WITH_POOLER: [Transport; 4] =
         [Transport::Socket, Transport::Tcp, Transport::Tls, Transport::Pooler];
 
-    /// As written in a selection.
+    /// Name in a selection.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Given => "given",
@@ -65,7 +65,7 @@ impl Protocol {
     pub const CHOICES: [Protocol; 3] =
         [Protocol::Prepared, Protocol::PreparedText, Protocol::Simple];
 
-    /// As written in a selection.
+    /// Name in a selection.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Prepared => "prepared",
@@ -119,13 +119,15 @@ impl Wire {
         }
     }
 
-    /// The one that these parameters of a test tell of; none if they tell of anything else.
+    /// Transport and protocol of a test with these parameters; none if it has other parameters,
+    /// too.
     pub fn of_params(chosen: &BTreeMap<String, String>) -> Option<Wire> {
         let mut params = chosen.clone();
         Wire::take(&mut params).ok().filter(|_| params.is_empty())
     }
 
-    /// Its parameters, as far as it is not the usual one: then a selection has none of them.
+    /// Parameters for a transport or protocol that is not the usual one: a selection with the usual
+    /// ones has none.
     pub fn params(self) -> BTreeMap<String, String> {
         let usual = Wire::default();
         let transport =

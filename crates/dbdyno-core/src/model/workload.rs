@@ -8,7 +8,7 @@ use super::vectors::Vectors;
 use super::{Expr, Kpm, Quantity, ReasonCode, Status};
 use crate::stats::skew::{KeyLaw, Place};
 
-/// A workload as the catalog defines it, checked; SQL blocks are kept beside it in the catalog.
+/// A workload as the catalog defines it, checked; the catalog holds its SQL blocks separately.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Best-known name, upper case: `SRV-QUERY1`.
@@ -45,10 +45,10 @@ pub struct Workload {
     /// Resources that it needs most, if all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stresses: Vec<Resource>,
-    /// For which kinds of application its figures matter.
+    /// Kinds of application for which the figures matter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matters_for: Vec<Application>,
-    /// Parameters that make an op longer and leave what it does: its figures per unit of work are
+    /// Parameters that make an op longer without changing its kind: figures per unit of work are
     /// compared with those of any other value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaled_by: Vec<String>,
@@ -56,9 +56,9 @@ pub struct Workload {
     pub tables: Vec<String>,
     /// Tables read into the cache before the test; the warm-up is checked by the contract.
     pub warm: Vec<String>,
-    /// Tables whose files are put out of the operating system's cache before and during the test,
-    /// where we can reach them, so that what the database's own cache lacks comes from the device.
-    /// The tier that served the reads is measured.
+    /// Tables whose files are evicted from the operating system's cache before and during the test,
+    /// if dbdyno can reach them, so that reads which miss the database's cache come from the
+    /// device. The tier that served the reads is measured.
     pub evict: Vec<String>,
     /// True if an op commits: its routine is a procedure, one commit per transaction.
     pub commits: bool,
@@ -70,7 +70,7 @@ pub struct Workload {
     pub client: Vec<ClientBranch>,
     /// Block names run once before the jobs start, and after they ended (also after a failure). In
     /// these names and in those of `session`, `{{param}}` is the parameter's value; `{{org}}` the
-    /// organisation, also if it is the default.
+    /// organization, also if it is the default.
     pub setup: Vec<String>,
     /// Block names run once after the jobs ended, also after a failure.
     pub teardown: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Workload {
     /// Sessions that are opened before the jobs start and do nothing until the last has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Expr>,
-    /// Vectors with known neighbours that setup blocks send: what stands between `{{each_row}}`,
+    /// Vectors with known neighbors that setup blocks send: what stands between `{{each_row}}`,
     /// `{{each_query}}` or `{{each_added}}` and `{{end}}` is written once for each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<Vectors>,
@@ -102,15 +102,15 @@ pub struct Workload {
     /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
     /// real number of threads beside the one asked for by the parameter `threads`.
     pub threads: Option<Expr>,
-    /// For mixed workloads: the parts; jobs are dealt to them equally.
+    /// Parts of a mixed workload; jobs are dealt to them equally.
     pub parts: Vec<Part>,
-    /// The expected answer, checked by `verify` before timing. Without one (or one that says
-    /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
-    /// such claims `verify` says that it checks nothing.
+    /// The expected answer, checked by `verify` before timing. Without one (or with one that does
+    /// not state an op's rows) the contract's claims about `rows` are checked with one op; without
+    /// such claims `verify` reports that it checks nothing.
     pub answer: Option<Answer>,
     /// Claims that hold if the workload stressed what it says.
     pub contract: Vec<Claim>,
-    /// Our counts against the database's own counters.
+    /// Cross-checks of dbdyno's counts against the database's own counters.
     pub crosscheck: Vec<Claim>,
     /// Engines that cannot run it, with the reason.
     pub unsupported: BTreeMap<String, String>,
@@ -137,7 +137,7 @@ impl Operation {
     pub const ALL: [Operation; 4] =
         [Operation::Select, Operation::Insert, Operation::Update, Operation::Delete];
 
-    /// As in SQL.
+    /// Name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Select => "select",
@@ -165,7 +165,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// As in a table.
+    /// Name in a table.
     pub fn name(self) -> &'static str {
         match self {
             Resource::Cpu => "CPU",
@@ -233,7 +233,7 @@ impl Workload {
         }
     }
 
-    /// The difference between the work and that of a publication with one of these codes.
+    /// Difference between the work and that of a publication with one of these codes.
     pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
         let mut codes = codes.into_iter();
         codes.find_map(|code| {
@@ -281,8 +281,8 @@ pub struct Param {
     /// Largest number that is allowed; none = no limit.
     #[serde(default)]
     pub max: Option<i64>,
-    /// The value that every test had before the workload got this parameter: with it the work is
-    /// what it was, so that it is in no hash.
+    /// The value that stands for the work before the workload had this parameter: it is in no hash,
+    /// so that the work is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implied: Option<String>,
     /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so
@@ -299,7 +299,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// In `unavailable` what stands for all engines.
+    /// Name in `unavailable` that stands for all engines.
     pub const EVERY: &'static str = "every";
 
     /// Reason why `engine` cannot give this parameter's value in `params`, if it cannot.
@@ -307,7 +307,7 @@ impl Param {
         &self,
         engine: &str,
         params: &BTreeMap<String, String>,
-    ) -> Option<(String, &str)> {
+    ) -> Option<UnavailableValue<'_>> {
         let value = params.get(&self.name)?;
         let covers = |refused: &str| match refused.strip_prefix('>') {
             Some(limit) => limit
@@ -317,28 +317,61 @@ impl Param {
                 .is_some_and(|(limit, n)| n > limit),
             None => refused == value,
         };
-        let met = |(name, named): (&str, &str)| {
-            params.get(name).is_some_and(|value| Claim::names(named, value))
-        };
         let of_engines = [engine, Param::EVERY].into_iter();
         let mut refusals = of_engines.filter_map(|engine| self.unavailable.get(engine)).flatten();
         let (refused, reason) = refusals.find(|(refused, _)| {
-            let (own, other) = Param::of_refused(refused);
-            covers(own) && other.is_none_or(met)
+            let refused = RefusedValue::new(refused);
+            covers(refused.own) && refused.other.is_none_or(|other| other.is_met(params))
         })?;
-        let beside = Param::of_refused(refused)
-            .1
-            .and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
-        Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
+        let other = RefusedValue::new(refused).other;
+        let with = other
+            .and_then(|other| Some(format!(" with {}={}", other.name, params.get(other.name)?)));
+        let what = format!("{}={value}{}", self.name, with.unwrap_or_default());
+        Some(UnavailableValue { what, reason })
     }
+}
 
-    /// Meaning of a key of `unavailable`: the own value, and with `value,other=a|b` another
-    /// parameter and its values.
-    pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
-        let both = refused
-            .split_once(',')
-            .and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
-        both.unwrap_or((refused, None))
+/// Value of a parameter that an engine cannot give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnavailableValue<'a> {
+    /// Parameter and value, with those of the other parameter that matters: `org=iot with n=2`.
+    pub what: String,
+    /// Reason why the engine cannot give it.
+    pub reason: &'a str,
+}
+
+/// Key of [`Param::unavailable`]: `value`, or `value,other=a|b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedValue<'a> {
+    /// Value of the parameter itself; `>N` is every number above N.
+    pub own: &'a str,
+    /// Values of another parameter with which the value is refused; none: with all.
+    pub other: Option<OtherValues<'a>>,
+}
+
+/// Another parameter with values as a claim names them: `a`, `a|b` or `!a|b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherValues<'a> {
+    /// Name of the parameter.
+    pub name: &'a str,
+    /// Its values.
+    pub values: &'a str,
+}
+
+impl<'a> RefusedValue<'a> {
+    /// Reads a key. One that names no other parameter after its comma is a value as a whole.
+    pub fn new(refused: &'a str) -> RefusedValue<'a> {
+        let whole = RefusedValue { own: refused, other: None };
+        let Some((own, other)) = refused.split_once(',') else { return whole };
+        let Some((name, values)) = other.split_once('=') else { return whole };
+        RefusedValue { own, other: Some(OtherValues { name, values }) }
+    }
+}
+
+impl OtherValues<'_> {
+    /// True if `params` have the parameter with one of the values.
+    fn is_met(&self, params: &BTreeMap<String, String>) -> bool {
+        params.get(self.name).is_some_and(|value| Claim::names(self.values, value))
     }
 }
 
@@ -359,11 +392,11 @@ pub struct Part {
 pub enum Bind {
     /// Uniform in 1..=N, drawn from the job's own generator.
     Random(Expr),
-    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters
-    /// `keys` and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a
-    /// routine `{{drawn_NAME}}` is the same draw.
+    /// Number in 1..=N, drawn from the job's own generator by the distribution that the workload's
+    /// parameters `keys` and `place` choose. A plan has `Random` or `Skewed` in its place; in the
+    /// body of a routine `{{drawn_NAME}}` is the same draw.
     Keyed(Expr),
-    /// As a plan has what is not drawn evenly.
+    /// Draw that is not uniform, as a plan has it.
     Skewed {
         /// Number of keys: values are in 1..=rows.
         rows: u64,
@@ -433,15 +466,15 @@ pub struct Answer {
 /// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals
 /// within 0.5 %.
 ///
-/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`,
-/// `commits`, `units`). Where a parameter has the name of a count (`rows`): in `min` and `max` the
-/// parameter is meant, in `equals` the count.
+/// Expressions know data set facts, numeric parameters, `jobs` and dbdyno's counts (`ops`, `rows`,
+/// `commits`, `units`). If a parameter has the name of a count (`rows`), `min` and `max` mean the
+/// parameter and `equals` means the count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of
+    /// A counter name, or one of dbdyno's counts: `ops`, `rows`, `commits`, `units`, or a fact of
     /// the test (`evicted`), or (in a contract) a numeric parameter. A gauge (`durable`) stands for
-    /// its least value during the test.
+    /// its lowest value during the test.
     pub what: String,
     /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times
     /// jobs.
@@ -453,15 +486,15 @@ pub struct Claim {
     /// Largest value of the quotient; none = no upper limit.
     #[serde(default)]
     pub max: Option<Expr>,
-    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`,
-    /// `rows`, `commits`, `units`.
+    /// Expected quotient of a cross-check, within 0.5 %: an expression that may use `ops`, `rows`,
+    /// `commits`, `units`.
     #[serde(default)]
     pub equals: Option<Expr>,
-    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this
-    /// is known to be 0.
+    /// A counter, gauge or count on which the claim depends: it is judged unless this is known to
+    /// be 0.
     #[serde(default)]
     pub when: Option<String>,
-    /// An expression over counters, facts and our own counts: the claim is judged unless this is
+    /// An expression over counters, facts and dbdyno's counts: the claim is judged unless this is
     /// known not to be above 0. So a claim about a share of the work can be passed over where that
     /// share is too small to matter (`physical_reads - 0.05 / jobs * logical_reads`).
     #[serde(default)]
@@ -474,7 +507,7 @@ pub struct Claim {
     #[serde(default)]
     pub code: Option<ReasonCode>,
     /// Features that an engine must have for the claim to hold there: counters of its probes, or
-    /// what its file in `engines/` says of it; `!name` for what it must lack.
+    /// those that its file in `engines/` states; `!name` for a feature that it must lack.
     #[serde(default)]
     pub needs: Vec<String>,
     /// The engines that have all that, found by the catalog and stored with a plan; empty = no
@@ -496,17 +529,19 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The values in `a|b`, and whether they are those with which the claim does not hold (`!a|b`).
-    pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
-        let (without, values) =
-            named.strip_prefix('!').map_or((false, named), |values| (true, values));
-        (without, values.split('|'))
+    /// The values that `a`, `a|b` or `!a|b` names.
+    pub fn named_values(named: &str) -> impl Iterator<Item = &str> {
+        named.strip_prefix('!').unwrap_or(named).split('|')
+    }
+
+    /// True if the claim holds without the values that are named (`!a|b`), and not with them.
+    pub fn is_without(named: &str) -> bool {
+        named.starts_with('!')
     }
 
     /// True if `value` is one of those named `a|b`; with `!a|b` if it is none of them.
     pub fn names(named: &str, value: &str) -> bool {
-        let (without, mut values) = Claim::named_values(named);
-        values.any(|name| name == value) != without
+        Claim::named_values(named).any(|name| name == value) != Claim::is_without(named)
     }
 }
 

@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
 use crate::model::{Arrivals, AskedRate, Drive, End, LeftOut, Plan, Ramp, Slo, StoredPlan, Window};
 
-/// A selection as [`super::describe`] stores it: what of it makes a request.
+/// A selection as [`super::describe`] stores it: the fields that make a request.
 #[derive(Debug, Clone, Deserialize)]
-struct Stored {
+struct StoredTest {
     workload: String,
     asked_as: Option<String>,
     params: Params,
@@ -20,7 +20,7 @@ struct Stored {
     ramp: Ramp,
     window: Window,
     repeat: u32,
-    beside: Option<StoredBeside>,
+    beside: Option<StoredBackground>,
     rate: Option<AskedRate>,
     arrivals: Option<Arrivals>,
     slo: Option<Slo>,
@@ -29,9 +29,9 @@ struct Stored {
 
 /// Background workload.
 #[derive(Debug, Clone, Deserialize)]
-struct StoredBeside {
+struct StoredBackground {
     jobs: u32,
-    selection: Box<Stored>,
+    selection: Box<StoredTest>,
 }
 
 /// The tests of a stored plan as a request asks for them.
@@ -48,7 +48,7 @@ pub struct Again {
 /// its own defaults. The numbers of nodes that tests ran on are no part of them: see [`nodes`].
 ///
 /// # Errors
-/// Of usage: the plan is not one of ours, or knows workloads that the catalog has not.
+/// Usage errors: the plan is not one of dbdyno, or has workloads that the catalog lacks.
 pub fn again(
     catalog: &Catalog,
     stored: &StoredPlan,
@@ -57,9 +57,9 @@ pub fn again(
 ) -> Result<Again> {
     let selections = selections(stored)?;
     let first = nodes(stored)?.first().map(u32::to_string);
-    // Each test stands there once for each number of nodes.
+    // The plan has each test once for each number of nodes.
     let once = selections.iter().filter(|stored| stored.params.get(NODES) == first.as_ref());
-    let asked = Asked { catalog, from, to: request.engine.clone() };
+    let asked = PlanTransfer { catalog, from, to: request.engine.clone() };
     let tests = once.map(|selection| asked.entry(selection)).collect::<Result<_>>()?;
     let request = Request { tests, ..request };
     let mut kept = Vec::new();
@@ -101,32 +101,32 @@ pub fn has_rates(stored: &StoredPlan) -> bool {
 pub fn differing(stored: &StoredPlan, plan: &Plan) -> Result<Vec<String>> {
     let known: Vec<&str> =
         plan.selections.iter().map(|selection| selection.hash.as_str()).collect();
-    let differs = |stored: &Stored| !known.contains(&stored.hash.as_str());
-    let named = |stored: Stored| stored.asked_as.unwrap_or(stored.workload);
+    let differs = |stored: &StoredTest| !known.contains(&stored.hash.as_str());
+    let named = |stored: StoredTest| stored.asked_as.unwrap_or(stored.workload);
     Ok(selections(stored)?.into_iter().filter(differs).map(named).collect())
 }
 
-fn selections(stored: &StoredPlan) -> Result<Vec<Stored>> {
+fn selections(stored: &StoredPlan) -> Result<Vec<StoredTest>> {
     Vec::deserialize(&stored.json()["selections"])
         .map_err(|error| Error::usage("plan", format!("is not one of dbdyno's: {error}")))
 }
 
 /// The catalog, and the engines that a plan was of and is for.
-struct Asked<'a> {
+struct PlanTransfer<'a> {
     catalog: &'a Catalog,
     from: &'a str,
     to: String,
 }
 
-impl Asked<'_> {
+impl PlanTransfer<'_> {
     /// Background workload of a test, as it is asked for.
-    fn background(&self, stored: &StoredBeside) -> Result<String> {
+    fn background(&self, stored: &StoredBackground) -> Result<String> {
         let params = self.params(&stored.selection)?;
         let text = format!("{}:{}", stored.selection.workload, assignments(&params, ","));
         Ok(text.trim_end_matches(':').to_string())
     }
 
-    fn entry(&self, stored: &Stored) -> Result<SuiteEntry> {
+    fn entry(&self, stored: &StoredTest) -> Result<SuiteEntry> {
         let beside = stored.beside.as_ref();
         let entry = SuiteEntry {
             workload: Some(stored.workload.clone()),
@@ -147,10 +147,10 @@ impl Asked<'_> {
     }
 
     /// All parameters; on another engine those that had been chosen.
-    fn params(&self, stored: &Stored) -> Result<Params> {
+    fn params(&self, stored: &StoredTest) -> Result<Params> {
         let asked = self.catalog.find(&stored.workload)?;
         let mut params = stored.params.clone();
-        // What runs beside it, and the nodes, are asked for beside it.
+        // Background workload and nodes are requested by fields of their own.
         params.retain(|name, _| ![BESIDE, BESIDE_JOBS, NODES].contains(&name.as_str()));
         if self.from == self.to {
             return Ok(params);

@@ -159,7 +159,7 @@ impl Compiler<'_> {
         .collect()
     }
 
-    /// A block's name with the parameters' values in it; the default organisation under its own
+    /// A block's name with the parameters' values in it; the default organization under its own
     /// name.
     fn block_name(&self, name: &str) -> String {
         let mut values = self.values.clone();

@@ -6,7 +6,7 @@ use super::params::Params;
 use crate::model::vectors::VectorSet;
 use crate::model::{Bind, BoundStatement, Branch, Commit, JobCode, PartPlan};
 
-/// SHA-256 over revision, parameters and texts, so many hex digits.
+/// SHA-256 over revision, parameters and texts, with this many hex digits.
 pub(super) fn of_texts<'a>(
     revision: u32,
     params: &Params,
@@ -47,7 +47,7 @@ fn numbers(vectors: VectorSet) -> [u64; 5] {
     [rows, queries, near, share_pct, added]
 }
 
-/// Fields that describe a branch, in words of our own: names of Rust must not change a hash.
+/// Fields that describe a branch, in fixed words: names of Rust must not change a hash.
 fn branch_fields(branch: &Branch) -> Vec<String> {
     let Branch { upto, commit, statements, times } = branch;
     let commit = match commit {

@@ -1,5 +1,5 @@
-//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before
-//! anything runs. Pure.
+//! Planning: from a selection of workloads to a closed plan with parameters, drive, ramp and all
+//! SQL, before anything runs. Pure.
 
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
@@ -19,6 +19,10 @@ mod show;
 pub mod studies;
 mod values;
 
+#[cfg(test)]
+mod suite_tests;
+#[cfg(test)]
+mod test_catalog;
 #[cfg(test)]
 mod tests;
 
@@ -53,11 +57,11 @@ pub struct Request {
     pub workloads: Vec<String>,
     /// Background workload of every test.
     pub beside: Option<AskedBackground>,
-    /// Further tests; an entry may name what runs beside it, and its rate.
+    /// Further tests; an entry may name its background workload and its rate.
     pub tests: Vec<SuiteEntry>,
     /// Ramp of every test; none = that of the suite.
     pub jobs: Option<AskedRamp>,
-    /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
+    /// Numbers of nodes of a cluster on which each test runs, one after the other; empty = on all.
     pub nodes: Vec<u32>,
     /// Drive of every test; none = the default of engine and workload.
     pub drive: Option<Drive>,
@@ -67,7 +71,8 @@ pub struct Request {
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
-    /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
+    /// Precision instead of either: until the interval of the mean is that narrow, with a longest
+    /// window.
     pub precision: Option<Precision>,
     /// Longest window with a precision, in s.
     pub max_duration_s: Option<f64>,
@@ -81,7 +86,7 @@ pub struct Request {
     /// Distribution of scheduled starts in an open loop.
     pub arrivals: Arrivals,
     /// SLO that the search for the highest rate must meet.
-    pub promise: Option<Slo>,
+    pub slo: Option<Slo>,
     /// Number of repetitions of each test.
     pub repeat: Option<u32>,
     /// Maximum number of attempts to repeat a disturbed test.
@@ -93,7 +98,7 @@ pub struct Request {
     pub size_gb: Option<f64>,
     /// Seed of the rows and of the order of tests.
     pub seed: u64,
-    /// Of the keys that jobs draw; as `seed` if none is given.
+    /// Seed of the keys that jobs draw; `seed` if none is given.
     pub key_seed: Option<u64>,
     /// Each test of the client drive is run directly and through the pooler that the user names.
     pub via: bool,
@@ -124,7 +129,7 @@ impl Request {
             rate_profile: None,
             think_s: None,
             arrivals: Arrivals::default(),
-            promise: None,
+            slo: None,
             repeat: None,
             redo_disturbed: 0,
             time_scale: 1.0,
@@ -177,13 +182,22 @@ impl From<Error> for Refusal {
     }
 }
 
+/// Window and loop of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowAndLoop {
+    /// Warm-up, and end of the measurement window.
+    pub window: Window,
+    /// Rule by which ops start.
+    pub looping: Loop,
+}
+
 /// Window and loop of a test without a suite.
 ///
 /// # Errors
 /// A rate that is to be found without an SLO, or the other way round.
-pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
+pub fn window_and_loop(request: &Request) -> Result<WindowAndLoop> {
     let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
-    Ok((window, pace::looping(request, &SuiteEntry::default())?))
+    Ok(WindowAndLoop { window, looping: pace::looping(request, &SuiteEntry::default())? })
 }
 
 /// Builds the plan.
@@ -278,7 +292,7 @@ fn nothing_to_run(plan: &Plan) -> Error {
     }
 }
 
-/// Tables that must be loaded, each once; the small ones first, the default organisation first of a
+/// Tables that must be loaded, each once; the small ones first, the default organization first of a
 /// kind.
 fn tables(selections: &[Selection]) -> Vec<TableRef> {
     let mut tables: Vec<TableRef> =

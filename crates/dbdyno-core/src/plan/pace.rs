@@ -90,11 +90,11 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
         (None, Some(mean_s)) => return Ok(Loop::Thinking(mean_s)),
         (None, None) => {}
     }
-    let (rate, promise, arrivals) = match (&request.rate, &entry.rate) {
+    let (rate, slo, arrivals) = match (&request.rate, &entry.rate) {
         (None, Some(rate)) => (Some(rate), entry.slo, entry.arrivals.unwrap_or_default()),
-        (rate, _) => (rate.as_ref(), request.promise, request.arrivals),
+        (rate, _) => (rate.as_ref(), request.slo, request.arrivals),
     };
-    match (rate, promise) {
+    match (rate, slo) {
         (None, None) => Ok(Loop::Closed),
         (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
             "--rate",
@@ -102,7 +102,7 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
             "use --drive client",
         ),
         (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), arrivals)),
-        (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, arrivals)),
+        (Some(AskedRate::Auto), Some(slo)) => Ok(Loop::Highest(slo, arrivals)),
         (Some(AskedRate::Auto), None) => {
             wrong("--rate auto", "what must be kept is not said", "add --slo 'p99<5ms'")
         }
@@ -135,7 +135,7 @@ fn ops_per_job(
     Ok(ops.round().clamp(1.0, 1e15) as u64)
 }
 
-/// The work of one job at the size that `facts` tell of: the published amount, in proportion to the
+/// The work of one job at the size of data in `facts`: the published amount, in proportion to the
 /// rows of the table that it goes through if there is one.
 fn scaled_work(work: &Work, published_gb: Option<f64>, facts: &Facts) -> f64 {
     let (Some(table), Some(published_gb)) = (&work.grows_with, published_gb) else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::catalog::nearest;
 use crate::error::{Error, Result, excerpt, quote};
-use crate::model::{Facts, Param, Workload};
+use crate::model::{Facts, Param, UnavailableValue, Workload};
 
 /// Parameters as text, by name.
 pub(super) type Params = BTreeMap<String, String>;
@@ -62,7 +62,7 @@ pub(super) fn hashed(workload: &Workload, complete: &Params) -> Params {
 /// Reason why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
     workload.params.iter().find_map(|param| {
-        let (what, reason) = param.unavailable_on(engine, complete)?;
+        let UnavailableValue { what, reason } = param.unavailable_on(engine, complete)?;
         Some(format!("{what} is not available: {reason}"))
     })
 }

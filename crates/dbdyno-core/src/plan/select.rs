@@ -1,6 +1,6 @@
 //! One selection: which workload, with which parameters, drive, ramp and window.
 
-use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, Entry, SelectionText, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
 use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
@@ -24,7 +24,7 @@ pub(super) struct RequestedTest<'a> {
 }
 
 impl RequestedTest<'_> {
-    /// As written: `TP-LIGHT:update_pct=40`.
+    /// Text as written: `TP-LIGHT:update_pct=40`.
     pub fn text(&self) -> &str {
         self.entry.workload.as_deref().unwrap_or_else(|| self.entry.label())
     }
@@ -71,11 +71,11 @@ pub(super) fn wishes<'a>(
     Ok(paired.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// True if the wish chooses the pooler: who does so for one test, does it for each that is to go
-/// through it.
+/// True if the wish chooses the pooler. A user who does so for one test does it for each test that
+/// is to go through the pooler.
 fn names_pooler(wish: &RequestedTest<'_>) -> bool {
     let is_pooler = |value: &String| value == Transport::Pooler.name();
-    let given = parse_selection(wish.text()).map(|(_, given)| given).unwrap_or_default();
+    let given = parse_selection(wish.text()).unwrap_or_default().params;
     wish.entry.params.get(TRANSPORT).or(given.get(TRANSPORT)).is_some_and(is_pooler)
 }
 
@@ -85,7 +85,7 @@ fn with_pooler<'a>(catalog: &Catalog, wish: RequestedTest<'a>) -> Result<Vec<Req
     if wish.entry.none.is_some() {
         return Ok(vec![wish]);
     }
-    let (name, given) = parse_selection(wish.text())?;
+    let SelectionText { name, params: given } = parse_selection(wish.text())?;
     let chooses = |param: &str| wish.entry.params.contains_key(param) || given.contains_key(param);
     if chooses(TRANSPORT) || wish.entry.drive == Some(Drive::Database) {
         return Ok(vec![wish]);
@@ -163,7 +163,7 @@ fn background(
         rate: None,
         rate_profile: None,
         think_s: None,
-        promise: None,
+        slo: None,
         ops_per_job: None,
         ..request.clone()
     };
@@ -221,7 +221,7 @@ fn alone(
     wish: &RequestedTest<'_>,
 ) -> std::result::Result<Selection, Refusal> {
     runnable(request, &wish.entry)?;
-    let (name, given) = parse_selection(wish.text())?;
+    let SelectionText { name, params: given } = parse_selection(wish.text())?;
     let asked = catalog.find(&name)?;
     let mut given = wish.entry.params.clone().into_iter().chain(given).collect();
     let wire = Wire::take(&mut given).map_err(|what| Error::usage(place(wish), what))?;
@@ -241,7 +241,7 @@ fn alone(
     let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
     let target =
         Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
-    let compiled = compiled(catalog, &target, &parts)?;
+    let compiled = compile_parts(catalog, &target, &parts)?;
     let facts = work_facts(&whole, size_gb);
     let chosen = params::chosen(workload, &request.engine, &whole.params)
         .into_iter()
@@ -270,7 +270,7 @@ fn alone(
 }
 
 /// Compiles the parts of a workload.
-fn compiled(
+fn compile_parts(
     catalog: &Catalog,
     target: &Target<'_>,
     parts: &[ChosenPart<'_>],
@@ -428,7 +428,7 @@ fn parts<'a>(
     entry.workload.parts.iter().map(part).collect()
 }
 
-/// Tables of a workload and its parts, each in the organisation that its parameters choose.
+/// Tables of a workload and its parts, each in the organization that its parameters choose.
 fn tables(request: &Request, whole: &ChosenPart<'_>, parts: &[ChosenPart<'_>]) -> Vec<TableRef> {
     let of_part = |ChosenPart { entry, params }: &ChosenPart<'_>| -> Vec<TableRef> {
         let kinds = values::with_tables(&entry.workload, params).tables;

@@ -26,25 +26,33 @@ pub fn show(selection: &Selection) -> Vec<SqlPiece> {
     let mixed = selection.parts.len() > 1;
     let of_part = |part: &PartPlan| {
         let lead = if mixed { format!("{}: ", part.workload) } else { String::new() };
-        pieces(part)
-            .into_iter()
-            .map(move |(caption, sql)| SqlPiece { caption: format!("{lead}{caption}"), sql })
+        pieces(part).into_iter().map(move |piece| SqlPiece {
+            caption: format!("{lead}{}", piece.caption),
+            sql: piece.sql,
+        })
     };
     selection.parts.iter().flat_map(of_part).collect()
 }
 
-fn pieces(part: &PartPlan) -> Vec<(String, String)> {
-    let named = |caption: &str, list: &[String]| {
-        list.iter().map(|text| (caption.to_string(), sql::bind_late(text, 1))).collect::<Vec<_>>()
-    };
-    let mut pieces = named("before the jobs start", &part.setup);
-    pieces.extend(named("each job's session, once", &part.session));
-    pieces.extend(named("in a session that stays open until the jobs have ended", &part.hold));
+/// The statements of a part under one caption.
+fn caption_statements(caption: &str, statements: &[String]) -> impl Iterator<Item = SqlPiece> {
+    statements
+        .iter()
+        .map(move |text| SqlPiece { caption: caption.into(), sql: sql::bind_late(text, 1) })
+}
+
+/// Everything that a part of a selection runs, in order.
+fn pieces(part: &PartPlan) -> Vec<SqlPiece> {
+    let mut pieces: Vec<SqlPiece> =
+        caption_statements("before the jobs start", &part.setup).collect();
+    pieces.extend(caption_statements("each job's session, once", &part.session));
+    let hold = "in a session that stays open until the jobs have ended";
+    pieces.extend(caption_statements(hold, &part.hold));
     match &part.code {
         JobCode::Routine(routine) => {
-            pieces.extend(named("create the routine", &routine.create));
+            pieces.extend(caption_statements("create the routine", &routine.create));
             pieces.push(example("each slice of each job", &routine.call));
-            pieces.extend(named("drop the routine", &routine.drop));
+            pieces.extend(caption_statements("drop the routine", &routine.drop));
         }
         JobCode::Client { branches, .. } => {
             let mut from = 0.0;
@@ -56,16 +64,16 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
             }
         }
         JobCode::Bulk { table, batch } => {
-            pieces
-                .push((format!("each op: bulk load of {batch} rows into {table}"), String::new()));
+            let caption = format!("each op: bulk load of {batch} rows into {table}");
+            pieces.push(SqlPiece { caption, sql: String::new() });
         }
     }
-    pieces.extend(named("after the jobs ended", &part.teardown));
+    pieces.extend(caption_statements("after the jobs ended", &part.teardown));
     pieces
 }
 
 /// A statement with example values for its binds; the caption says which.
-fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
+fn example(caption: &str, statement: &BoundStatement) -> SqlPiece {
     let value = |name: &str| {
         EXAMPLES.iter().find(|example| example.0 == name).map_or(EXAMPLE_KEY, |example| example.1)
     };
@@ -81,7 +89,7 @@ fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
         [] => caption.to_string(),
         values => format!("{caption}, prepared; here with {}", values.join(", ")),
     };
-    (caption, statement.with_values(value))
+    SqlPiece { caption, sql: statement.with_values(value) }
 }
 
 fn client_caption(share: f64, commit: Commit, times: u32) -> String {
@@ -121,10 +129,10 @@ fn offered(looping: &Loop) -> Vec<(&'static str, Value)> {
         Loop::Open(rates, arrivals) => {
             vec![("rate", json!(AskedRate::Listed(rates.clone()))), ("arrivals", json!(arrivals))]
         }
-        Loop::Highest(promise, arrivals) => vec![
+        Loop::Highest(slo, arrivals) => vec![
             ("rate", json!(AskedRate::Auto)),
             ("arrivals", json!(arrivals)),
-            ("slo", json!(promise)),
+            ("slo", json!(slo)),
         ],
     }
 }

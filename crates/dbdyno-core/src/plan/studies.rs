@@ -32,8 +32,8 @@ pub struct StudyWorkloads {
 }
 
 impl StudyWorkloads {
-    /// Those named, measured as the first of the suite; else those of the request's suite that the
-    /// engine can run.
+    /// The named workloads, measured as the first one of the suite; if none are named, those of the
+    /// request's suite that the engine can run.
     ///
     /// # Errors
     /// Of usage: a workload that is named twice; as [`candidates`].
@@ -50,7 +50,7 @@ impl StudyWorkloads {
         Ok(StudyWorkloads { entries, left_out: Vec::new() })
     }
 
-    /// Those that the engine can run, and why the others are left out.
+    /// Workloads that the engine can run, and the reasons why the others are left out.
     fn of_suite(candidates: Vec<Candidate>) -> Self {
         let (mut entries, mut left_out) = (Vec::new(), Vec::new());
         for Candidate { entry, selection } in candidates {
@@ -97,7 +97,7 @@ impl StudyWorkloads {
     }
 }
 
-/// The test with an active part of so many rows.
+/// The test with an active part of `rows` rows.
 fn with_active_rows(entry: &SuiteEntry, rows: u64) -> SuiteEntry {
     let mut entry = entry.clone();
     entry.params.insert(ACTIVE_ROWS.to_string(), rows.to_string());

@@ -137,7 +137,7 @@ pub(super) fn values(
     values
 }
 
-/// The chosen organisation, the default under its own name; none if the workload has no such
+/// The chosen organization, the default under its own name; none if the workload has no such
 /// parameter.
 pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option<&'a str> {
     match params.get(ORG).map(String::as_str) {
@@ -146,7 +146,7 @@ pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option
     }
 }
 
-/// A table of this kind in the organisation that the parameters choose.
+/// A table of this kind in the organization that the parameters choose.
 pub(super) fn table_ref(kind: &str, params: &Params, capabilities: &Capabilities) -> TableRef {
     let org = chosen_org(params).filter(|org| *org != capabilities.default_org());
     TableRef { kind: kind.into(), org: org.map(str::to_string) }

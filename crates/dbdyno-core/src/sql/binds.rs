@@ -1,5 +1,7 @@
 //! `:name` binds to the positional placeholders of an engine.
 
+use std::ops::Range;
+
 use super::scan::{code_ranges, is_word};
 use crate::model::Placeholder;
 
@@ -19,9 +21,9 @@ pub struct Bound {
 pub fn bind(sql: &str, style: Placeholder) -> Bound {
     let mut bound = Bound { sql: String::with_capacity(sql.len()), binds: Vec::new() };
     let mut copied = 0;
-    for (start, end) in bind_spans(sql) {
+    for Range { start, end } in bind_ranges(sql) {
         bound.sql.push_str(&sql[copied..start]);
-        let placeholder = position(&mut bound.binds, &sql[start + 1..end], style);
+        let placeholder = placeholder(&mut bound.binds, &sql[start + 1..end], style);
         bound.sql.push_str(&placeholder);
         copied = end;
     }
@@ -34,7 +36,9 @@ pub fn bind_names(sql: &str) -> Vec<String> {
     bind(sql, Placeholder::QuestionNumber).binds
 }
 
-fn position(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
+/// The placeholder for a bind, which is added to `binds` unless it can use the position of an
+/// earlier one of the same name.
+fn placeholder(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
     let repeats = matches!(style, Placeholder::Question | Placeholder::Colon);
     let known = binds.iter().position(|known| known == name).filter(|_| !repeats);
     let number = known.unwrap_or_else(|| {
@@ -51,7 +55,7 @@ fn position(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
 }
 
 /// Byte ranges of the binds, colon included.
-fn bind_spans(sql: &str) -> Vec<(usize, usize)> {
+fn bind_ranges(sql: &str) -> Vec<Range<usize>> {
     code_ranges(sql)
         .into_iter()
         .flat_map(|range| {
@@ -59,7 +63,7 @@ fn bind_spans(sql: &str) -> Vec<(usize, usize)> {
                 sql[range.clone()].match_indices(':').map(|(at, _)| range.start + at).collect();
             colons
                 .into_iter()
-                .filter_map(move |colon| Some((colon, bind_end(sql, colon, range.end)?)))
+                .filter_map(move |colon| Some(colon..bind_end(sql, colon, range.end)?))
         })
         .collect()
 }

@@ -212,7 +212,7 @@ impl BlockSet {
         }
     }
 
-    /// Itself over blocks that other folders share with it.
+    /// This set over a set of blocks that other folders share with it.
     pub fn over(self, shared: &Arc<BlockSet>) -> Self {
         BlockSet { shared: Some(Arc::clone(shared)), ..self }
     }

@@ -5,7 +5,7 @@ use crate::model::vectors::{VectorData, VectorRow};
 
 /// Names that stay open in a plan.
 pub const LATE: &[&str] = &["jobs"];
-/// Those of a workload with vectors.
+/// Late placeholders of a workload with vectors.
 pub const LATE_WITH_VECTORS: &[&str] =
     &["jobs", EACH_ROW, EACH_QUERY, EACH_ADDED, END, "id", "grp", "vector", "truth"];
 const EACH_ROW: &str = "each_row";
@@ -21,7 +21,7 @@ pub fn with_vectors<'a>(
     sql: String,
     vectors: Option<&'a VectorData>,
 ) -> Box<dyn Iterator<Item = String> + 'a> {
-    let repeated = vectors.and_then(|data| Some((data, Repeated::parse(&sql)?)));
+    let repeated = vectors.and_then(|data| Some((data, RepeatedText::parse(&sql)?)));
     match repeated {
         None => Box::new(std::iter::once(sql)),
         Some((data, repeated)) => repeated.statements(data),
@@ -30,24 +30,24 @@ pub fn with_vectors<'a>(
 
 /// True if a statement sends vectors.
 pub fn sends_vectors(sql: &str) -> bool {
-    Repeated::parse(sql).is_some()
+    RepeatedText::parse(sql).is_some()
 }
 
 /// A statement with a text in it that is repeated for each vector.
-struct Repeated {
+struct RepeatedText {
     of: &'static str,
     before: String,
     each: String,
     after: String,
 }
 
-impl Repeated {
-    fn parse(sql: &str) -> Option<Repeated> {
+impl RepeatedText {
+    fn parse(sql: &str) -> Option<RepeatedText> {
         [EACH_ROW, EACH_QUERY, EACH_ADDED].into_iter().find_map(|of| {
             let (before, rest) = sql.split_once(&mark(of))?;
             let (each, after) = rest.split_once(&mark(END))?;
             let [before, each, after] = [before, each, after].map(String::from);
-            Some(Repeated { of, before, each, after })
+            Some(RepeatedText { of, before, each, after })
         })
     }
 
@@ -55,7 +55,7 @@ impl Repeated {
         let mut rows: Box<dyn Iterator<Item = VectorRow> + 'a> = match self.of {
             EACH_ROW => Box::new(data.rows()),
             EACH_QUERY => Box::new(data.queries()),
-            _ => Box::new(data.added()),
+            _ => Box::new(data.vectors_to_add()),
         };
         Box::new(std::iter::from_fn(move || {
             let some = rows.by_ref().take(ROWS_PER_STATEMENT).map(|row| self.with(&row));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::table_rows;
-use dbdyno_core::model::{JobCode, LeftOut, PartPlan, Plan, Protocol, Selection, TableRef};
+use dbdyno_core::model::{
+    JobCode, LeftOut, LimitedRamp, PartPlan, Plan, Protocol, Selection, TableRef,
+};
 use dbdyno_engines::engine::SessionsLeft;
 use dbdyno_engines::host::{self, ThreadsLeft};
 
@@ -279,7 +281,7 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> FittedPlan {
     fitted.plan.selections.clear();
     for selection in &plan.selections {
         let own = limit.saturating_sub(sessions_beside(selection));
-        let (ramp, gone) = selection.ramp.up_to(own, selection.parts.len());
+        let LimitedRamp { ramp, dropped: gone } = selection.ramp.up_to(own, selection.parts.len());
         fitted.shortened +=
             usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
         if !gone.is_empty() {

@@ -107,7 +107,7 @@ fn result(
     let facts = ScriptFacts {
         engine: engine.name(),
         unconfirmed: (!is_confirmed)
-            .then(|| circumstances::unconfirmed(product, &version.to_string())),
+            .then(|| circumstances::unconfirmed_reason(product, &version.to_string())),
     };
     judge_scripts(&mut result, selection, &facts);
     Ok(result)

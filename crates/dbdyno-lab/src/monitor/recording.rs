@@ -135,7 +135,7 @@ fn empty_test(seq: u32, started_at: String) -> TestResult {
         group: LIVE.into(),
         title: "what others did".into(),
         hash: LIVE.into(),
-        verdict: Verdict::from_reasons(vec![circumstances::recorded()]),
+        verdict: Verdict::from_reasons(vec![circumstances::recording_reason()]),
         ..TestResult::empty(
             unit(KpmValue::Counter("commits".into()), "tps"),
             Drive::Client,

@@ -14,9 +14,7 @@ use super::{Event, RunContext};
 use crate::store::Store;
 use crate::test_runner::Outcome;
 use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
-use dbdyno_core::analysis::bottleneck::{
-    self, Action, Bottleneck, Experiment, GainSpan, TimeShares,
-};
+use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, GainSpan, Remedy, TimeShares};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
     ExperimentResult, ForecastOutcome, RunStatus, Selection, Sentence, Status, Test, TestResult,
@@ -53,7 +51,7 @@ struct FeasibleExperiment {
     /// The test that is explained.
     result: TestResult,
     bottleneck: Bottleneck,
-    experiment: Experiment,
+    remedy: Remedy,
     sides: [Side; 2],
     /// Changed settings as reports show them.
     changed: BTreeMap<String, String>,
@@ -151,7 +149,7 @@ impl experiment::Blocks for Explanation<'_> {
             match test.left.pop_front() {
                 Some(Err(not_tried)) => self.note(*not_tried),
                 Some(Ok(trying)) => {
-                    let step = format!("{}: trying {}", test.label, trying.experiment.change);
+                    let step = format!("{}: trying {}", test.label, trying.remedy.change);
                     (self.context.events)(Event::Step(&step));
                     let seed = self.context.plan.seed;
                     self.attempt = Some(Attempt::new(trying, seed, self.most_blocks));
@@ -216,18 +214,17 @@ fn plan_experiments(
 ) -> Vec<PlannedExperiment> {
     let mut refused = Vec::new();
     for bottleneck in bottleneck::bottlenecks(result) {
-        let plan = |experiment: Experiment| {
-            let case = Case { selection, result, bottleneck: &bottleneck, experiment: &experiment };
+        let plan = |remedy: Remedy| {
+            let case = Case { selection, result, bottleneck: &bottleneck, remedy: &remedy };
             match changes(&of.context, of.platform, of.run.record, &case) {
                 Ok((changed, sides)) => {
                     let (result, bottleneck) = (result.clone(), bottleneck.clone());
-                    Ok(FeasibleExperiment { result, bottleneck, experiment, sides, changed })
+                    Ok(FeasibleExperiment { result, bottleneck, remedy, sides, changed })
                 }
-                Err(why) => Err(Box::new(untried_result(&bottleneck, experiment, why))),
+                Err(why) => Err(Box::new(untried_result(&bottleneck, remedy, why))),
             }
         };
-        let all: Vec<_> =
-            bottleneck::experiments(result, &bottleneck).into_iter().map(plan).collect();
+        let all: Vec<_> = bottleneck::remedies(result, &bottleneck).into_iter().map(plan).collect();
         if all.iter().any(std::result::Result::is_ok) {
             return all;
         }
@@ -239,15 +236,15 @@ fn plan_experiments(
 
 fn untried_result(
     bottleneck: &Bottleneck,
-    experiment: Experiment,
+    remedy: Remedy,
     why: Sentence,
 ) -> ExperimentResult {
     ExperimentResult {
         cause: bottleneck.cause.code().into(),
-        change: experiment.change,
+        change: remedy.change,
         changed: BTreeMap::new(),
-        forecast: experiment.gain,
-        bound: experiment.bound,
+        forecast: remedy.gain,
+        bound: remedy.bound,
         forecast_low: None,
         forecast_high: None,
         ratio: None,
@@ -289,12 +286,12 @@ impl FeasibleExperiment {
             share_before,
             share_after: median(&seen.after),
             missing,
-            ..untried_result(&self.bottleneck, self.experiment, Sentence::default())
+            ..untried_result(&self.bottleneck, self.remedy, Sentence::default())
         }
     }
 
     fn forecast(&self, seen: &ExperimentBlocks) -> Option<bottleneck::Forecast> {
-        bottleneck::forecast(&self.result, &self.bottleneck, self.experiment.action, &seen.before)
+        bottleneck::forecast(&self.result, &self.bottleneck, self.remedy.action, &seen.before)
     }
 
     fn outcome(&self, seen: &ExperimentBlocks, rule: &Rule) -> ForecastOutcome {
@@ -348,15 +345,15 @@ impl Attempt {
     /// Measures the trial whose turn it is.
     fn take_trial(&mut self, arm: &mut ReadyArm<'_, '_>) -> Result<()> {
         let Some(at) = self.left.pop_front() else { return Ok(()) };
-        let FeasibleExperiment { result, bottleneck, experiment, sides, .. } = &self.trying;
+        let FeasibleExperiment { result, bottleneck, remedy, sides, .. } = &self.trying;
         let side = &sides[at];
         // Of what is not cached the second side would find what the first has read.
         let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
         let (seq, block) = (result.seq, self.block);
-        let drawn = format!("explain {seq}: {} {block} {own}", experiment.change);
+        let drawn = format!("explain {seq}: {} {block} {own}", remedy.change);
         self.trials[at] = Some(side.trial(arm, keys::draw_of(&drawn))?);
         if let [Some(before), Some(after)] = &self.trials {
-            self.seen.add([before, after], bottleneck.cause, experiment.action);
+            self.seen.add([before, after], bottleneck.cause, remedy.action);
             self.trials = [None, None];
         }
         Ok(())
@@ -426,12 +423,11 @@ mod tests {
                 share: None,
                 evidence: Sentence::default(),
             };
-            let experiment =
-                bottleneck::experiment(&dbdyno_core::analysis::fixture::result(), &bottleneck);
+            let remedy = bottleneck::remedy(&dbdyno_core::analysis::fixture::result(), &bottleneck);
             ExperimentResult {
                 change: change.into(),
                 outcome,
-                ..untried_result(&bottleneck, experiment, Sentence::default())
+                ..untried_result(&bottleneck, remedy, Sentence::default())
             }
         };
         let [tried, not] = [ForecastOutcome::Undecided, ForecastOutcome::NotTried];

@@ -494,7 +494,7 @@ impl MeasureContext<'_> {
     ) -> Result<()> {
         let mut result = self.judge(result, selection, step_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(circumstances::interrupted(result.window_s));
+        reasons.push(circumstances::interruption_reason(result.window_s));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -549,7 +549,7 @@ impl MeasureContext<'_> {
 /// own is long enough.
 fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Selection> {
     let (own_s, offer) = (selection.window.duration_s()?, offer?);
-    let window_s = slo_search::window_s(offer.promise?, offer.per_s, own_s);
+    let window_s = slo_search::window_s(offer.slo?, offer.per_s, own_s);
     let window = Window { end: End::Time(window_s), ..selection.window };
     (window_s > own_s).then(|| Selection { window, ..selection.clone() })
 }
@@ -557,11 +557,11 @@ fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Select
 /// Reason why a search for the highest rate cannot end with an answer, once the closed loop is
 /// known.
 fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
-    let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
+    let (Loop::Highest(slo, _), [closed]) = (&selection.looping, trials) else { return None };
     let own_s = selection.window.duration_s()?;
-    slo_search::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+    slo_search::is_hopeless(*slo, closed.ops_per_s, own_s).then(|| {
         format!(
-            "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
+            "{}: {slo} is not searched for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",
             selection.label(),
             dbdyno_core::model::sentence::number(closed.ops_per_s)
@@ -600,7 +600,7 @@ fn failed_test(spec: &TestSpec<'_>, failure: Failure<'_>) -> TestResult {
     let Failure { started_at, error, code } = failure;
     let error = error.to_string();
     TestResult {
-        verdict: Verdict::from_reasons(vec![circumstances::failed(code, &error)]),
+        verdict: Verdict::from_reasons(vec![circumstances::failure_reason(code, &error)]),
         first_error: Some(error),
         ..TestResult::unmeasured(spec, started_at)
     }

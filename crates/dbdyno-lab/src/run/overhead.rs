@@ -10,7 +10,7 @@ use dbdyno_core::model::{
     Better, Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Kpm, KpmValue,
     OwnLoop, PartPlan, Plan, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
-use dbdyno_core::plan;
+use dbdyno_core::plan::{self, WindowAndLoop};
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 use dbdyno_engines::engine::null::Null;
 use dbdyno_engines::engine::{
@@ -211,7 +211,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
     let duration_s = request.duration_s.unwrap_or(plan::DEFAULT_DURATION_S);
     let selection =
         if is_waiting { waiting_loop(duration_s) } else { selection(OP_NS[1], duration_s) };
-    let (window, looping) = plan::pace_of(request)?;
+    let WindowAndLoop { window, looping } = plan::window_and_loop(request)?;
     Ok(Plan {
         engine: request.engine.clone(),
         suite: "custom".into(),

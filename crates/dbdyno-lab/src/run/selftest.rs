@@ -331,7 +331,7 @@ fn connection(context: &RunContext<'_>, platform: &Platform, product: &str) -> F
         true => "confirmed by our tests".into(),
         false => {
             let product = platform.engine.capabilities().product;
-            circumstances::unconfirmed(product, &version.to_string()).text
+            circumstances::unconfirmed_reason(product, &version.to_string()).text
         }
     };
     Finding::new("connection", Outcome::Ok, format!("{product}: {known}"))

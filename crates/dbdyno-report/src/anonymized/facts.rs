@@ -28,7 +28,8 @@ pub enum Form<'a> {
 
 use Form::{Cipher, Date, Listed, Nodes, Number, Processor, Release, Version, Words};
 
-/// The facts that may be told. All others are removed: a new one is not published by accident.
+/// Facts that may be published. All others are removed, so that a new one is not published by
+/// accident.
 const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
     (
         "hardware",
@@ -99,7 +100,7 @@ const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
     ),
     ("data", &[("size_gb", Number)]),
 ];
-/// Of these each that a server has by itself, if its value is a number or a word.
+/// Topic of the settings that a server has by itself, if their values are numbers or words.
 const SETTINGS: &str = "settings";
 /// Facts that are removed, and may be named as such.
 const REMOVED: &[(&str, &str)] = &[
@@ -126,14 +127,14 @@ pub fn form<'a>(section: &str, name: &str, known: &'a Known) -> Option<Form<'a>>
         return if name == "tls" { Some(Cipher) } else { known.setting(name).then_some(Words) };
     }
     if section == STATED {
-        return stated(known.statable(name)?);
+        return stated_form(known.statable(name)?);
     }
     let (_, facts) = KEPT.iter().find(|(known, _)| *known == section)?;
     facts.iter().find(|(known, _)| *known == name).map(|(_, form)| *form)
 }
 
 /// The form of a stated fact; none of free text, which can name anybody.
-fn stated(fact: &StatableFact) -> Option<Form<'_>> {
+fn stated_form(fact: &StatableFact) -> Option<Form<'_>> {
     if !fact.publish {
         return None;
     }
@@ -155,7 +156,7 @@ pub fn is_named(section: &str, name: &str, known: &Known) -> bool {
 }
 
 impl Form<'_> {
-    /// The part of a value that may be told; nothing if it has another form.
+    /// The part of a value that may be published; none if it has another form.
     pub fn publishable(self, value: &str, known: &Known) -> Option<String> {
         let whole = || value.to_string();
         let told = match self {

@@ -1,5 +1,5 @@
-//! Forms of values that tell how large, how fast and how new something is, and not whose: whatever
-//! has none of them is not published.
+//! Forms of values that state a size, a speed or an age and do not identify an owner: a value in
+//! none of these forms is not published.
 
 /// A longer number is none.
 const LONGEST: usize = 24;
@@ -20,7 +20,7 @@ pub fn is_number(value: &str) -> bool {
 }
 
 /// `p99<5ms`.
-pub fn is_promise(value: &str) -> bool {
+pub fn is_slo(value: &str) -> bool {
     let limit = value.split_once('<').filter(|(percentile, _)| {
         percentile.strip_prefix('p').is_some_and(|rank| !rank.is_empty() && is_number(rank))
     });
@@ -61,7 +61,7 @@ pub fn is_place(value: &str) -> bool {
 }
 
 /// The first three numbers of a version, `6.1.0` of `6.1.0-18-amd64`. Four numbers are an IPv4
-/// address; of five, as Oracle has them, three are told.
+/// address; of five, as Oracle has them, three are published.
 pub fn release(text: &str) -> Option<String> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (numbers, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -209,7 +209,7 @@ mod tests {
         {
             assert!(!is_number(name), "{name}");
         }
-        assert!(is_promise("p99.9<5ms") && !is_promise("pavel<5ms") && !is_promise("p<5"));
+        assert!(is_slo("p99.9<5ms") && !is_slo("pavel<5ms") && !is_slo("p<5"));
     }
 
     #[test]

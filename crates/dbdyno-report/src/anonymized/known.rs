@@ -1,6 +1,5 @@
 //! The words that a publication may hold: those of the catalog in the binary, of the probes'
-//! statements and of the reports themselves. A catalog of one's own adds none: it can hold any
-//! name.
+//! statements and of the reports themselves. A user's own catalog adds none: it can hold any name.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
@@ -25,9 +24,9 @@ pub struct Known {
 /// Names of settings whose values are numbers, switches or words of a list.
 const SETTINGS: &str = include_str!("settings.txt");
 
-/// Words that neither the catalog nor a report's text has by itself: units and amounts of
-/// figures, classes of errors, ways to load, parameters of an open loop, drives, activities, parts
-/// of a server, and what settings and facts say in words.
+/// Words that are neither in the catalog nor in a report's text: units and amounts of figures,
+/// classes of errors, ways to load, parameters of an open loop, drives, activities, parts of a
+/// server, and words in settings and facts.
 const FURTHER: &str =
     "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits units s ms us ns qps tps iops
     MB/s GB/s Mops kops % x -
@@ -118,17 +117,17 @@ impl Known {
         self.words.contains(text)
     }
 
-    /// True if a server has a setting of this name by itself.
+    /// True if servers have a setting of this name without anybody adding it.
     pub fn setting(&self, name: &str) -> bool {
         self.settings.contains(name) || self.words.contains(name)
     }
 
-    /// The fact of this name, if one of ours may be stated so.
+    /// The fact of this name, if the embedded catalog allows it to be stated.
     pub fn statable(&self, name: &str) -> Option<&StatableFact> {
         self.statable.iter().find(|fact| fact.name == name)
     }
 
-    /// True if a workload of ours, or a published test, has this title.
+    /// True if a workload of the embedded catalog, or a published test, has this title.
     pub fn title(&self, text: &str) -> bool {
         self.titles.contains(text)
     }
@@ -138,7 +137,7 @@ impl Known {
         text.is_empty() || Language::German.knows(text)
     }
 
-    /// The title of a group of ours.
+    /// Title of a group of the embedded catalog.
     pub fn group(&self, id: &str) -> Option<&str> {
         self.groups.get(id).map(String::as_str)
     }

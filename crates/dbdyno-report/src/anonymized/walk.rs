@@ -8,14 +8,33 @@ use serde_json::{Map, Value};
 
 use super::forms;
 use super::known::Known;
+use crate::RunTests;
 use dbdyno_core::model::{
     Disclosure, Reason, RunRecord, Sentence, StoredPlan, Test, TestResult, sentence,
 };
 
-/// The form of what a text may be.
+/// A run as it may be published.
+#[derive(Debug, Clone)]
+pub struct AnonymizedRun {
+    /// The run under its letter.
+    pub run: RunRecord,
+    /// Its tests.
+    pub tests: Vec<Test>,
+    /// Names of what was removed.
+    pub removed: BTreeSet<String>,
+}
+
+impl AnonymizedRun {
+    /// The run with its tests, for a report.
+    pub fn into_run_tests(self) -> RunTests {
+        RunTests::new(self.run, self.tests)
+    }
+}
+
+/// Form that a text must have.
 #[derive(Clone, Copy)]
 enum Form {
-    /// A word of a type of ours, which can hold no other.
+    /// A word of one of dbdyno's types, which can hold no other.
     Own,
     /// A word of the catalog; another one is numbered (`workload-1`).
     Word(&'static str),
@@ -34,7 +53,7 @@ enum Form {
 /// The content of a field.
 enum Rule {
     Text(Form),
-    /// Fields of ours, whose names no run chooses.
+    /// Fields of dbdyno's types, whose names no run chooses.
     Fields,
     /// A map from words to figures; those of other words are left out.
     Figures,
@@ -42,7 +61,7 @@ enum Rule {
     Numbered(&'static str),
     /// A map from names of parameters or settings to values.
     Settings,
-    /// A sentence of ours with its values.
+    /// A sentence of dbdyno with its values.
     Sentence,
     Reason,
     /// Nothing of it, and its name in the list of what was removed.
@@ -139,13 +158,8 @@ impl Publisher {
         Publisher { known: Known::words(), numbered: BTreeMap::new(), removed: BTreeSet::new() }
     }
 
-    /// A run without what names its platform, which gets a letter; what was removed comes with it.
-    pub fn run(
-        &mut self,
-        run: &RunRecord,
-        tests: &[Test],
-        letter: &str,
-    ) -> (RunRecord, Vec<Test>, BTreeSet<String>) {
+    /// A run without what names its platform, which gets a letter.
+    pub fn run(&mut self, run: &RunRecord, tests: &[Test], letter: &str) -> AnonymizedRun {
         // Nodes and load generators are those of the run.
         self.numbered.retain(|kind, _| !["node", "worker"].contains(kind));
         let nodes = run.disclosure.get("database", "nodes").unwrap_or_default();
@@ -154,9 +168,9 @@ impl Publisher {
         for test in tests.iter().filter_map(Test::measured) {
             self.number_nodes(test);
         }
-        let kept = self.record(run, letter);
+        let run = self.record(run, letter);
         let tests = tests.iter().filter_map(|test| self.test(test)).collect();
-        (kept, tests, std::mem::take(&mut self.removed))
+        AnonymizedRun { run, tests, removed: std::mem::take(&mut self.removed) }
     }
 
     fn number_nodes(&mut self, test: &TestResult) {
@@ -214,7 +228,7 @@ impl Publisher {
         }
     }
 
-    /// A test; none if it cannot be told without what was removed.
+    /// The test as it may be published; none if nothing is left without what was removed.
     fn test(&mut self, test: &Test) -> Option<Test> {
         let mut json = serde_json::to_value(test).ok()?;
         self.fields("", json.as_object_mut()?);
@@ -232,7 +246,7 @@ impl Publisher {
         }
     }
 
-    /// Makes a field what it may be; false if nothing is left of it.
+    /// Changes a field to what may be published; false if nothing is left of it.
     fn value(&mut self, holder: &str, field: &str, value: &mut Value) -> bool {
         if matches!(value, Value::Number(_) | Value::Bool(_) | Value::Null) {
             return true;
@@ -316,7 +330,7 @@ impl Publisher {
             Form::Hash if forms::is_hash(text) => text.to_string(),
             Form::Hash => self.number("work", text),
             Form::Slo => {
-                if forms::is_promise(text) {
+                if forms::is_slo(text) {
                     text.to_string()
                 } else {
                     String::new()
@@ -376,7 +390,7 @@ impl Publisher {
                     false => self.number("parameter", &name),
                 };
                 let text = value.as_str()?;
-                let text = match forms::is_number(text) || forms::is_promise(text) {
+                let text = match forms::is_number(text) || forms::is_slo(text) {
                     true => text.to_string(),
                     false => self.word("value", text),
                 };
@@ -403,7 +417,7 @@ impl Publisher {
         *value = told.unwrap_or_default();
     }
 
-    /// A reason in our own words, with values that may be told.
+    /// A reason in dbdyno's words, with values that may be published.
     fn reason(&mut self, reason: Reason) -> Reason {
         use dbdyno_core::model::ReasonCode;
         let code = match &reason.code {
@@ -422,8 +436,8 @@ impl Publisher {
         Reason::new(reason.status, code, sentence)
     }
 
-    /// A sentence whose template is one of ours, with values that are numbers, known words, or
-    /// nodes, which are numbered. Other values are left out, and so are the words of others.
+    /// A sentence whose template is one of dbdyno's, with values that are numbers, known words, or
+    /// nodes, which are numbered. Other values and other texts are left out.
     fn sentence(&mut self, sentence: Sentence) -> Sentence {
         let quoted = Sentence::quoted("").template;
         if !self.known.phrase(&sentence.template) || sentence.template == quoted {
@@ -476,7 +490,7 @@ impl Publisher {
         text.split(SIGNS).all(is_told) && (self.known.word(text) || !forms::is_address(text))
     }
 
-    /// The facts that may be told, each in its form.
+    /// The facts that may be published, each in its form.
     pub fn disclosure(&mut self, disclosure: &Disclosure) -> Disclosure {
         let mut kept = Disclosure::default();
         let facts = disclosure
@@ -486,7 +500,7 @@ impl Publisher {
         for (section, (name, value)) in facts {
             match self.fact(section, name, value) {
                 Some(told) => kept.set(section, name.as_str(), told),
-                None => drop(self.removed.insert(self.named(section, name))),
+                None => drop(self.removed.insert(self.fact_name(section, name))),
             }
         }
         kept
@@ -526,9 +540,9 @@ impl Publisher {
         told.collect::<Option<Vec<_>>>().map(|parts| parts.join("; "))
     }
 
-    /// A fact by its name, if that is one of ours; a server, a catalog and an import can make
-    /// any.
-    fn named(&self, section: &str, name: &str) -> String {
+    /// Name of a fact, if it is one of dbdyno's; a server, a catalog and an import can make up any
+    /// name.
+    fn fact_name(&self, section: &str, name: &str) -> String {
         match super::facts::is_named(section, name, self.known) {
             true => format!("{section}: {name}"),
             false => "facts that this program does not know by name".to_string(),
@@ -536,7 +550,7 @@ impl Publisher {
     }
 }
 
-/// True of numbers, alone, in lists, and in fields whose names are words of ours.
+/// True for numbers, alone, in lists, and in fields whose names are dbdyno's words.
 fn is_numbers(value: &Value) -> bool {
     match value {
         Value::Number(_) | Value::Bool(_) | Value::Null => true,

@@ -24,8 +24,8 @@ pub struct Data<'a> {
     noise: &'static str,
     calibrations: Vec<&'a str>,
     disclosure_differences: Vec<OfRuns<'a, &'a Difference>>,
-    kpms: Vec<OfRuns<'a, Judged<'a>>>,
-    further: Vec<OfRuns<'a, Judged<'a>>>,
+    kpms: Vec<OfRuns<'a, JudgedRow<'a>>>,
+    further: Vec<OfRuns<'a, JudgedRow<'a>>>,
     equal_jobs: Vec<OfRuns<'a, AtEqualJobs<'a>>>,
     /// Resources that one op takes.
     work_per_op: Vec<OfRuns<'a, &'a Work>>,
@@ -38,7 +38,7 @@ pub struct Data<'a> {
     between_runs: Vec<OfRuns<'a, BetweenRuns>>,
 }
 
-/// A loss of so much or more, as a fraction, would have been found in so many of the figures.
+/// Loss that would have been found, as a fraction, in this number of figures.
 #[derive(Serialize)]
 struct Detectable {
     loss: f64,
@@ -66,7 +66,7 @@ struct OfRuns<'a, T: Serialize> {
 }
 
 #[derive(Serialize)]
-struct Judged<'a> {
+struct JudgedRow<'a> {
     #[serde(flatten)]
     row: &'a Row,
     difference: Change,
@@ -82,7 +82,7 @@ struct AtEqualJobs<'a> {
 
 impl<'a> Data<'a> {
     pub fn new(comparisons: &'a [Comparison]) -> Data<'a> {
-        let judged = |row: &'a Row| Judged {
+        let judged = |row: &'a Row| JudgedRow {
             row,
             difference: row.change(),
             service_time_ratio: row.service_ratio(),

@@ -14,7 +14,7 @@ use dbdyno_core::model::{Reason, Sentence, Status, Verdict};
 pub struct Table {
     /// Short name, unique in the document.
     pub name: String,
-    /// Of its texts; its numbers are written so.
+    /// Language of its texts and numbers.
     #[serde(skip)]
     pub language: Language,
     /// Heads of the columns, from left to right.
@@ -209,8 +209,8 @@ impl Table {
         self.remarks.extend(lowered.chain(noted));
     }
 
-    /// Without the columns that have no value in any row; each kind of reason is told once below. A
-    /// column that is always shown stays.
+    /// The table without the columns that have no value in any row; each kind of reason is given
+    /// once below the table. A column that is always shown stays.
     pub fn without_unknown_columns(&self) -> Table {
         let is_unknown = |at: usize| {
             let mut cells = self.rows.iter().map(|row| &row[at]).peekable();

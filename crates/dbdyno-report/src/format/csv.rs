@@ -4,7 +4,7 @@
 use csv::WriterBuilder;
 
 use super::super::document::{Block, Cell, Document, Table};
-use super::escape::{self, escaped};
+use super::escape::{self, escape_document};
 use super::{Format, Options, Rendered, heading};
 use dbdyno_core::error::Result;
 
@@ -27,7 +27,7 @@ impl Format for Csv {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let document = escaped(document, escape::csv);
+        let document = escape_document(document, escape::csv);
         let sections = document.sections.iter();
         let blocks = sections.flat_map(|section| {
             section.blocks.iter().filter_map(|part| block(&section.title, part))

@@ -4,13 +4,13 @@
 use crate::document::{Bars, Block, Cell, Chart, Column, Document, Heatmap, Table};
 use dbdyno_core::error::visible;
 
-use super::signs::printed;
+use super::signs::typeset_signs;
 
-/// A cell of a workbook holds at most so many characters.
+/// Maximum number of characters in a cell of a workbook.
 const MAX_CELL: usize = 32_767;
 
-/// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken
-/// as one.
+/// Text that Markdown shows unchanged: no markup, no HTML, no link. Only what would be taken as one
+/// is escaped.
 pub(super) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim();
@@ -42,8 +42,8 @@ fn is_markup(before: &str, character: char, after: &str) -> bool {
     }
 }
 
-/// As a spreadsheet reads it from CSV: what it would take for a formula begins with `'`; numbers
-/// stay numbers.
+/// Text that a spreadsheet reads unchanged from CSV: what it would take for a formula begins with
+/// `'`; numbers stay numbers.
 pub(super) fn csv(text: &str) -> String {
     let text = visible(text);
     if is_formula(&text) { format!("'{text}") } else { text }
@@ -62,19 +62,19 @@ fn is_formula(text: &str) -> bool {
     begun.is_some_and(|rest| !rest.is_empty()) && !is_number()
 }
 
-/// As a workbook holds it; its cells are typed, so that a text is never a formula.
+/// Text for a workbook, whose cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
-    printed(&visible(text)).chars().take(MAX_CELL).collect()
+    typeset_signs(&visible(text)).chars().take(MAX_CELL).collect()
 }
 
-/// As a page prints it.
+/// Text as a page prints it.
 pub(super) fn page(text: &str) -> String {
-    printed(&visible(text))
+    typeset_signs(&visible(text))
 }
 
 /// The document with every text made fit by `escape`. Lines of code stand as they are, but for what
 /// acts.
-pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Document {
+pub(super) fn escape_document(document: &Document, escape: fn(&str) -> String) -> Document {
     let mut document = document.clone();
     let apply = |text: &mut String| *text = escape(text);
     apply(&mut document.title);

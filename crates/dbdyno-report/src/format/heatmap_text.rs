@@ -1,4 +1,4 @@
-//! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the
+//! A heatmap on a terminal: colored cells where there are colors, signs everywhere. Where the
 //! platforms do not fit side by side, they follow in further blocks: none is left out.
 
 use super::layout::{GAP, Layout, blocks, length};
@@ -21,7 +21,7 @@ pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
             lines.push(String::new());
         }
         let columns: Vec<usize> = (0..LEADING).chain(block).collect();
-        lines.extend(block_lines(map, &whole.narrowed(&columns), &columns, options));
+        lines.extend(block_lines(map, &whole.with_columns(&columns), &columns, options));
     }
     lines.extend(notes(&map.as_table(), options.width));
     lines
@@ -51,7 +51,7 @@ fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Optio
     for (row, texts) in map.rows.iter().zip(&layout.rows) {
         let cells = layout.padded(texts).into_iter().zip(columns).map(|(text, &column)| {
             let cell = column.checked_sub(LEADING).and_then(|platform| row.cells.get(platform));
-            cell.map_or(text.clone(), |cell| painted(&text, cell, options.color))
+            cell.map_or(text.clone(), |cell| paint(&text, cell, options.color))
         });
         lines.push(cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned());
     }
@@ -59,7 +59,7 @@ fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Optio
 }
 
 /// The cell on its ground; invalid figures are struck through.
-fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
+fn paint(text: &str, cell: &HeatCell, color: Color) -> String {
     match (color, cell.share, &cell.cell) {
         (Color::None, _, _) => text.to_owned(),
         (Color::True, Some(share), _) => {
@@ -68,9 +68,9 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
             format!("\x1b[48;2;{below};38;2;{letters}m{text}\x1b[0m")
         }
         (Color::Indexed, Some(share), _) => {
-            let (number, ground) = ground(share).indexed();
-            let (on, _) = text_on(ground).indexed();
-            format!("\x1b[48;5;{number};38;5;{on}m{text}\x1b[0m")
+            let ground = ground(share).nearest_indexed();
+            let letters = text_on(ground.color).nearest_indexed();
+            format!("\x1b[48;5;{};38;5;{}m{text}\x1b[0m", ground.index, letters.index)
         }
         (_, None, Cell::Number { verdict: Some(Status::Invalid), .. }) => {
             format!("\x1b[9m{text}\x1b[0m")
@@ -79,7 +79,7 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
     }
 }
 
-/// The colour as the parameters of an escape sequence.
+/// The color as the parameters of an escape sequence.
 fn parameters(color: Rgb) -> String {
     format!("{};{};{}", color.red, color.green, color.blue)
 }

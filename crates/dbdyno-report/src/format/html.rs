@@ -19,7 +19,7 @@ mod timeline;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::escape::{self, escaped};
+use super::escape::{self, escape_document};
 use super::{Format, Options, Rendered};
 use crate::Language;
 use crate::document::{Block, Code, Document, Section};
@@ -57,7 +57,7 @@ impl Format for Html {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let document = &escaped(document, escape::page);
+        let document = &escape_document(document, escape::page);
         let page = html! {
             (DOCTYPE) "\n"
             html lang=(document.language.tag()) { "\n"
@@ -129,7 +129,7 @@ pub fn framed(frame: &Frame<'_>, content: &Markup) -> String {
 
 /// The content of a document, for a page of a web site.
 pub fn content(document: &Document) -> Markup {
-    body(&escaped(document, escape::page))
+    body(&escape_document(document, escape::page))
 }
 
 /// The design of the document, if it has one; else its sections.

@@ -51,7 +51,7 @@ pub fn text(document: &Value) -> String {
 
 /// A value as JSON; figures that are not numbers are null.
 pub fn value(content: &impl Serialize) -> Value {
-    // Only a map with other keys than texts has no JSON: we have none.
+    // Only a map with keys other than texts has no JSON, and dbdyno has none.
     serde_json::to_value(content).unwrap_or_default()
 }
 
@@ -68,7 +68,7 @@ struct Parts<'a> {
     title: &'a str,
     paragraphs: Vec<&'a str>,
     facts: BTreeMap<&'a str, &'a str>,
-    /// Those behind charts and heatmaps, too.
+    /// Tables, including those behind charts and heatmaps.
     tables: Vec<Cow<'a, Table>>,
     heatmaps: Vec<&'a Heatmap>,
     code: Vec<&'a Code>,

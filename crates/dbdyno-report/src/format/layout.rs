@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::document::Column;
 
-/// Between two columns.
+/// Gap between two columns.
 pub const GAP: &str = "  ";
 
 /// Columns of text: head lines and cells per shown column.
@@ -48,8 +48,8 @@ impl Layout {
         }
     }
 
-    /// With only these columns.
-    pub fn narrowed(&self, columns: &[usize]) -> Layout {
+    /// The layout with only these columns.
+    pub fn with_columns(&self, columns: &[usize]) -> Layout {
         let row =
             |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
         Layout {

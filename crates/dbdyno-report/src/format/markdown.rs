@@ -2,7 +2,7 @@
 
 use super::super::document::{Block, Cell, Code, Document, Heatmap, Table};
 use super::super::picture::Head;
-use super::escape::{self, escaped};
+use super::escape::{self, escape_document};
 use super::{
     Format, LEGEND, Options, Rendered, heading, is_marked, is_number, rank_sign, shown, superscript,
 };
@@ -23,7 +23,7 @@ impl Format for Markdown {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let document = &escaped(document, escape::markdown);
+        let document = &escape_document(document, escape::markdown);
         let mut parts = vec![format!("# {}", document.title)];
         let answer = document.head.as_ref().map(Head::answer_in_words).unwrap_or_default();
         parts.extend((!answer.is_empty()).then_some(answer));
@@ -67,7 +67,7 @@ fn code(code: &Code) -> String {
     format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
 }
 
-/// Figures with the signs of the best and its equals, in place of colours.
+/// Figures with the signs of the best and its equals, in place of colors.
 fn heatmap(map: &Heatmap) -> String {
     let mut plain = map.as_table();
     for (row, cells) in plain.rows.iter_mut().zip(&map.rows) {

@@ -27,7 +27,7 @@ pub struct Options {
     pub width: usize,
     /// Characters per line of a table in text; a wider table loses columns.
     pub table_width: usize,
-    /// Colours, for text.
+    /// Colors, for text.
     pub color: Color,
 }
 
@@ -37,17 +37,17 @@ pub enum Color {
     /// No color at all: plain text.
     #[default]
     None,
-    /// The 256 colours of an xterm.
+    /// The 256 colors of an xterm.
     Indexed,
     /// Any red, green and blue.
     True,
 }
 
-/// No table of ours is wider than this.
+/// No table of dbdyno is wider than this.
 const WHOLE_TABLE: usize = 1000;
 
 impl Options {
-    /// Text of this width without colours.
+    /// Text of this width without colors.
     pub fn plain(width: usize) -> Self {
         Options { width, table_width: width, color: Color::None }
     }
@@ -57,7 +57,7 @@ impl Options {
         Options { table_width: WHOLE_TABLE, ..Options::plain(width) }
     }
 
-    /// True if there is any colour.
+    /// True if there is any color.
     pub fn is_colored(self) -> bool {
         self.color != Color::None
     }
@@ -104,7 +104,7 @@ impl Rendered {
 
 /// A form.
 pub trait Format: Sync {
-    /// As given with `--format`.
+    /// Name for `--format`.
     fn name(&self) -> &'static str;
     /// One line for `list formats`.
     fn title(&self) -> &'static str;

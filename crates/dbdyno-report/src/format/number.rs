@@ -5,8 +5,8 @@ use super::super::document::Digits;
 /// More decimals than this are noise.
 const MAX_DECIMALS: i32 = 9;
 
-/// For people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with their
-/// own marks.
+/// Number for people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with
+/// their own marks.
 pub fn readable(value: f64, digits: Digits) -> String {
     grouped(&plain(value, digits))
 }
@@ -23,7 +23,7 @@ pub fn grouped(plain: &str) -> String {
     }
 }
 
-/// As [`readable`], without grouping.
+/// Number as by [`readable`], without grouping.
 pub fn plain(value: f64, digits: Digits) -> String {
     let decimals = decimals_shown(value, digits);
     let shown = format!("{value:.decimals$}");

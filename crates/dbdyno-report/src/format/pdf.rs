@@ -1,5 +1,5 @@
-//! The page on paper. What is rendered here is the page; whoever may start programs has a browser
-//! print it.
+//! The page on paper. Only the page is rendered here; a caller that may start programs has a
+//! browser print it.
 
 use super::html::Html;
 use super::{Format, Options, Rendered};

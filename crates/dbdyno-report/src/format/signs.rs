@@ -8,9 +8,9 @@ const OPENING: &[char] = &['(', '['];
 /// Marks of verdicts are among them.
 const CLOSING: &[char] = &[')', ']', ',', '.', ';', ':', '!', '?'];
 
-/// The text with the signs of print. A word is changed only where it can be nothing else: the unit
+/// The text with the signs of print. A word is changed only if its meaning is certain: the unit
 /// `us` alone, in brackets or behind a number, `x` before a number that ends there.
-pub(super) fn printed(text: &str) -> String {
+pub(super) fn typeset_signs(text: &str) -> String {
     if !["us", "+-", "x"].iter().any(|sign| text.contains(sign)) {
         return text.to_string();
     }
@@ -75,7 +75,7 @@ mod tests {
             ("about x1.96 (x0.910 to x2.1).", "about 1.96× (0.910× to 2.1×)."),
             ("das x1,96", "das 1,96×"),
         ] {
-            assert_eq!(printed(text), shown);
+            assert_eq!(typeset_signs(text), shown);
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
             "5+-3",
             "status",
         ] {
-            assert_eq!(printed(text), text);
+            assert_eq!(typeset_signs(text), text);
         }
     }
 }

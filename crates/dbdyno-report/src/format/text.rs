@@ -3,7 +3,7 @@
 
 use super::super::document::{Block, Cell, Code, Document, Section, Table};
 use super::super::picture::Head;
-use super::escape::escaped;
+use super::escape::escape_document;
 use super::layout::{GAP, Layout, beside, blocks, hanging, length, total_width, wrap};
 use super::{
     Format, LEGEND, Options, Rendered, heatmap_text, is_marked, is_number, shown, superscript,
@@ -26,7 +26,7 @@ impl Format for Text {
     }
 
     fn render(&self, document: &Document, options: Options) -> Result<Rendered> {
-        let document = escaped(document, visible);
+        let document = escape_document(document, visible);
         let mut lines = bold_lines(&document.title, options);
         lines.push(String::new());
         let answer = document.head.as_ref().map(Head::answer_in_words).unwrap_or_default();
@@ -100,7 +100,7 @@ const WIDEST_TEXT: usize = 60;
 const WIDEST: usize = 26;
 
 /// The table in blocks of as many columns as fit, each behind the leading ones.
-fn folded(table: &Table, options: Options) -> Vec<String> {
+fn fold_table(table: &Table, options: Options) -> Vec<String> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let widths: Vec<usize> =
         layout(table, &all).widths.into_iter().map(|width| width.min(WIDEST)).collect();
@@ -110,7 +110,7 @@ fn folded(table: &Table, options: Options) -> Vec<String> {
             lines.push(String::new());
         }
         let columns: Vec<usize> = (0..table.leading).chain(block).collect();
-        let mut part = narrowed(table, &columns);
+        let mut part = select_columns(table, &columns);
         part.columns.iter_mut().for_each(|column| column.priority = 0);
         lines.extend(table_lines(&part, options));
     }
@@ -124,11 +124,11 @@ fn narrowest(layout: &Layout, column: usize) -> usize {
 
 fn table_lines(table: &Table, options: Options) -> Vec<String> {
     if table.leading > 0 {
-        return folded(table, options);
+        return fold_table(table, options);
     }
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let (kept, left_out) = fit(table, all, options.table_width);
-    let table = &narrowed(table, &kept);
+    let table = &select_columns(table, &kept);
     let kept: Vec<usize> = (0..kept.len()).collect();
     let mut layout = layout(table, &kept);
     let least: Vec<usize> = kept.iter().map(|&at| narrowest(&layout, at)).collect();
@@ -141,7 +141,7 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
     }
     let mut lines = layout.head_lines();
     for (row, cells) in layout.rows.iter().zip(&table.rows) {
-        lines.extend(layout.row_lines(row).iter().map(|line| colored(line, cells, options)));
+        lines.extend(layout.row_lines(row).iter().map(|line| color_row(line, cells, options)));
     }
     lines.extend(notes(table, options.width));
     if left_out > 0 {
@@ -177,8 +177,8 @@ fn layout(table: &Table, kept: &[usize]) -> Layout {
     Layout::new(&columns, table.rows.iter().map(cells).collect(), right)
 }
 
-/// The whole row in the colour of its worst verdict.
-fn colored(line: &str, cells: &[Cell], options: Options) -> String {
+/// The whole row in the color of its worst verdict.
+fn color_row(line: &str, cells: &[Cell], options: Options) -> String {
     let statuses = cells.iter().filter_map(|cell| match cell {
         Cell::Verdict(status) => Some(*status),
         _ => None,
@@ -191,7 +191,7 @@ fn colored(line: &str, cells: &[Cell], options: Options) -> String {
 }
 
 /// The table with only the kept columns, and only the footnotes that these use, numbered anew.
-fn narrowed(table: &Table, kept: &[usize]) -> Table {
+fn select_columns(table: &Table, kept: &[usize]) -> Table {
     let mut narrow = Table {
         name: table.name.clone(),
         language: table.language,

@@ -1,5 +1,5 @@
-//! The workloads of runs with the figures that heads and pages tell of each, and how a figure is
-//! written there.
+//! Workloads of runs with the figures that heads and pages show for each, and the form in which a
+//! figure is written there.
 
 use super::super::document::Digits;
 use super::super::picture::Mark;
@@ -59,7 +59,7 @@ pub(crate) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
     input.used_groups().into_iter().map(of).collect()
 }
 
-/// A title without what stands behind a colon.
+/// A title without the text after a colon.
 fn short_title(title: &str) -> String {
     title.split_once(':').map_or(title, |(short, _)| short).to_string()
 }

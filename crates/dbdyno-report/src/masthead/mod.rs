@@ -9,7 +9,7 @@ use super::summary::several;
 use super::{Input, Language, RunTests};
 use dbdyno_core::model::Test;
 
-/// Runs whose names stand in a title; of more the others stand on the name plate.
+/// Number of runs that a title names; the others are on the name plate.
 const MAX_NAMED: usize = 7;
 
 /// The head of a page of this kind; an empty answer is none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::document::Block;
 use super::super::figure_doubts::FigureDoubts;
-use super::super::lowered::{self, Lowered};
+use super::super::lowered::{self, LoweringReason};
 use super::super::picture::{Count, Fold, Mark, StyledText};
 use super::super::{Input, Language, RunTests, cpu_quota};
 use super::entries::{self, Entry, compact, headline, times_shown};
@@ -21,7 +21,7 @@ const MAX_FIGURES: usize = 3;
 /// Groups of these forms come first in the answer.
 const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 
-/// Kinds of reasons that the fold tells one by one.
+/// Number of kinds of reasons that the fold lists one by one.
 const MAX_REASONS: usize = 60;
 
 pub(crate) fn stamp(language: Language, data: &RunTests) -> String {
@@ -243,7 +243,8 @@ pub(crate) fn folds(language: Language, data: &RunTests) -> Vec<Fold> {
 /// A fold with what lowers figures whose tests are valid: each reason once with the figures that it
 /// is about.
 fn figure_reasons(language: Language, data: &RunTests) -> Option<Fold> {
-    let told = lowered::remarks(language, &FigureDoubts::new(&data.tests).lowered(language));
+    let told =
+        lowered::remarks(language, &FigureDoubts::new(&data.tests).lowering_reasons(language));
     (!told.is_empty()).then(|| Fold {
         title: language.phrase("Why figures of valid tests are not valid"),
         is_open: false,
@@ -268,7 +269,7 @@ pub(crate) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
 /// The reasons that lowered verdicts, each once with the tests that it is about and the span of its
 /// numbers.
 pub(crate) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
-    let lowered: Vec<Lowered> = tests
+    let lowered: Vec<LoweringReason> = tests
         .iter()
         .flat_map(|test| {
             let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));

@@ -17,13 +17,13 @@ use dbdyno_core::analysis::interval::{FEWEST, supports};
 use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Better, Status, Test};
 
-/// The least value that is 1 with so many digits.
+/// The smallest value that is 1 with this number of digits.
 const ROUNDED_TO_1: f64 = 0.999_5;
 /// A law must explain this share of the variance for its knee to be drawn.
 const MIN_EXPLAINED: f64 = 0.8;
 /// Other programs are named from this share of the CPU on, in percent.
 const FOREIGN_PCT: f64 = 10.0;
-/// Other workloads of a group beyond these stand in the table only.
+/// Number of other workloads of a group on a card; more are in the table only.
 const MAX_OTHERS: usize = 6;
 
 /// The card of each group.
@@ -168,8 +168,7 @@ pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
         .law
         .filter(|fit| fit.r_squared.is_some_and(|share| share >= MIN_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
-    let (jobs, _) = fit.knee_jobs()?;
-    Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
+    fit.knee_jobs().filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
 }
 
 /// Service times at one job and at the best number of jobs.
@@ -271,7 +270,7 @@ mod tests {
         cards(&Input { runs, ..Input::default() }).remove(0)
     }
 
-    /// What a card says below its figure.
+    /// Text of a card below its figure.
     fn said(card: &Card) -> String {
         card.pair.iter().map(|part| part.text.as_str()).collect()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::super::document::Block;
 use super::super::masthead::head_of_several;
-use super::super::picture::{Fold, Page, Part, Picture, StyledText, Tone};
+use super::super::picture::{Fold, Page, Part, Picture, Share, StyledText, Tone};
 use super::super::{Input, Language, beside, compare, summary};
 use super::design::{fold, heat, in_sentences, method, overlays, part};
 use super::ratios;
@@ -35,7 +35,7 @@ pub(crate) fn compared(
     let mut head = head_of_several(input, "comparison");
     head.title = compare::against(language, &first.other, &first.base);
     head.answer = match paired {
-        // What has no interval cannot be compared, but stands beside the publication.
+        // Figures without an interval cannot be compared, but are shown next to the publication.
         [one] if first.kpms.is_empty() => StyledText::sentence(&beside::answer(one, language)),
         _ => compared_answer(first, language),
     };
@@ -43,8 +43,8 @@ pub(crate) fn compared(
     Some(Page { is_sheet: false, is_list: false, head, parts })
 }
 
-/// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
-/// already.
+/// Numbers of jobs from which on a ramp has a curve: with fewer it is only the ratios of its ends,
+/// which are shown above.
 const MIN_OF_A_CURVE: usize = 3;
 
 fn has_curves(input: &Input) -> bool {
@@ -112,21 +112,20 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledTex
 
 /// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
 /// those that are left out.
-fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
+fn shares(comparisons: &[Comparison], language: Language) -> Vec<Share> {
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
     let of = |change: Change| {
         rows().filter(|row| supports(row.status) && row.change() == change).count()
     };
-    let said = |tone, count: usize, word: &str| (tone, count, language.phrase(word));
+    let share = |tone, count: usize, word: &str| Share { tone, count, word: language.phrase(word) };
     let left_out = rows().filter(|row| !supports(row.status)).count();
-    let all = vec![
-        said(Tone::Better, of(Change::Better), "better beyond the noise"),
-        said(Tone::Same, of(Change::Same), "within the noise"),
-        said(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
-        said(Tone::Plain, of(Change::Undecided), "undecided"),
-        said(Tone::Plain, left_out, "not valid"),
-    ];
-    all
+    vec![
+        share(Tone::Better, of(Change::Better), "better beyond the noise"),
+        share(Tone::Same, of(Change::Same), "within the noise"),
+        share(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
+        share(Tone::Plain, of(Change::Undecided), "undecided"),
+        share(Tone::Plain, left_out, "not valid"),
+    ]
 }
 
 fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {

@@ -48,7 +48,7 @@ pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Optio
 fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![key_metrics(input, data)];
-    let published = beside::shown(input);
+    let published = beside::pairs_to_show(input);
     match published.as_slice() {
         [] => parts.extend(fingerprint(input, data)),
         published => parts.extend(beside::parts(published, language)),
@@ -58,7 +58,7 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
         part(language, "How it scales", PANELS, vec![picture], folds)
     }));
     parts.extend(over_other_axes(input));
-    parts.extend(served(input));
+    parts.extend(read_source_parts(input));
     let line = timeline::draw(input, data, limits.seconds);
     parts.extend(
         line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
@@ -136,7 +136,7 @@ fn one_job(input: &Input) -> Option<Part> {
 }
 
 /// Read sources, and the times of commits.
-fn served(input: &Input) -> Vec<Part> {
+fn read_source_parts(input: &Input) -> Vec<Part> {
     let drawn = |title: &str, about: &str, bars: Bars| {
         let pictures = vec![Picture::Blocks(vec![Block::Bars(bars)])];
         part(input.language, title, about, pictures, Vec::new())
@@ -242,16 +242,16 @@ pub(super) fn method(input: &Input, left_out: &[String]) -> Part {
     Part { title: section.title, pictures: vec![Picture::Blocks(blocks)], ..Part::default() }
 }
 
-/// Several runs side by side: who is ahead in sentences, heatmaps, their ramps, every test, what
+/// Several runs side by side: the ranking in sentences, heatmaps, their ramps, every test, what
 /// differs.
 fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![in_sentences(input)];
     parts.extend(heat(input));
-    parts.extend(beside::parts(&beside::shown(input), language));
+    parts.extend(beside::parts(&beside::pairs_to_show(input), language));
     parts.extend(one_job(input));
     parts.extend(overlays(input));
-    parts.extend(served(input));
+    parts.extend(read_source_parts(input));
     let laws = sections_folded(scaling::tables(input));
     parts.push(part(language, "Laws of scalability", "", Vec::new(), laws));
     parts.extend(every_test(input, limits));

@@ -3,7 +3,7 @@
 
 use super::super::masthead::entries::mark;
 use super::super::masthead::run::{answer, counts, folds, sentences, stamp, title};
-use super::super::picture::{Head, StyledText, Tick};
+use super::super::picture::{Head, StyledText, Tick, TickGroup};
 use super::super::{Input, RunTests, beside, datasheet, summary};
 use dbdyno_core::analysis::beside::Beside;
 use dbdyno_core::model::{Drive, RunKind, Test, params};
@@ -31,7 +31,8 @@ pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str, published: &[Be
     }
 }
 
-fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
+/// The tests of each group as ticks; empty if they are too many to be shown.
+fn strip(input: &Input, data: &RunTests) -> Vec<TickGroup> {
     let language = input.language;
     if data.tests.len() > MAX_TICKS {
         return Vec::new();
@@ -46,7 +47,7 @@ fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     };
     let of = |(id, _): (&str, &str)| {
         let tests = data.tests.iter().filter(|test| test.group() == id);
-        (id.to_string(), tests.map(tick).collect::<Vec<_>>())
+        TickGroup { name: id.to_string(), ticks: tests.map(tick).collect() }
     };
     input.used_groups().into_iter().map(of).collect()
 }

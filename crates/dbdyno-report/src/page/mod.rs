@@ -72,7 +72,7 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     let several = input.runs.len() > 1;
     let datasheets = datasheet::Datasheet.build(input).sections;
     let mut sections = summary::Summary.sentences(input);
-    sections.extend(beside::sections(&beside::shown(input), input.language));
+    sections.extend(beside::sections(&beside::pairs_to_show(input), input.language));
     let after_summary = sections.len();
     sections.extend(if several { heatmap::sections(input) } else { datasheets.clone() });
     sections.extend(ramp_charts::sections(input));

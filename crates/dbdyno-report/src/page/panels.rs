@@ -9,7 +9,7 @@ use super::super::{Input, Language, axis_charts, document::Digits};
 use super::cards::{knee, times_of};
 use super::timeline::split;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::ramp::{self, Repeated};
+use dbdyno_core::analysis::ramp::{self, RepeatedTest};
 use dbdyno_core::model::{Status, Test};
 
 /// The panels; none if no workload was run at several numbers of jobs.
@@ -107,7 +107,7 @@ fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
 }
 
 /// The service times at a number of jobs; none if its figure is invalid.
-fn accepted_times(language: Language, step: &Repeated<'_>) -> Option<Times> {
+fn accepted_times(language: Language, step: &RepeatedTest<'_>) -> Option<Times> {
     let figure = step.figure.filter(|figure| figure.status() < Status::Invalid)?;
     times_of(language, &figure)
 }

@@ -192,9 +192,17 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     })
 }
 
+/// Shares of the best that platforms reach.
+pub(super) struct Standings {
+    /// Picture with a row for each platform.
+    pub picture: Picture,
+    /// Text that explains the picture.
+    pub about: String,
+}
+
 /// Share of the best that each platform reaches: squares by speed, circles by throughput, the best
-/// throughput first.
-pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
+/// throughput first; `most` rows at most.
+pub(super) fn standings(input: &Input, most: usize) -> Option<Standings> {
     let language = input.language;
     let found = several::standings(input);
     let last = found.last()?;
@@ -234,18 +242,16 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)>
         found.iter().map(head).chain(["Valid tests"]).map(|head| language.phrase(head)).collect();
     let spoken = language.phrase("Share of the best");
     let (equal, label_head) = (language.phrase("best"), language.phrase("Platform"));
-    Some((
-        Picture::Ratios(Ratios {
-            spoken,
-            equal,
-            label_head,
-            heads,
-            rows,
-            has_stems: true,
-            has_sentences: false,
-        }),
-        about,
-    ))
+    let picture = Picture::Ratios(Ratios {
+        spoken,
+        equal,
+        label_head,
+        heads,
+        rows,
+        has_stems: true,
+        has_sentences: false,
+    });
+    Some(Standings { picture, about })
 }
 
 /// `41 / 74`.
@@ -257,8 +263,17 @@ fn valid_of(tests: &[Test]) -> String {
     )
 }
 
-/// Gain of several jobs over one: best throughput / that of one job, of every ramp.
-pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
+/// Gains of several jobs over one.
+pub(crate) struct Gains {
+    /// Picture with a row for each ramp.
+    pub picture: Picture,
+    /// Number of ramps that have no row in it.
+    pub left_out: usize,
+}
+
+/// Gain of several jobs over one: best throughput / that of one job, of every ramp; `most` rows at
+/// most. None without a ramp.
+pub(crate) fn gains(input: &Input, most: usize) -> Option<Gains> {
     let language = input.language;
     let mut rows: Vec<RatioRow> = Vec::new();
     for (id, _, entries) in groups(input) {
@@ -315,7 +330,7 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
             has_stems: true,
             has_sentences: false,
         };
-        (Picture::Ratios(ratios), left_out)
+        Gains { picture: Picture::Ratios(ratios), left_out }
     })
 }
 

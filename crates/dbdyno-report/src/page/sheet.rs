@@ -25,9 +25,10 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
     let lines: Vec<(String, Vec<String>)> = sections.iter().map(line).collect();
     let (mut head, pictures) = match input.runs.as_slice() {
         [] => return None,
-        [data] => {
-            (head::of_run(input, data, "platform summary", &beside::shown(input)), one_sheet(input))
-        }
+        [data] => (
+            head::of_run(input, data, "platform summary", &beside::pairs_to_show(input)),
+            one_sheet(input),
+        ),
         _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
     if input.runs.len() > 1 {
@@ -40,8 +41,8 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
     let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
     head.plate.truncate(room);
     head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
-    // The figures of one run stand in the picture, what was measured on the name plate, and its
-    // verdicts in the head.
+    // The figures of one run are in the picture, the platform is on the name plate, and the
+    // verdicts are in the head.
     let lines = match input.runs.as_slice() {
         [data] => {
             let shown = ["heading_limits", "heading_price"].map(|key| language.say(key, &[]));
@@ -89,7 +90,12 @@ pub(super) fn standings(input: &Input) -> Vec<Part> {
     let title = input.language.phrase("Share of the best");
     let found = ratios::standings(input, SHEET_ROWS);
     found
-        .map(|(picture, about)| Part { title, about, pictures: vec![picture], ..Part::default() })
+        .map(|found| Part {
+            title,
+            about: found.about,
+            pictures: vec![found.picture],
+            ..Part::default()
+        })
         .into_iter()
         .collect()
 }
@@ -104,7 +110,7 @@ fn one_sheet(input: &Input) -> Vec<Part> {
     for tile in &mut tiles {
         (tile.spark, tile.times, tile.others, tile.chips) =
             (None, Vec::new(), Vec::new(), Vec::new());
-        // Codes stand in the picture below.
+        // The codes are in the picture below.
         let plain = tile_of(tile).map(|tile| language.phrase(&tile.name));
         let name = plain.unwrap_or_else(|| {
             if tile.title.is_empty() { tile.group.clone() } else { tile.title.clone() }
@@ -113,19 +119,18 @@ fn one_sheet(input: &Input) -> Vec<Part> {
         (tile.group, tile.title, tile.label) = (name, String::new(), String::new());
     }
     let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
-    parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {
+    parts.extend(ratios::gains(input, SHEET_ROWS).map(|gains| {
         let about = language.phrase(
             "Best throughput as a multiple of one job, logarithmic. A triangle is conditional.",
         );
-        let more = if left_out > 0 {
-            format!(" {}.", language.count("more", left_out, &[]))
-        } else {
-            String::new()
+        let more = match gains.left_out {
+            0 => String::new(),
+            left_out => format!(" {}.", language.count("more", left_out, &[])),
         };
         Part {
             title: language.phrase("What more jobs bring"),
             about: about + &more,
-            pictures: vec![picture],
+            pictures: vec![gains.picture],
             ..Part::default()
         }
     }));

@@ -12,7 +12,7 @@ use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
     let language = input.language;
-    let mut tests: Vec<Started<'_>> = data.tests.iter().filter_map(started).collect();
+    let mut tests: Vec<StartedTest<'_>> = data.tests.iter().filter_map(with_start).collect();
     tests.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     let begin_s = tests.first()?.at_s;
     let points: usize = tests.iter().map(|started| started.result.series.len().max(1)).sum();
@@ -21,7 +21,7 @@ pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Pictur
     }
     let mut line = Timeline { words: labels(language), ..Timeline::default() };
     let mut notes: Vec<String> = Vec::new();
-    for Started { at_s, result, test } in tests {
+    for StartedTest { at_s, result, test } in tests {
         let from_s = at_s - begin_s;
         line.seconds.extend(seconds(from_s, result));
         let drawn = of_test(language, from_s, result, test, &mut notes);
@@ -34,18 +34,18 @@ pub(super) fn draw(input: &Input, data: &RunTests, most: usize) -> Option<Pictur
 }
 
 /// A measured test with its start.
-struct Started<'a> {
-    /// In seconds since 1970.
+struct StartedTest<'a> {
+    /// Start, in seconds since 1970.
     at_s: f64,
     result: &'a TestResult,
     test: &'a Test,
 }
 
 /// The test with its start; none if it was not measured, or its start cannot be read.
-fn started(test: &Test) -> Option<Started<'_>> {
+fn with_start(test: &Test) -> Option<StartedTest<'_>> {
     let result = test.measured()?;
     let at: jiff::Timestamp = result.started_at.parse().ok()?;
-    Some(Started { at_s: at.as_millisecond() as f64 / 1000.0, result, test })
+    Some(StartedTest { at_s: at.as_millisecond() as f64 / 1000.0, result, test })
 }
 
 fn of_test(
@@ -121,7 +121,7 @@ fn short(from_s: f64, result: &TestResult) -> Option<Second> {
     })
 }
 
-/// CPU time by who had it; none where it was not counted.
+/// CPU time by user; none if it was not counted.
 pub(super) fn split(counters: &impl Named) -> Option<CpuSplit> {
     let busy = cpu::busy_pct(counters).ok()?;
     let foreign = cpu::foreign_pct(counters).ok().map(|percent| percent.min(busy));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks, experiment};
+use dbdyno_core::analysis::bottleneck::{Bottleneck, bottlenecks, remedy};
 use dbdyno_core::analysis::cpu_speed;
 use dbdyno_core::model::{
     self, Better, Kpm, LatencySummary, OpsPerSample, PartResult, Sentence, SeriesPoint, Status,
@@ -50,7 +50,7 @@ impl<'a> Worker<'a> {
 
 /// Result of an experiment for a bottleneck; sentences as texts.
 #[derive(Serialize)]
-pub(super) struct Experiment<'a> {
+pub(super) struct ExperimentOutcome<'a> {
     cause: &'a str,
     change: String,
     changed: &'a BTreeMap<String, String>,
@@ -68,10 +68,10 @@ pub(super) struct Experiment<'a> {
     share_after: Option<f64>,
     missing: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    further: Vec<Experiment<'a>>,
+    further: Vec<ExperimentOutcome<'a>>,
 }
 
-impl<'a> Experiment<'a> {
+impl<'a> ExperimentOutcome<'a> {
     pub(super) fn from_result(explained: &'a model::ExperimentResult) -> Self {
         let model::ExperimentResult {
             forecast,
@@ -85,7 +85,7 @@ impl<'a> Experiment<'a> {
             left_out,
             ..
         } = *explained;
-        Experiment {
+        ExperimentOutcome {
             cause: &explained.cause,
             change: explained.change.to_string(),
             changed: &explained.changed,
@@ -102,7 +102,7 @@ impl<'a> Experiment<'a> {
             share_before: explained.share_before,
             share_after: explained.share_after,
             missing: explained.missing.as_ref().map(Sentence::to_string),
-            further: explained.further.iter().map(Experiment::from_result).collect(),
+            further: explained.further.iter().map(ExperimentOutcome::from_result).collect(),
         }
     }
 }
@@ -120,7 +120,7 @@ pub(super) struct Limit {
 
 pub(super) fn limits(result: &model::TestResult) -> Vec<Limit> {
     let limit = |bottleneck: &Bottleneck| {
-        let next = experiment(result, bottleneck);
+        let next = remedy(result, bottleneck);
         Limit {
             cause: bottleneck.cause.code(),
             share: bottleneck.share,

@@ -41,14 +41,14 @@ pub fn collect(tests: &[Test]) -> Vec<OfRun<'_>> {
 }
 
 fn of_ramp<'a>(ramp: &[&'a Test]) -> Vec<OfRun<'a>> {
-    let curve = ramp::curve(ramp).into_iter().map(|figure| made("at-jobs", &figure));
+    let curve = ramp::curve(ramp).into_iter().map(|figure| figure_of_run("at-jobs", &figure));
     let of_metrics = METRICS
         .iter()
-        .filter_map(|metric| metric.figure(ramp).map(|figure| made(metric.name(), &figure)));
+        .filter_map(|metric| Some(figure_of_run(metric.name(), &metric.figure(ramp)?)));
     curve.chain(of_metrics).collect()
 }
 
-fn made<'a>(kind: &'static str, figure: &Figure<'a>) -> OfRun<'a> {
+fn figure_of_run<'a>(kind: &'static str, figure: &Figure<'a>) -> OfRun<'a> {
     OfRun {
         workload: figure.workload,
         params: figure.params,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::details::{Experiment, Limit, Metric, Part, Second, ServiceTime, Worker, limits};
+use super::details::{ExperimentOutcome, Limit, Metric, Part, Second, ServiceTime, Worker, limits};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
     self, Better, Counters, Drive, Durability, KpmValue, PhaseResult, Precision, Profile,
@@ -54,7 +54,7 @@ struct Identity<'a> {
     published: Option<&'a Published>,
 }
 
-/// Our own counts of the window.
+/// dbdyno's own counts of the window.
 #[derive(Serialize)]
 struct Counted {
     elapsed_s: f64,
@@ -82,7 +82,7 @@ struct Figures<'a> {
     ci_error: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ci_freedom: Option<f64>,
-    /// Of the figure of the KPM; for a counter that of its own seconds.
+    /// Half width of the KPM's 95 % interval as a fraction; a counter has that of its own seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     kpm_ci_fraction: Option<f64>,
     precision: Option<Precision>,
@@ -96,10 +96,10 @@ struct Figures<'a> {
     series: Vec<Second<'a>>,
 }
 
-/// Of an open loop, else absent.
+/// Results of an open loop, else absent.
 #[derive(Serialize)]
 struct OpenLoop<'a> {
-    /// Of an open loop.
+    /// Response time of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_time_us: Option<ServiceTime>,
     /// Ops per second that were offered, and ops that were due in the window.
@@ -107,7 +107,7 @@ struct OpenLoop<'a> {
     offered_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<f64>,
-    /// Of a rate that changes: each phase.
+    /// Phases of a rate that changes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     phases: &'a [PhaseResult],
 }
@@ -122,25 +122,25 @@ struct Evidence<'a> {
     login: Option<&'a str>,
     first_error: Option<&'a str>,
     counters: Counters,
-    /// Of a cluster: each node, with its own counters.
+    /// Nodes of a cluster, each with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     node_figures: &'a [model::NodeResult],
-    /// Resources that our own process used to run it.
+    /// Resources that dbdyno's own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<model::DriverFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instrument_us_per_op: Option<f64>,
-    /// Of a test whose jobs ran on several load generators.
+    /// Load generators, if the jobs ran on several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workers: Vec<Worker<'a>>,
-    /// By sampling the sessions.
+    /// Waits by sampling the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<&'a Waits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     profiles: Option<&'a BTreeMap<String, Profile>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_log: Option<&'a ServerLog>,
-    /// Of a test in which a node failed.
+    /// Failover of a test in which a node failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     failover: Option<&'a model::Failover>,
 }
@@ -149,17 +149,17 @@ struct Evidence<'a> {
 #[derive(Serialize)]
 struct Judgement<'a> {
     verdict: &'a Verdict,
-    /// Of a test that committed.
+    /// Durability of a test that committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sustained: Option<SustainedRate>,
-    /// Of a measured test: the causes that limit it, the one with most of the time first.
+    /// Causes that limit a measured test, in descending order of their time.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
-    /// Of a test whose bottleneck an experiment was to explain.
+    /// Experiments that tested the bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explained: Option<Experiment<'a>>,
+    explained: Option<ExperimentOutcome<'a>>,
 }
 
 /// Background workload of a test.
@@ -330,7 +330,7 @@ impl<'a> Judgement<'a> {
             limiters: result.filter(|_| !test.is_empty()).map(limits),
             explained: result
                 .and_then(|result| result.explained.as_ref())
-                .map(Experiment::from_result),
+                .map(ExperimentOutcome::from_result),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Report for Summary {
             _ => language.say("title_several", &[("runs", &runs)]),
         };
         let mut sections = self.sentences(input);
-        sections.extend(beside::sections(&beside::shown(input), language));
+        sections.extend(beside::sections(&beside::pairs_to_show(input), language));
         let page = page::sheet(input, &sections);
         Document { title, sections, language, page, ..Document::default() }
     }

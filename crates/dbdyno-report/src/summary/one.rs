@@ -146,11 +146,11 @@ fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
     Some(language.say(key, &values))
 }
 
-/// By how much more jobs did more, if both figures are valid and it is beyond the noise; nothing if
-/// that is not known.
+/// Factor by which more jobs did more, if both figures are valid and it is beyond the noise; empty
+/// if that is not known.
 fn factor(language: Language, figures: &Figures<'_>) -> String {
     let Some((speed, best)) =
-        figures.speed.zip(figures.best).filter(|(speed, best)| accepted(&[speed, best]))
+        figures.speed.zip(figures.best).filter(|(speed, best)| are_accepted(&[speed, best]))
     else {
         return String::new();
     };
@@ -167,7 +167,7 @@ fn factor(language: Language, figures: &Figures<'_>) -> String {
     }
 }
 
-fn accepted(figures: &[&Figure<'_>]) -> bool {
+fn are_accepted(figures: &[&Figure<'_>]) -> bool {
     figures.iter().all(|figure| supports(figure.status()))
 }
 
@@ -191,17 +191,17 @@ fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<Stri
         false => language.say("rising", &[("labels", &language.list(&rising))]),
     };
     let throughputs = all.iter().filter_map(|row| row.best.as_ref());
-    let left_out = throughputs.filter(|best| !accepted(&[*best])).count();
+    let left_out = throughputs.filter(|best| !are_accepted(&[*best])).count();
     let left_out =
         if left_out > 0 { language.count("limits_left_out", left_out, &[]) } else { String::new() };
-    vec![limited(language, all), left_out, rising]
+    vec![limits_sentence(language, all), left_out, rising]
 }
 
 /// Limits of the best throughputs, with the workloads and the share of the time that each takes
 /// there; nothing if no throughput is valid.
-fn limited(language: Language, all: &[&Figures<'_>]) -> String {
+fn limits_sentence(language: Language, all: &[&Figures<'_>]) -> String {
     let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
-    let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| accepted(&[&best]));
+    let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| are_accepted(&[&best]));
     if !all.iter().any(|row| is_valid(&row)) {
         return String::new();
     }
@@ -233,6 +233,7 @@ fn is_rising(row: &Figures<'_>) -> bool {
     let is_last = tests.iter().all(|test| test.jobs() <= best.jobs);
     let before = fewer.iter().map(|test| test.jobs()).max();
     let step: Vec<&Test> = fewer.into_iter().filter(|test| Some(test.jobs()) == before).collect();
-    let before = METRICS[1].figure(&step).filter(|before| is_last && accepted(&[before, &best]));
+    let before =
+        METRICS[1].figure(&step).filter(|before| is_last && are_accepted(&[before, &best]));
     before.is_some_and(|before| before.value < best.value && differs(&before, &best) == Some(true))
 }

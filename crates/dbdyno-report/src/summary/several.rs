@@ -1,5 +1,4 @@
-//! The summary of several runs: who is ahead where, by how much, and where nobody can be said to
-//! be.
+//! The summary of several runs: which one is ahead where, by how much, and where none is.
 
 use std::cmp::Reverse;
 
@@ -24,9 +23,9 @@ const NO_INTERVAL: &str = "no-interval";
 /// The figures of one metric that at least two platforms have.
 #[derive(Default)]
 struct Order {
-    /// Those that support a statement.
+    /// Lines that support a statement.
     lines: Vec<Line>,
-    /// Of each of the others the codes why not.
+    /// Codes of the reasons against each of the others.
     left_out: Vec<Vec<ReasonCode>>,
     /// All are of publications: they have no interval, and their order is that of the printed
     /// figures.
@@ -43,7 +42,7 @@ struct Line {
 
 /// A platform and its share of the best figure of a line.
 #[derive(Clone, Copy)]
-struct Reached {
+struct ReachedShare {
     run: usize,
     share: f64,
 }
@@ -94,9 +93,9 @@ impl Line {
         leader(&self.places)
     }
 
-    /// Between the best and the worst; none if they are equal, or inside the noise.
+    /// Distance between the best and the worst; none if they are equal, or within the noise.
     fn distance(&self) -> Option<Distance<'_>> {
-        let reached = self.reached();
+        let reached = self.reached_shares();
         let best = reached.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
         let worst = reached.iter().min_by(|a, b| a.share.total_cmp(&b.share))?;
         if worst.share <= 0.0 {
@@ -110,11 +109,11 @@ impl Line {
     }
 
     /// The shares of those platforms that have the figure.
-    fn reached(&self) -> Vec<Reached> {
+    fn reached_shares(&self) -> Vec<ReachedShare> {
         let mut reached = Vec::new();
         for (run, place) in self.places.iter().enumerate() {
             if let Some(place) = place {
-                reached.push(Reached { run, share: place.share });
+                reached.push(ReachedShare { run, share: place.share });
             }
         }
         reached
@@ -167,8 +166,8 @@ fn line(label: &str, found: Compared<'_>) -> Line {
     Line { label: label.into(), unit: found.unit.into(), known: found.known, places: found.places }
 }
 
-/// Paragraph on the order: who is ahead how often, how near the others come, the largest distances,
-/// and what is left out.
+/// Paragraph on the ranking: which run is ahead how often, how near the others come, the largest
+/// distances, and what is left out.
 fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
     let metric = language.say(metric, &[]);
     let lines = &order.lines;
@@ -240,7 +239,7 @@ pub struct Standing {
     pub metric: &'static str,
     /// Figures that all platforms have.
     pub figures: usize,
-    /// Of each platform the geometric mean of its shares of the best, 0 to 1.
+    /// Geometric mean of each platform's shares of the best, 0 to 1.
     pub shares: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the summaries of one run and of several say in the same words.
+//! Sentences that the summaries of one run and of several have in common.
 
 use super::super::RunTests;
 use super::super::document::{Block, Digits, Section};
@@ -47,8 +47,8 @@ pub(super) fn trust(language: Language, data: &RunTests) -> Vec<String> {
     let tests = data.tests.as_slice();
     let mut sentences = vec![
         counts(language, tests),
-        named(language, tests, Status::Invalid),
-        named(language, tests, Status::Conditional),
+        tests_with_status(language, tests, Status::Invalid),
+        tests_with_status(language, tests, Status::Conditional),
     ];
     let doubts = FigureDoubts::new(tests);
     if doubts.count > 0 {
@@ -56,7 +56,7 @@ pub(super) fn trust(language: Language, data: &RunTests) -> Vec<String> {
         sentences.push(
             language.say("Not valid although their tests are: {count} of {all} figures.", &values),
         );
-        sentences.extend(lowered::remarks(language, &doubts.lowered(language)));
+        sentences.extend(lowered::remarks(language, &doubts.lowering_reasons(language)));
     }
     sentences
 }
@@ -80,7 +80,7 @@ pub(super) fn counts(language: Language, tests: &[Test]) -> String {
     language.say("verdicts", &values)
 }
 
-fn named(language: Language, tests: &[Test], status: Status) -> String {
+fn tests_with_status(language: Language, tests: &[Test], status: Status) -> String {
     let found: Vec<&Test> = tests.iter().filter(|test| test.status() == status).collect();
     let mut subjects: Vec<String> =
         found.iter().take(MAX_NAMED).map(|test| subject(language, test, status)).collect();

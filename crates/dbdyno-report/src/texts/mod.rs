@@ -28,7 +28,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Its tag by BCP 47, as on the command line and in pages.
+    /// BCP 47 tag, as on the command line and in pages.
     pub fn tag(self) -> &'static str {
         match self {
             Language::English | Language::Programs => "en",
@@ -53,8 +53,9 @@ impl FromStr for Language {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Between thousands, and before decimals.
+    /// Separator of thousands.
     group: String,
+    /// Decimal mark.
     point: String,
     /// Sentences by key.
     sentences: BTreeMap<String, String>,
@@ -97,7 +98,7 @@ impl Language {
     }
 
     /// An English text in this language, if it has it; a stored result may hold a former one.
-    fn known(self, english: &str) -> Option<&'static str> {
+    fn translation(self, english: &str) -> Option<&'static str> {
         let File { phrases, claims, former, .. } = self.file();
         if self == Language::Programs {
             return None;
@@ -106,10 +107,10 @@ impl Language {
         phrases.get(english).or_else(|| claims.get(english)).map(String::as_str)
     }
 
-    /// True if it has this English text, which is thus one of ours.
+    /// True if the language has this English text, which is thus one of dbdyno's.
     pub fn knows(self, english: &str) -> bool {
         let is_shown = |text: &String| text == english;
-        self.known(english).is_some() || ENGLISH.phrases.values().any(is_shown)
+        self.translation(english).is_some() || ENGLISH.phrases.values().any(is_shown)
     }
 
     /// The sentence of this key or English text, with `{names}` replaced by values.
@@ -117,13 +118,14 @@ impl Language {
         let fill = |text: String, (name, value): &(&str, &str)| {
             text.replace(&format!("{{{name}}}"), value)
         };
-        let text = self.file().sentences.get(key).map(String::as_str).or_else(|| self.known(key));
+        let text =
+            self.file().sentences.get(key).map(String::as_str).or_else(|| self.translation(key));
         self.typeset(values.iter().fold(text.unwrap_or(key).to_owned(), fill))
     }
 
     /// A fixed text without values.
     pub fn phrase(self, english: &str) -> String {
-        self.typeset(self.known(english).unwrap_or(english).to_owned())
+        self.typeset(self.translation(english).unwrap_or(english).to_owned())
     }
 
     /// A sentence with its own values.
@@ -155,7 +157,7 @@ impl Language {
         };
         let is_as_written = self.is_english() || sentence.template.is_empty();
         let template =
-            if is_as_written { &sentence.template } else { self.known(&sentence.template)? };
+            if is_as_written { &sentence.template } else { self.translation(&sentence.template)? };
         Some(self.typeset(sentence.fill(template, show)))
     }
 
@@ -259,7 +261,7 @@ impl Language {
         if title == id { id.into() } else { format!("{} ({id})", self.group(id, title)) }
     }
 
-    /// In German a number and its unit stay together.
+    /// Text with numbers and their units kept together, as German requires.
     fn typeset(self, text: String) -> String {
         const UNITS: [&str; 11] =
             ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];

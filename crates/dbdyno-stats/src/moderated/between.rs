@@ -7,7 +7,7 @@ use super::{
 };
 use crate::summary::{mean, median};
 
-/// A point counts at most so many times what it should in the search for what all have in common.
+/// Maximum factor by which a point counts in the search for what all have in common.
 const MOST: f64 = 5.0;
 /// Steps of the bisection: to 2^-60 of where it began.
 const STEPS: usize = 60;
@@ -19,7 +19,7 @@ pub struct Between {
     pub common: Variance,
     /// Variance of the effect on each point alone, for the usual point.
     pub point: f64,
-    /// In the order of the points; absent for those that fewer than two runs have.
+    /// Usual effects in the order of the points; absent for those that fewer than two runs have.
     pub points: Vec<Option<Usual>>,
     /// Runs that it was learnt from.
     pub runs: usize,
@@ -77,8 +77,8 @@ impl PointHistory {
 }
 
 impl Between {
-    /// From the values of earlier runs, each with all points in the same order; absent with fewer
-    /// than two runs, and with fewer than four if fewer than four points are in two of them.
+    /// Effects from the values of earlier runs, each with all points in the same order. Absent with
+    /// fewer than two runs, and with fewer than four if fewer than four points are in two of them.
     pub fn from_runs(runs: &[Vec<Option<Location>>]) -> Option<Between> {
         let count = runs.iter().map(Vec::len).max().unwrap_or(0);
         let histories: Vec<PointHistory> =

@@ -15,17 +15,17 @@ const MOST: f64 = 0.8;
 /// A size that many points keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Size {
-    /// A loss of so much or more, as a fraction,
+    /// Loss, as a fraction.
     pub loss: f64,
-    /// would have been found in so many points
+    /// Number of points in which a loss of this size or more would have been found.
     pub found: usize,
-    /// of so many.
+    /// Number of all points.
     pub points: usize,
 }
 
 impl Size {
-    /// Of the detectable losses of some points (fractions): the smallest round size that four
-    /// fifths of them keep, else the largest; absent without points.
+    /// Size from the detectable losses of some points (fractions): the smallest round size that is
+    /// detectable in four fifths of them, else the largest; absent without points.
     pub fn from_losses(losses: &[f64]) -> Option<Size> {
         let within = |loss: f64| losses.iter().filter(|own| **own <= loss).count();
         let sizes = SIZES_PCT.map(|percent| percent / 100.0);
@@ -50,9 +50,9 @@ pub fn detectable(variance: Variance, tail: f64, limit: Option<f64>) -> f64 {
 /// The measuring that finds a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Needed {
-    /// So many repetitions in each run.
+    /// This number of repetitions in each run.
     Repetitions(f64),
-    /// More repetitions do not: so many fresh runs a side do, or a base of many.
+    /// This number of fresh runs a side, or of a base of many; more repetitions are not enough.
     Runs(f64),
 }
 

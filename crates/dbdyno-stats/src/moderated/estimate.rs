@@ -3,27 +3,26 @@
 use super::ratios::{noises, one_run, within};
 use super::{Location, Resource, Variance, locate};
 
-/// The value of a point as its repetitions tell it together.
+/// Value of a point, estimated from its repetitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Natural logarithm of the value, with the variance of a repetition.
     pub location: Location,
-    /// Squared error of the logarithm within this run; absent where nothing tells it.
+    /// Squared error of the logarithm within this run; absent if nothing shows it.
     pub mean: Option<Variance>,
     /// Squared error with what differs between fresh runs; twice of it is that of an equal fresh
     /// run about this one.
     pub fresh: Option<Variance>,
 }
 
-/// By how much the error of a point of 2 to 12 repetitions is larger where fewer than
-/// [`FEW_POINTS`] tell what a repetition of the run varies by: a repetition that is held back as
-/// wild is one of few. Simulated with normal values: the 95 % interval holds the true one in 95 to
-/// 96 %.
+/// Factor on the error of a point of 2 to 12 repetitions where fewer than [`FEW_POINTS`] show how
+/// repetitions of the run vary: a repetition that is held back as an outlier is one of few.
+/// Simulated with normal values: the 95 % interval holds the true one in 95 to 96 %.
 const LONE: [f64; 11] = [1.0, 1.52, 1.56, 1.14, 1.13, 1.08, 1.08, 1.08, 1.08, 1.07, 1.07];
 /// Fewer points keep each their own variance.
 const FEW_POINTS: usize = 4;
 
-/// The factor on the error of a point of a run with so many points that were repeated.
+/// Factor on the error of a point of a run in which this number of points were repeated.
 fn widening(repeated_points: usize, repetitions: usize) -> f64 {
     let known = repetitions.checked_sub(2).and_then(|at| LONE.get(at));
     if repeated_points < FEW_POINTS { known.copied().unwrap_or(1.0) } else { 1.0 }
@@ -32,10 +31,10 @@ fn widening(repeated_points: usize, repetitions: usize) -> f64 {
 /// The repetitions of a point of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Repetitions {
-    /// Their natural logarithms, one or more.
+    /// Natural logarithms of the repetitions, one or more.
     pub logs: Vec<f64>,
-    /// Squared standard error of a point that was measured once, as the seconds of its window tell
-    /// it.
+    /// Squared standard error of a point that was measured once, computed from the seconds of its
+    /// window.
     pub within: Option<f64>,
     /// Resource that the point depends on most.
     pub resource: Resource,

@@ -28,12 +28,12 @@ pub struct Test {
 }
 
 impl Test {
-    /// With the usual level of 5 %.
+    /// Test with the usual level of 5 %.
     pub fn with_limit(limit: f64) -> Test {
         Test { limit, level: LEVEL }
     }
 
-    /// The one-sided level at which the first of so many ratios of one level of the gate is found.
+    /// One-sided level at which the first of `looks` ratios of one level of the gate is found.
     pub fn tail(&self, looks: usize) -> f64 {
         self.level / LEVELS / looks.max(1) as f64
     }
@@ -48,7 +48,7 @@ pub struct GateResult {
     pub p: f64,
     /// The loss is no chance.
     pub found: bool,
-    /// It is found, and lies beyond the limit.
+    /// True if a loss is found and exceeds the limit.
     pub fails: bool,
     /// The loss, as a fraction, with which it would have failed with a chance of 80 %.
     pub detectable: f64,
@@ -78,7 +78,7 @@ pub struct Gate {
     pub whole: GateResult,
     /// Means of the groups with two ratios or more, ascending by group.
     pub groups: Vec<(usize, GateResult)>,
-    /// In the order of the ratios.
+    /// Results in the order of the ratios.
     pub points: Vec<GateResult>,
 }
 

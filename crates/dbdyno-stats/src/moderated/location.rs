@@ -4,7 +4,7 @@
 use super::{PRIOR_POINT, PRIOR_POINT_OF_DEVICE, Variance};
 use crate::summary::{mean, median};
 
-/// A repetition counts as at most so many scales off.
+/// Maximum number of scales by which a repetition counts as off.
 const FAR: f64 = 2.0;
 /// Standard deviation / [`distance`] of 2 to 12 normal values, simulated.
 const SCALE: [f64; 11] = [
@@ -20,9 +20,9 @@ const SCALE: [f64; 11] = [
     1.658_740_27,
     1.856_200_41,
 ];
-/// The same of many values.
+/// Scale of many values.
 const SCALE_OF_MANY: f64 = 1.4826;
-/// After so many steps the mean stands still.
+/// Number of steps after which the mean no longer moves.
 const STEPS: usize = 6;
 /// However many repetitions are wild, the variance is not more than nine times that within reach.
 const MIN_NEAR: f64 = 1.0 / 3.0;
@@ -58,7 +58,7 @@ pub struct Location {
     pub variance: f64,
     /// Number of repetitions of the point.
     pub repetitions: usize,
-    /// Squared standard error as the seconds of the only repetition tell it.
+    /// Squared standard error, computed from the seconds of the only repetition.
     pub within: Option<f64>,
     /// Resource that the point depends on most.
     pub resource: Resource,

@@ -37,14 +37,14 @@ use super::summary::{t95, two_sided_p};
 const MAX_FREEDOM: f64 = 60.0;
 /// Least variance of a logarithm: a standard deviation of 0.1 %, less than any clock resolves.
 const MIN_VARIANCE: f64 = 1e-6;
-/// Points from which on they tell something about one another.
+/// Number of points from which on they inform one another.
 const MIN_POINTS: usize = 4;
-/// Earlier runs from which on they tell what differs between runs; of fewer points each has to
-/// tell it by itself.
+/// Number of earlier runs from which on they show how runs differ; with few points each point needs
+/// more of them.
 const MIN_RUNS: usize = 2;
 const MIN_RUNS_OF_FEW_POINTS: usize = 4;
-/// Between runs, of a platform that has shown nothing yet: variance of the effect on all points
-/// (1 %) and of the effect on each point alone (1.5 %; 3 % where it depends on a device).
+/// Variance between runs of a platform without earlier runs: of the effect on all points (1 %) and,
+/// below, of the effect on each point alone (1.5 %; 3 % where it depends on a device).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
 const PRIOR_POINT: Variance = Variance { value: 0.015 * 0.015, freedom: 4.0 };
 const PRIOR_POINT_OF_DEVICE: Variance = Variance { value: 0.030 * 0.030, freedom: 4.0 };
@@ -72,7 +72,7 @@ impl Variance {
         Variance { value, freedom: freedom.min(MAX_FREEDOM) }
     }
 
-    /// The variance of a value that is so many times as large squared.
+    /// Variance of a value that is multiplied by `factor`.
     pub fn times(self, factor: f64) -> Variance {
         Variance { value: factor * self.value, ..self }
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::summary::{mean, median};
 
-/// From so many times what the prior allows on, the ratios' own spread widens the intervals.
+/// Multiple of what the prior allows from which on the ratios' own spread widens the intervals.
 const WIDER: f64 = 1.5;
 /// Median of the square of a normal value of variance 1 (genomic control: B. Devlin, K. Roeder,
 /// Biometrics 55, 1999).
@@ -46,10 +46,10 @@ impl Ratio {
 /// The ratios of all points.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ratios {
-    /// In the order of the points; absent where nothing tells the variance.
+    /// Ratios in the order of the points; absent where nothing shows the variance.
     pub ratios: Vec<Option<Ratio>>,
-    /// The variance of a repetition that the points have in common (of their usual noise, where
-    /// earlier runs told that).
+    /// Variance of a repetition that the points have in common (that of their usual noise, if
+    /// earlier runs showed it).
     pub prior: Option<Variance>,
     /// The multiple of what the prior between runs allows by which these two differ, if that
     /// widened the intervals.
@@ -149,8 +149,9 @@ pub fn one_run(run: &[Location], between: Option<&Between>) -> Vec<Option<Varian
 /// No variance of repetitions, of a point that never had any.
 const NONE: Variance = Variance { value: 0.0, freedom: 0.0 };
 
-/// Moderated variances of one repetition, of the points that have their own; by the platform's
-/// usual ones where those are known, so that points of unlike noise can tell of one another.
+/// Moderated variances of one repetition, for the points that have their own. They are relative to
+/// the platform's usual ones if those are known, so that points of unlike noise can inform one
+/// another.
 pub(super) fn noises(
     own: &[Variance],
     between: Option<&Between>,
@@ -189,7 +190,7 @@ pub(super) fn within(one: &Location) -> Option<Variance> {
     Some(Variance::sum(&[seconds, PRIOR_WINDOWS]))
 }
 
-/// Of a point of which earlier runs tell nothing: on a platform that is known, or on any.
+/// Ratio of a point without earlier runs: on a platform that has some, or on any.
 fn by_prior(
     log: f64,
     noise: Variance,
@@ -208,8 +209,8 @@ fn by_prior(
     }
 }
 
-/// With what earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of a base of R
-/// runs (1 + 1/R) (A + max(f (U + noise), noise)).
+/// Ratio with the noise that earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of
+/// a base of R runs (1 + 1/R) (A + max(f (U + noise), noise)).
 fn many(log: f64, noise: Variance, between: &Between, usual: Usual, layout: Layout) -> Ratio {
     let is_pair = layout.runs >= 2.0;
     let (inside, outside) = if is_pair { (layout.runs, 1.0) } else { (1.0, layout.runs) };

@@ -21,13 +21,13 @@ const LOSING: [usize; 3] = [4, 16, 31];
 #[derive(Clone, Copy)]
 struct Noise {
     name: &'static str,
-    /// Of a repetition, and how alike points are in it.
+    /// Noise of a repetition and, below, how alike points are in it.
     repetition: f64,
     freedom: f64,
-    /// Of the effect of a run on all points and on each point.
+    /// Noise of a run's effect on all points and, below, on each point.
     common: f64,
     point: f64,
-    /// Of what the level drifts over a run.
+    /// Drift of the level over a run.
     drift: f64,
     /// The cost of a burst, twice 8 % of the run.
     burst: f64,
@@ -248,7 +248,7 @@ fn intervals_hold_and_equal_runs_differ_by_nothing_in_every_kind_of_noise() {
     let found = [mean_of(|case| case.before.found), mean_of(|case| case.history.found)];
     let found = found.map(Option::unwrap);
     assert!(found[1] > 0.8 && found[1] > found[0] + 0.1, "{found:?}:\n{table}");
-    // The bars tell rules apart: the one before does not reach them.
+    // The limits distinguish the rules: the previous rule does not reach them.
     let before = cases.iter().map(|case| case.before);
     assert!(before.clone().any(|row| row.coverage < 0.7), "{table}");
     assert!(before.clone().any(|row| row.any > 0.5), "{table}");

@@ -10,8 +10,8 @@ use crate::summary::{mean, median};
 /// Least variance as a share of the median: two equal repetitions of a coarse clock are no proof
 /// that a point has no noise.
 const MIN_SHARE: f64 = 0.01;
-/// A point whose logarithmic variance lies above the upper quartile by more than so many times the
-/// distance of the quartiles takes no part in the prior and keeps its own variance.
+/// Multiple of the distance of the quartiles: a point whose logarithmic variance exceeds the upper
+/// quartile by more takes no part in the prior and keeps its own variance.
 const FENCE: f64 = 2.0;
 /// Degrees of freedom of a prior that all points agree upon.
 const INFINITE: f64 = 1e9;
@@ -19,7 +19,7 @@ const INFINITE: f64 = 1e9;
 /// Moderated variances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Squeezed {
-    /// In the order of the points.
+    /// Variances in the order of the points.
     pub variances: Vec<Variance>,
     /// The prior that the points have in common; absent with fewer than four, which keep their own.
     pub prior: Option<Variance>,
@@ -64,7 +64,7 @@ fn fence(logs: &[f64]) -> f64 {
     high + FENCE * (high - low)
 }
 
-/// By linear interpolation between the sorted values.
+/// Quantile by linear interpolation between the sorted values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let below = at.floor() as usize;
@@ -90,7 +90,7 @@ fn prior(own: &[Variance], logs: &[f64], fence: f64) -> Variance {
     Variance { value: (centre + digamma(half) - half.ln()).exp(), freedom: 2.0 * half }
 }
 
-/// From here on the asymptotic series are right to 1e-13.
+/// Argument from which on the asymptotic series are right to 1e-13.
 const ASYMPTOTIC: f64 = 15.0;
 
 /// The second derivative of the logarithm of the gamma function (M. Abramowitz, I. A. Stegun,

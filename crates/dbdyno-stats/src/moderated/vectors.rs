@@ -8,7 +8,7 @@ use super::{
     Between, Location, MIN_VARIANCE, Ratio, Ratios, Variance, detectable, locate, pair, step_up,
 };
 
-/// As far as the vectors are printed.
+/// Tolerance: the precision with which the vectors are printed.
 const TOLERANCE: f64 = 1e-6;
 
 fn vectors() -> Value {

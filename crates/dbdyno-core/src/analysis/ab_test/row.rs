@@ -6,12 +6,21 @@ use super::{Blocks, Figure, Method, Outcome, ReasonCount, Rule, Side, figures, i
 use crate::analysis::compare::Subject;
 use crate::model::{Better, Sentence, Status, Test, TestResult};
 
-/// Rows of an A/B test for every figure that both sides have.
-pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule, Vec<Row>) {
+/// Results of an A/B test for every figure that both sides have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// Rule by which the figures were decided.
+    pub rule: Rule,
+    /// Rows of the figures.
+    pub rows: Vec<Row>,
+}
+
+/// Results of an A/B test for every figure that both sides have.
+pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> Rows {
     let figures = figures(base, other);
     let rule = Rule { margin, figures: figures.len() };
     let rows = figures.iter().map(|figure| Row::new(figure, &rule, method)).collect();
-    (rule, rows)
+    Rows { rule, rows }
 }
 
 /// Result of an A/B test for one figure.
@@ -43,7 +52,7 @@ pub struct Row {
     pub high: Option<f64>,
     /// Outcome that the interval supports.
     pub outcome: Outcome,
-    /// About how many more minutes decide it, if that can be predicted.
+    /// Estimated minutes until the figure is decided; none if that cannot be predicted.
     pub more_min: Option<f64>,
     /// Number of blocks that count.
     pub blocks: usize,
@@ -78,7 +87,7 @@ pub struct Unpaired {
     pub label: String,
     /// The side that lacks it.
     pub missing: Side,
-    /// The other side has a trial of it that can be used.
+    /// True if the other side has a trial of the figure that can be used.
     pub is_sound: bool,
 }
 
@@ -115,7 +124,7 @@ fn label(subject: &Subject, jobs: u32) -> String {
 }
 
 impl Row {
-    /// Of the trials of a figure.
+    /// Row of a figure, computed from its trials.
     fn new(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
         let (blocks, test) =
             (Blocks::from_trials(&figure.base, &figure.other, method), figure.base[0]);

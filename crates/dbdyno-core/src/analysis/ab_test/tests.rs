@@ -8,7 +8,7 @@ use crate::stats::keys::{KeyStream, MODULUS};
 use crate::stats::summary::{mean, two_sided_p, variance};
 
 const RULE: Rule = Rule { margin: 0.03, figures: 1 };
-/// A/B tests of each kind, and blocks of one at the most.
+/// Number of A/B tests of each kind, and maximum number of blocks of one.
 const AB_TESTS: usize = 400;
 const MAX_BLOCKS: usize = 50;
 
@@ -132,7 +132,7 @@ fn a_figure_that_one_side_lacks_is_named() {
 
 #[test]
 fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
-    // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbour halves
+    // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbor halves
     // all of the second block.
     let mut sides: [Vec<Test>; 2] = [Vec::new(), Vec::new()];
     for slow in [1.0, 0.5, 1.0] {
@@ -245,7 +245,7 @@ fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
 enum Noise {
     /// Each like the one before it: AR(1).
     Alike(f64),
-    /// A neighbour takes 0 to 40 % for some trials, then rests.
+    /// A neighbor takes 0 to 40 % for some trials, then rests.
     Bursts,
     /// All become slower and slower, with noise of a tenth of that.
     Drift,
@@ -276,7 +276,7 @@ impl Machine {
         self.keys.step() as f64 / MODULUS as f64
     }
 
-    /// Of twelve uniform values: normal enough.
+    /// Approximately normal value: the sum of twelve uniform ones.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }

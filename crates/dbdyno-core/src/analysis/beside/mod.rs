@@ -1,6 +1,6 @@
-//! A run of ours beside published ones, code by code: theirs and ours in one unit, how each was
-//! converted, and what keeps the two from being the same. What cannot be paired is listed with the
-//! reason. Nothing is estimated. Pure.
+//! Comparison of a measured run with published ones, code by code: both figures in one unit, how
+//! each was converted, and what keeps the two from being the same. Figures without a counterpart
+//! are listed with the reason. Nothing is estimated. Pure.
 
 mod notes;
 mod own;
@@ -38,7 +38,7 @@ pub struct Words<'a> {
     pub orgs: BTreeMap<&'a str, &'a [&'a str]>,
 }
 
-/// A published code with the facts that stand beside its workload.
+/// A published code with the facts that reports show next to its workload.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeWords<'a> {
     /// Empty for a test without a code: then its description decides.
@@ -64,8 +64,8 @@ impl Words<'_> {
         })
     }
 
-    /// The parameters as they are on the engine: its own organisation by name.
-    fn resolved(
+    /// The parameters as they are on the engine: its own organization by name.
+    fn resolve_org(
         &self,
         engine: &str,
         params: &BTreeMap<String, String>,
@@ -97,13 +97,13 @@ pub struct Beside {
 /// One figure of both, in one unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// As the publication calls it; empty if it has no code.
+    /// Code in the publication; empty if the publication has none.
     pub code: String,
     /// The publication's own words for the measured work.
     pub description: String,
     /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
-    /// Parameters of our test that are not the defaults.
+    /// Parameters of the measured test that are not the defaults.
     pub params: BTreeMap<String, String>,
     /// Speed or throughput.
     pub kind: Kind,
@@ -130,7 +130,7 @@ pub struct Pair {
 /// A side of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// In the common unit.
+    /// Value in the common unit.
     pub value: f64,
     /// Figure before its conversion, as printed or measured.
     pub printed: f64,
@@ -189,7 +189,7 @@ fn serialize_sentence<S: Serializer>(
     serializer.collect_str(sentence)
 }
 
-/// A run of ours beside a published one.
+/// Comparison of a measured run with a published one.
 pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside {
     let mut found =
         Beside { theirs: theirs.name.into(), yours: yours.name.into(), ..Beside::default() };
@@ -197,7 +197,7 @@ pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside 
     let is_measured = |test: &&Test| test.measured().is_some();
     let ours: Vec<&Test> = yours.tests.iter().filter(is_measured).collect();
     for tests in &foreign {
-        let code = Compared { words, engine: own, yours, theirs, ours: &ours, tests };
+        let code = CodeComparison { words, engine: own, yours, theirs, ours: &ours, tests };
         for kind in [Kind::Speed, Kind::Throughput] {
             match code.pair(kind) {
                 Some(Ok(pair)) => found.pairs.push(pair),
@@ -256,8 +256,8 @@ fn without_threads(params: &BTreeMap<String, String>) -> BTreeMap<&String, &Stri
     params.iter().filter(|(name, _)| *name != THREADS).collect()
 }
 
-/// A code of a publication, and everything that may stand beside it.
-struct Compared<'a> {
+/// A code of a publication, and everything that can be compared with it.
+struct CodeComparison<'a> {
     words: &'a Words<'a>,
     engine: &'a str,
     yours: &'a Side<'a>,
@@ -267,7 +267,7 @@ struct Compared<'a> {
     tests: &'a [&'a PublishedTest],
 }
 
-impl<'a> Compared<'a> {
+impl<'a> CodeComparison<'a> {
     /// The pair of a kind, or why there is none; nothing if the publication prints no such figure.
     fn pair(&self, kind: Kind) -> Option<Result<Pair, Unpaired>> {
         let theirs: Vec<&PublishedTest> =
@@ -276,20 +276,20 @@ impl<'a> Compared<'a> {
         let nothing = Fixed::new();
         let words = self.words.code(first);
         let fixed = words.map_or(&nothing, |words| words.fixed);
-        let why = |reason, text| Some(Err(self.unpaired(kind, reason, text)));
+        let why = |reason, text| Some(Err(self.make_unpaired(kind, reason, text)));
         if theirs.iter().all(|test| test.verdict.status == Status::Invalid) {
             return why(Why::SourceContradicts, "the source contradicts itself".into());
         }
         let printed = printed_quantities(&theirs, fixed);
         if printed.is_empty() {
-            // A share of a link, a wait: nothing that a test of ours has as its figure.
+            // A share of a link or a wait: dbdyno has no figure of that kind.
             return None;
         }
         let Some(workload) = self.words.workload(&first.workload) else {
             return why(Why::NoWorkload, "no workload here corresponds to it".into());
         };
         let only_stated = theirs.iter().all(|test| test.published.kind != PublishedKind::Point);
-        let mut params = self.words.resolved(self.engine, &first.params);
+        let mut params = self.words.resolve_org(self.engine, &first.params);
         params.remove(THREADS);
         if let Some(words) = words.filter(|_| kind == Kind::Throughput && only_stated) {
             params.extend(words.best.clone());
@@ -310,7 +310,7 @@ impl<'a> Compared<'a> {
             if kind == Kind::Throughput && is_again {
                 return None; // it is the speed
             }
-            return Some(Ok(self.made(kind, quantity, foreign, own)));
+            return Some(Ok(self.make_pair(kind, quantity, foreign, own)));
         }
         let is_measured = |test: &&Test| {
             test.kpm_value().is_some() && (kind == Kind::Throughput || width(test) == 1)
@@ -321,14 +321,14 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn unpaired(&self, kind: Kind, reason: Why, text: Sentence) -> Unpaired {
+    fn make_unpaired(&self, kind: Kind, reason: Why, text: Sentence) -> Unpaired {
         let published = &self.tests[0].published;
         let code = if published.code.is_empty() { &published.description } else { &published.code };
         Unpaired { code: code.clone(), kind: Some(kind), reason, text }
     }
 
-    /// The tests of ours that did this work: of several drives and variants those that were asked
-    /// for by the code, in the database, with the fewest parameters of their own.
+    /// The measured tests that did this work. Of several drives and variants they are those that
+    /// were asked for by the code, in the database, with the fewest parameters of their own.
     fn variant(
         &self,
         workload: &Workload,
@@ -336,7 +336,7 @@ impl<'a> Compared<'a> {
     ) -> Result<Vec<&'a Test>, (Why, Sentence)> {
         let of_workload: Vec<&Test> =
             self.ours.iter().copied().filter(|test| test.workload() == workload.id).collect();
-        let own = |test: &Test| self.words.resolved(self.engine, test.params());
+        let own = |test: &Test| self.words.resolve_org(self.engine, test.params());
         let differs = |test: &Test| -> Option<(String, String)> {
             let own = own(test);
             let other = params.iter().find(|(name, value)| {
@@ -383,9 +383,9 @@ impl<'a> Compared<'a> {
             return Some(text.with("engine", self.engine).with("org", org.as_str()));
         }
         let refused = |param: &crate::model::Param| {
-            let (what, reason) = param.unavailable_on(self.engine, params)?;
-            let text = Sentence::new("{what}: {reason}").with("what", what);
-            Some(text.with("reason", Sentence::new(reason)))
+            let unavailable = param.unavailable_on(self.engine, params)?;
+            let text = Sentence::new("{what}: {reason}").with("what", unavailable.what);
+            Some(text.with("reason", Sentence::new(unavailable.reason)))
         };
         workload.params.iter().find_map(refused)
     }
@@ -393,7 +393,7 @@ impl<'a> Compared<'a> {
     /// The suites that have it.
     fn suites(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Vec<&str> {
         let fits = |given: &BTreeMap<String, String>| {
-            let given = self.words.resolved(self.engine, given);
+            let given = self.words.resolve_org(self.engine, given);
             params.iter().all(|(name, value)| {
                 let known = given.get(name);
                 let known = known.or_else(|| {
@@ -464,7 +464,7 @@ impl<'a> Compared<'a> {
         )
     }
 
-    fn made(
+    fn make_pair(
         &self,
         kind: Kind,
         quantity: Quantity,
@@ -563,7 +563,7 @@ fn no_figure(tests: &[&Test]) -> Sentence {
     )
 }
 
-/// Numbers of pairs by who is ahead.
+/// Number of pairs by the side that is ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Pairs in which yours is ahead.
@@ -577,7 +577,7 @@ pub struct Standing {
 /// The standing in the pairs of a kind.
 pub fn standing(pairs: &[&Pair], kind: Kind) -> Standing {
     let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
-    // A ratio that is at most so much says nothing of who is ahead.
+    // A ratio that is only an upper bound does not show who is ahead.
     let open = |pair: &&&Pair| pair.bound.is_none();
     let ahead = of_kind().filter(open).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
     let level = of_kind().filter(open).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();

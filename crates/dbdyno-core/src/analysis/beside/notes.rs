@@ -8,7 +8,7 @@ use crate::model::{ReasonCode, RunRecord, Sentence};
 /// A remark on a pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Note {
-    /// `data`, `one-an-op`, `per-op`, `fixed-work`, `differs`, or what is said against the printed
+    /// `data`, `one-an-op`, `per-op`, `fixed-work`, `differs`, or the doubt about the printed
     /// figure: `lower-bound`, `doubtful`, `approximate`, `caution`, `restored`, `bound`.
     pub code: String,
     /// The remark as a sentence.
@@ -45,7 +45,7 @@ fn data(runs: [&RunRecord; 2]) -> Note {
     note("data", Sentence::new(text).with("yours", yours).with("theirs", theirs))
 }
 
-/// The conversion of ours to the common unit.
+/// Note on the conversion of the measured figure to the common unit.
 fn unit(pair: &Pair) -> Option<Note> {
     let (own, conversion) = (&pair.yours.printed_unit, pair.yours.conversion);
     let said = |text: &str| {

@@ -1,5 +1,5 @@
-//! A figure of our run beside a publication: as every other report shows it, in the unit of the
-//! pair.
+//! Measured figures in a comparison with publications: as every other report shows them, in the
+//! unit of the pair.
 
 use super::units::{self, Code, Metric, OwnRate, Rate};
 use crate::analysis::best::{Best, Candidate, select_best};
@@ -10,14 +10,14 @@ use crate::analysis::ramp;
 use crate::model::params::THREADS;
 use crate::model::{Better, Quantity, Status, Test, Workload};
 
-/// The common quantity of a pair, and the workload that says how much of it an op is.
+/// Common quantity of a pair, and the workload that defines how much of it an op is.
 #[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
     pub quantity: Quantity,
     pub workload: &'a Workload,
 }
 
-/// A figure of our run as every other report shows it, and the same in the unit of the pair.
+/// Measured figure as every other report shows it, and the same in the unit of the pair.
 #[derive(Clone)]
 pub(super) struct Measured<'a> {
     pub figure: Figure<'a>,
@@ -29,12 +29,12 @@ impl<'a> Counted<'a> {
     fn of_ramp(self, ramp: &[&'a Test]) -> Vec<Measured<'a>> {
         let seconds = ramp::seconds(ramp);
         let kpms = ramp::kpms(ramp).into_iter();
-        kpms.filter_map(|kpm| self.converted(kpm, &seconds)).collect()
+        kpms.filter_map(|kpm| self.convert_own(kpm, &seconds)).collect()
     }
 
-    /// The KPM, or the metric beside it where the amount is printed in that, with the amount of the
-    /// test that stands for it in proportion to it.
-    fn converted(self, kpm: Figure<'a>, seconds: &[Figure<'a>]) -> Option<Measured<'a>> {
+    /// The KPM, or the other metric if the amount is printed in that. The amount is that of the
+    /// test which stands for the figure, in proportion to it.
+    fn convert_own(self, kpm: Figure<'a>, seconds: &[Figure<'a>]) -> Option<Measured<'a>> {
         let figure = match self.of_test(kpm.test)?.metric {
             Metric::Kpm => kpm,
             Metric::Second => *seconds.iter().find(|second| second.jobs == kpm.jobs)?,
@@ -47,7 +47,7 @@ impl<'a> Counted<'a> {
         Some(Measured { figure, rate: Rate { per_s, printed: figure.value, ..of_test } })
     }
 
-    /// Amount of a test of ours per second.
+    /// Amount of a measured test per second.
     fn of_test(self, test: &'a Test) -> Option<OwnRate<'a>> {
         units::yours(test.measured()?, self.quantity, self.workload)
     }

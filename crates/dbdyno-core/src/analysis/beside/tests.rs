@@ -152,7 +152,7 @@ fn the_figure_of_repetitions_is_the_one_of_every_other_report() {
     assert_eq!(yours.value, yours.printed);
 }
 
-/// A test of ours in a million operations per second; an op is thousand of them.
+/// Measured test in a million operations per second; an op is a thousand of them.
 fn in_mops(seq: u32, jobs: u32, ops_per_s: f64, status: Status) -> Test {
     let mut test =
         TestResult { seq, ..measured(jobs, ops_per_s, "heap").measured().unwrap().clone() };

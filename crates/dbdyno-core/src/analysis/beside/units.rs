@@ -1,6 +1,6 @@
-//! The algebra of units: a rate that a publication prints and a rate of ours as amounts of one
-//! quantity per second. What an op is stands in the catalog (`per_op`), what the words of
-//! publications count stands here.
+//! Conversion of units: a published rate and a measured one as amounts of one quantity per second.
+//! The catalog defines what an op is (`per_op`); this module defines what the words of publications
+//! count.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub enum Code {
     AsPrinted,
     /// One op is one of the quantity, so that the figure is the same under another name.
     OneAnOp,
-    /// Ops per second times what the catalog says of an op.
+    /// Ops per second, multiplied by the amount that the catalog states for an op.
     PerOp,
     /// Work of a job times jobs, divided by the time that is printed.
     FixedWork,
@@ -62,7 +62,7 @@ impl Conversion {
 pub struct Rate<'a> {
     /// Amount of the common quantity per second.
     pub per_s: f64,
-    /// As printed or measured, with its unit and the metric's name.
+    /// Value as printed or measured, with its unit and the name of the metric.
     pub printed: f64,
     /// Unit of the figure before.
     pub unit: &'a str,
@@ -126,11 +126,11 @@ pub fn theirs<'a>(test: &'a PublishedTest, quantity: Quantity, fixed: &Fixed) ->
 pub enum Metric {
     /// The key performance metric of its workload.
     Kpm,
-    /// The one beside it.
+    /// The second metric of the test.
     Second,
 }
 
-/// An amount of ours per second, and the metric that it is printed in.
+/// Measured amount per second, and the metric that it is printed in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnRate<'a> {
     /// The amount, with the value of that metric.
@@ -139,8 +139,8 @@ pub struct OwnRate<'a> {
     pub metric: Metric,
 }
 
-/// A measured test's amount of a quantity per second: what the catalog says of an op times ops
-/// per second, else a metric of the test in the same unit.
+/// A measured test's amount of a quantity per second: ops per second times the amount that the
+/// catalog states for an op, else a metric of the test in the same unit.
 pub fn yours<'a>(
     test: &'a TestResult,
     quantity: Quantity,

@@ -1,13 +1,13 @@
 //! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
-use super::experiment::{Action, ways};
-use super::{Bottleneck, Cause, around_waits, experiments, seen, share_of};
+use super::remedy::{Action, ways};
+use super::{Bottleneck, Cause, activity_share, around_waits, remedies, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
-/// A gain of so many times the one predicted still agrees with a forecast without an interval, and
-/// one of the inverse of it: shares of time are estimates, and what goes takes other work with it
-/// or gives place to another wait.
+/// Factor by which the measured gain may exceed the predicted one, or fall below it, to agree with
+/// a prediction without an interval. Shares of time are estimates, and what is saved takes other
+/// work with it or makes room for another wait.
 const AGREES: f64 = 2.0;
 /// A smaller change of throughput does not count.
 const NOTHING: f64 = 0.03;
@@ -19,8 +19,8 @@ pub struct Forecast {
     pub gain: f64,
     /// Kind of the prediction: an estimate, a minimum or a maximum.
     pub bound: Bound,
-    /// Its 95 % interval, where there are trials enough; of a forecast of the least the upper end
-    /// is infinite, of one of the most the lower one is 1.
+    /// 95 % interval, if there are enough trials. The upper end of a minimum is infinite, the lower
+    /// end of a maximum is 1.
     pub span: Option<GainSpan>,
 }
 
@@ -39,8 +39,8 @@ impl GainSpan {
         GainSpan { low: one.min(other), high: one.max(other) }
     }
 
-    /// What a forecast of this kind allows, of which this is the interval.
-    fn allowed(self, bound: Bound) -> GainSpan {
+    /// Interval of the gains that agree with a prediction of this kind.
+    fn for_bound(self, bound: Bound) -> GainSpan {
         match bound {
             Bound::About => self,
             Bound::AtLeast => GainSpan { high: f64::INFINITY, ..self },
@@ -54,23 +54,24 @@ impl GainSpan {
 pub struct TimeShares {
     /// The cause takes this.
     pub cause: f64,
-    /// With it goes this in all; of I/O at the least.
+    /// Share that is saved together with the cause; a minimum for I/O.
     pub goes: f64,
 }
 
 impl TimeShares {
-    /// Of a test; none where the time of the cause is not known.
+    /// Shares of a test; none if the time of the cause is unknown.
     pub fn from_result(result: &TestResult, cause: Cause, action: Action) -> Option<TimeShares> {
         share_of(result, cause).map(|share| TimeShares::with(result, cause, action, share))
     }
 
-    /// With I/O goes what surrounds it: of what the kernel worked for the sessions, where it
-    /// counted that, the part that the cause has of all waits. That is the least. What else goes no
-    /// counter tells: sessions that do not sleep are not woken late, their client sends the next
-    /// statement while they work on this one, and their own code finds its data in the processor's
-    /// caches (seen with 2 jobs of LGWR-LAT: 83 us of user time per op before, 40 us for the whole
-    /// op after). So there is no end above. With a log in memory the kernel works as before, only
-    /// faster.
+    /// Shares of a test whose cause takes `share` of session time.
+    ///
+    /// With I/O, the kernel's work for it is saved as well: the part of the kernel time, if that
+    /// was counted, that corresponds to the cause's part of all waits. This is a minimum, because
+    /// no counter shows the rest: sessions that do not sleep are not woken late, their client sends
+    /// the next statement while they work on this one, and their own code finds its data in the
+    /// CPU's caches (seen with 2 jobs of LGWR-LAT: 83 us of user time per op before, 40 us for the
+    /// whole op after). With a log in memory the kernel does the same work as before, only faster.
     pub(super) fn with(
         result: &TestResult,
         cause: Cause,
@@ -79,7 +80,7 @@ impl TimeShares {
     ) -> TimeShares {
         let is_spared = cause.is_io() && action != Action::LogInMemory;
         let kernel = around_waits(result).filter(|_| is_spared).map_or(0.0, |around| {
-            let waits = 1.0 - seen(result, Activity::Cpu).unwrap_or(0.0);
+            let waits = 1.0 - activity_share(result, Activity::Cpu).unwrap_or(0.0);
             if waits > 0.0 { around.kernel * (share / waits).min(1.0) } else { 0.0 }
         });
         TimeShares { cause: share, goes: (share + kernel).min(1.0) }
@@ -96,17 +97,13 @@ pub fn forecast(
     trials: &[TimeShares],
 ) -> Option<Forecast> {
     let way = ways(result, bottleneck.cause).into_iter().find(|way| way.action == action)?;
-    let gain = |goes: f64| way.experiment(result, bottleneck.cause, Some(goes)).gain;
-    let now = || {
-        experiments(result, bottleneck)
-            .into_iter()
-            .find(|experiment| experiment.action == action)?
-            .gain
-    };
+    let gain = |goes: f64| way.remedy(result, bottleneck.cause, Some(goes)).gain;
+    let now =
+        || remedies(result, bottleneck).into_iter().find(|remedy| remedy.action == action)?.gain;
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
-    let bound = way.experiment(result, bottleneck.cause, None).bound;
+    let bound = way.remedy(result, bottleneck.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
-    let span = ends.map(|(one, other)| GainSpan::between(one, other).allowed(bound));
+    let span = ends.map(|(one, other)| GainSpan::between(one, other).for_bound(bound));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
 }
 
@@ -116,7 +113,7 @@ pub fn forecast(
 pub fn judge_forecast(forecast: Forecast, measured: Option<GainSpan>) -> ForecastOutcome {
     let Some(GainSpan { low, high }) = measured else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
-    let around = || GainSpan::between(times(AGREES), times(1.0 / AGREES)).allowed(forecast.bound);
+    let around = || GainSpan::between(times(AGREES), times(1.0 / AGREES)).for_bound(forecast.bound);
     let predicted = forecast.span.unwrap_or_else(around);
     let (least, most) = (predicted.low - NOTHING, predicted.high + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {
@@ -204,7 +201,7 @@ mod tests {
         let bottleneck =
             Bottleneck { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
         let gains: Vec<f64> =
-            experiments(&result, &bottleneck).iter().map(|found| found.gain.unwrap()).collect();
+            remedies(&result, &bottleneck).iter().map(|found| found.gain.unwrap()).collect();
         assert!((gains[0] - 2.5).abs() < 1e-9 && (gains[1] - 1.6).abs() < 1e-9, "{gains:?}");
     }
 

@@ -1,18 +1,18 @@
 //! Processors as a limit: all that the jobs can use are in use, or a quota gives no more of them.
 
-use super::{Bottleneck, CAUSE, Cause, seen};
+use super::{Bottleneck, CAUSE, Cause, activity_share};
 use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
 use crate::analysis::cpu_quota;
 use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Activity, Sentence, TestResult};
 
-/// Processors count as used up from this share on of those that the jobs can use.
+/// Share of the CPUs that the jobs can use from which on they count as used up.
 const USED_UP: f64 = 0.9;
 
-/// Processors in use by the database and our own process.
+/// CPUs that the database and dbdyno's own process used.
 pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
     let seconds = |name| result.window_counters.get(name);
-    // A database within our process has no processes of its own.
+    // A database within dbdyno's process has no processes of its own.
     let own_s = seconds("self_cpu_s").filter(|_| !is_elsewhere(result));
     let used_s = match (seconds("server_cpu_s"), own_s) {
         (None, None) => return None,
@@ -21,7 +21,7 @@ pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
     (result.window_s > 0.0).then(|| used_s / result.window_s)
 }
 
-/// Processors that the database and we could use: all but what the host of a virtual machine took.
+/// CPUs that the database and dbdyno could use: all except what the host of a virtual machine took.
 pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     Some(processors(result)? - stolen)
@@ -60,7 +60,7 @@ fn in_use(result: &TestResult) -> Option<Bottleneck> {
     }
     let (used, usable) = (used_processors(result)?, usable_processors(result)?);
     let can_use = f64::from(result.jobs) * threads(result);
-    let at_work = seen(result, Activity::Cpu);
+    let at_work = activity_share(result, Activity::Cpu);
     let is_one_thread = can_use < USED_UP * usable;
     let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP)
         || is_one_thread;
@@ -86,11 +86,11 @@ fn in_use(result: &TestResult) -> Option<Bottleneck> {
     })
 }
 
-/// Of a server on another host nobody tells who uses its processors: they are the limit if all are
-/// in use while the jobs are at work.
+/// Bottleneck by the CPUs of a server on another host, where nobody reports who uses them: they are
+/// the limit if all are in use while the jobs run.
 fn elsewhere(result: &TestResult) -> Option<Bottleneck> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
-    let at_work = seen(result, Activity::Cpu)?;
+    let at_work = activity_share(result, Activity::Cpu)?;
     let used = busy_pct / 100.0 * processors(result)?;
     let evidence =
         Sentence::new("{used} of {usable} CPUs of the database's host in use, by all processes")

@@ -14,8 +14,8 @@ fn busy_host(server_s: f64, self_s: f64) -> TestResult {
     with(&[host[0], host[1], ("server_cpu_s", server_s), ("self_cpu_s", self_s)], &[])
 }
 
-/// 100 samples of two jobs, of whose 200 sightings so many were at these activities; the others
-/// were at work.
+/// Result with 100 samples of two jobs: of their 200 sightings, these numbers were at these
+/// activities, and the others were at work.
 fn sampled(result: TestResult, idle: u64, at: &[(Activity, u64)]) -> TestResult {
     let event = |activity: Activity, samples: u64, background: bool| EventCount {
         event: Event { class: "class".into(), name: activity.name().into(), activity, background },
@@ -67,7 +67,7 @@ fn jobs_seen_at_work_on_a_busy_host_are_limited_by_processors_that_others_take_t
 
 #[test]
 fn what_nobody_knows_is_not_blamed() {
-    // An engine in our process has no processes of its own.
+    // An engine within dbdyno's process has no processes of its own.
     let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
     assert_eq!((bottlenecks(&embedded(19.0)).len(), bottlenecks(&embedded(3.0)).len()), (1, 0));
     let elsewhere =
@@ -82,7 +82,7 @@ fn what_nobody_knows_is_not_blamed() {
         "2 of 2 CPUs of the database's host in use, by all processes"
     );
     assert_eq!(at_work(5.0), []);
-    // Of a server on another host our own processor time is known, and no processors of its.
+    // For a server on another host the CPU time of dbdyno is known, but no CPUs of the server.
     assert_eq!(causes(&with(&[("self_cpu_s", 20.0)], &[])), []);
     assert_eq!(causes(&fixture::result()), []);
 }
@@ -189,7 +189,8 @@ fn a_fast_log_takes_the_kernels_work_for_it() {
 
 #[test]
 fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
-    // 90 of 200 sightings at the log; of 100 writes so many because the buffer was full.
+    // 90 of 200 sightings were at the log; this many of 100 writes were made because the buffer was
+    // full.
     let found = |full: f64| {
         let host = with(&[("log_buffer_full", full), ("log_writes", 100.0)], &[]);
         bottlenecks(&sampled(host, 0, &[(Activity::LogSync, 90)]))
@@ -282,7 +283,7 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
         offer: crate::model::OfferedLoad {
             per_s: 5.0,
             arrivals: crate::model::Arrivals::Uniform,
-            promise: None,
+            slo: None,
         },
         due: 1.0,
         response: Default::default(),

@@ -15,12 +15,12 @@ use crate::model::{
 pub struct Point<'a> {
     /// The rate, with its interval.
     pub figure: Figure<'a>,
-    /// Of the test that stands for its repetitions, as other reports show them.
+    /// Times of the test that stands for its repetitions, as in other reports.
     times: &'a LatencySummary,
-    /// The repetitions that the figure counts, by what each says of the SLO.
+    /// Repetitions that the figure counts, by their outcome for the SLO.
     trials: TrialCounts,
-    /// In a repetition more ops were due and not done than the percentile of the SLO leaves out, so
-    /// that it does not tell.
+    /// True if in a repetition more ops were due and not done than the percentile of the SLO leaves
+    /// out, so that it does not show whether the SLO is met.
     is_undone: bool,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
     /// included.
@@ -48,9 +48,9 @@ pub struct Answer<'a> {
     /// The best figure that meets the SLO but is conditional or has no interval, where the
     /// valid ones leave the answer open: it answers with a doubt.
     pub doubt: Option<Point<'a>>,
-    /// The figure that settles an open answer, measured again: the one with the doubt, a
-    /// conditional one of which nobody knows whether it meets the SLO, or one at more jobs than the
-    /// best that is not valid.
+    /// Figure that settles an open answer if it is measured again: the one with the doubt, a
+    /// conditional one that does not show whether it meets the SLO, or one that is not valid at
+    /// more jobs than the best.
     pub again: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
@@ -102,26 +102,26 @@ impl Answer<'_> {
 }
 
 impl<'a> Point<'a> {
-    /// The point of a figure of these tests, which are alike but for their jobs.
-    fn new(figure: Figure<'a>, tests: &[&'a Test], promise: Option<Slo>) -> Point<'a> {
+    /// The point of a figure of these tests, which differ only in their jobs.
+    fn new(figure: Figure<'a>, tests: &[&'a Test], slo: Option<Slo>) -> Point<'a> {
         let open = figure.test.measured().and_then(|test| test.open.as_ref());
         let times = match open {
             Some(open) => &open.response,
             None => figure.test.latency(),
         };
-        let counted = ramp::counted(tests, figure.jobs);
-        let trials = TrialCounts::new(counted.iter().map(|test| meets(test, promise)));
-        let is_undone = counted.iter().any(|test| is_undone(test, promise));
+        let counted = ramp::throughput_tests(tests, figure.jobs);
+        let trials = TrialCounts::new(counted.iter().map(|test| meets(test, slo)));
+        let is_undone = counted.iter().any(|test| is_undone(test, slo));
         Point { figure, times, trials, is_undone, is_open: open.is_some() }
     }
 
     /// The percentile of the SLO, in us.
-    pub fn time_us(&self, promise: Slo) -> Option<f64> {
-        promise.percentile.value_us(self.times)
+    pub fn time_us(&self, slo: Slo) -> Option<f64> {
+        slo.percentile.value_us(self.times)
     }
 
-    /// True if every repetition that counts meets the SLO, false if every one misses it; none if
-    /// they contradict one another, or one does not tell.
+    /// True if every repetition that counts meets the SLO, false if every one misses it. None if
+    /// they contradict one another, or one is not evidence.
     fn keeps(&self) -> Option<bool> {
         self.trials.agreed()
     }
@@ -164,7 +164,7 @@ impl<'a> Point<'a> {
 /// The answer to a need.
 pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let found = of_one_drive(tests.iter().filter(|test| need.is_of(test)).collect());
-    let points = if are_one_work(&found) { points(need.promise, &found) } else { Vec::new() };
+    let points = if are_one_work(&found) { points(need.slo, &found) } else { Vec::new() };
     let (valid, others): (Vec<Point<'_>>, Vec<Point<'_>>) = points
         .into_iter()
         .filter(|point| point.figure.unit == need.unit)
@@ -172,12 +172,12 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let keeping = valid.iter().filter(|point| point.keeps() == Some(true)).copied();
     let does = keeping.clone().filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX));
-    // A higher figure without an interval does not tell what is used.
+    // A higher figure without an interval does not show how much is used.
     let known = keeping.clone().filter(|point| at.is_none() || point.span().is_some());
     let most = highest(known);
     let best = most.map_or(f64::INFINITY, |most| most.figure.value);
     let without_interval = highest(keeping.filter(|point| point.figure.value > best));
-    let doubt = doubted(need, &others, most);
+    let doubt = doubtful_point(need, &others, most);
     let case = Case { need, valid: &valid, others: &others, most, doubt };
     let refused = match at {
         Some(_) => None,
@@ -194,14 +194,14 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let is_open = outcome == Outcome::NotCovered;
     let doubt = doubt.filter(|_| is_open);
     let again = if is_open { case.again() } else { None };
-    let most = most.map(|most| bounded(most, &others));
+    let most = most.map(|most| best_or_lower_bound(most, &others));
     let left_out = others.len();
     Answer { need, outcome, why, at, most, without_interval, used, doubt, again, left_out }
 }
 
 /// The best valid figure; a lower bound beside a conditional one that is better and may meet the
 /// SLO.
-fn bounded<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
+fn best_or_lower_bound<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
     let passed_over = better_conditional(others, &most).and_then(|point| point.figure.jobs);
     Point { figure: Figure { passed_over, ..most.figure }, ..most }
 }
@@ -216,10 +216,15 @@ fn better_conditional<'a>(others: &[Point<'a>], most: &Point<'_>) -> Option<Poin
     highest(conditional.copied())
 }
 
-/// The figure that answers with a doubt: a valid one without an interval that would do, before a
-/// conditional one that would; with neither, what was measured. Beside a valid one with an interval
-/// only a figure that would do, or one of worthwhile more, says more.
-fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Option<Point<'a>> {
+/// Figure that answers with a doubt: a valid one without an interval that would do, before a
+/// conditional one that would; with neither, the best that was measured. If there is a valid one
+/// with an interval, only a figure that would do, or that is higher by a worthwhile step, adds to
+/// it.
+fn doubtful_point<'a>(
+    need: &Need,
+    others: &[Point<'a>],
+    most: Option<Point<'a>>,
+) -> Option<Point<'a>> {
     let would_do = |point: &Point<'_>| point.figure.value >= need.rate;
     let is_conditional = |point: &&Point<'_>| {
         point.figure.status() == Status::Conditional && point.keeps() == Some(true)
@@ -245,20 +250,21 @@ fn is_worthwhile(point: &Point<'_>, most: &Point<'_>) -> bool {
     point.figure.value > most.figure.value * (1.0 + WORTHWHILE_GAIN)
 }
 
-/// Of tests with both drives those of the client: applications are clients.
+/// Tests of the client drive, where there are tests of both drives, because applications are
+/// clients.
 fn of_one_drive(tests: Vec<&Test>) -> Vec<&Test> {
     let client: Vec<&Test> =
         tests.iter().filter(|test| test.drive() == Drive::Client).copied().collect();
     if client.is_empty() { tests } else { client }
 }
 
-/// True if nothing but their jobs and rates tells the tests apart.
+/// True if the tests differ only in their jobs and rates.
 fn are_one_work(tests: &[&Test]) -> bool {
     tests.windows(2).all(|pair| without_offer(pair[0].chosen()) == without_offer(pair[1].chosen()))
 }
 
 /// The rates of closed loops, one for each number of jobs, and those of open loops.
-fn points<'a>(promise: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
+fn points<'a>(slo: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
     let is_open = |test: &&Test| test.measured().is_some_and(|test| test.open.is_some());
     let (open, closed): (Vec<&Test>, Vec<&Test>) = tests.iter().copied().partition(is_open);
     // A publication may print a throughput without its jobs.
@@ -266,34 +272,34 @@ fn points<'a>(promise: Option<Slo>, tests: &[&'a Test]) -> Vec<Point<'a>> {
         .filter(|best| best.jobs.is_none() && best.better == Better::Higher);
     let figures = ramp::curve(&closed).into_iter().chain(stated);
     let mut points: Vec<Point<'a>> =
-        figures.map(|figure| Point::new(figure, &closed, promise)).collect();
+        figures.map(|figure| Point::new(figure, &closed, slo)).collect();
     for rate in ramp::groups(open, |test| *test) {
         let figures = ramp::curve(&rate).into_iter();
-        points.extend(figures.map(|figure| Point::new(figure, &rate, promise)));
+        points.extend(figures.map(|figure| Point::new(figure, &rate, slo)));
     }
     points
 }
 
 /// True if a test met the SLO, an open loop by the times of its answers; none if that is unknown.
-fn meets(test: &Test, promise: Option<Slo>) -> Option<bool> {
-    let Some(promise) = promise else { return Some(true) };
+fn meets(test: &Test, slo: Option<Slo>) -> Option<bool> {
+    let Some(slo) = slo else { return Some(true) };
     let result = test.measured();
     if let Some((open, result)) = result.and_then(|result| Some((result.open.as_ref()?, result))) {
-        return open.meets(promise, result.window.ops);
+        return open.meets(slo, result.window.ops);
     }
-    Some(promise.percentile.value_us(test.latency())? < promise.limit_us)
+    Some(slo.percentile.value_us(test.latency())? < slo.limit_us)
 }
 
-/// True if a test in an open loop has the percentile of the SLO, and nobody knows whether it is
-/// met: more ops were due and not done than the percentile leaves out.
-fn is_undone(test: &Test, promise: Option<Slo>) -> bool {
-    let Some(promise) = promise else { return false };
+/// True if a test in an open loop has the percentile of the SLO but does not show whether the SLO
+/// is met: more ops were due and not done than the percentile leaves out.
+fn is_undone(test: &Test, slo: Option<Slo>) -> bool {
+    let Some(slo) = slo else { return false };
     let open = test.measured().and_then(|test| test.open.as_ref());
-    let response_us = open.and_then(|open| promise.percentile.value_us(&open.response));
-    response_us.is_some() && meets(test, Some(promise)).is_none()
+    let response_us = open.and_then(|open| slo.percentile.value_us(&open.response));
+    response_us.is_some() && meets(test, Some(slo)).is_none()
 }
 
-/// The outcome where no figure is known to do what is needed.
+/// Outcome and reason if no figure is known to do what is needed.
 struct Refusal {
     outcome: Outcome,
     why: Sentence,
@@ -309,7 +315,7 @@ impl Refusal {
     }
 }
 
-/// Statement about a conditional figure of which nobody knows whether it meets the SLO.
+/// Statement about a conditional figure that does not show whether the SLO is met.
 fn unknown_slo(need: &Need, most: &Point<'_>, slo: Slo) -> Sentence {
     let text = match (most.trials.is_contradictory(), most.is_undone) {
         (true, _) => {
@@ -347,7 +353,7 @@ fn describe_not_valid(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
             .max_by(|a, b| a.figure.value.total_cmp(&b.figure.value))
     };
     let Some(most) = best(Some(true)) else {
-        if let Some((most, slo)) = best(None).zip(need.promise) {
+        if let Some((most, slo)) = best(None).zip(need.slo) {
             return Some(unknown_slo(need, most, slo));
         }
         let text = "the verdict accepts none of its figures: {count} are left out";
@@ -462,20 +468,21 @@ impl<'a> Case<'_, 'a> {
     /// The SLO is missed at no more load than is needed, and no figure contradicts that: load makes
     /// nothing faster.
     fn broken(&self) -> Option<Sentence> {
-        let promise = self.need.promise?;
+        let slo = self.need.slo?;
         let is_low =
             |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
         let missing = self.valid.iter().filter(|point| point.keeps() == Some(false));
         let broken = missing.filter(is_low).find(|point| !self.is_contradicted(point))?;
         let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
-            .with("promise", promise.to_string())
+            .with("promise", slo.to_string())
             .with("rate", broken.figure.value)
             .with("unit", self.need.unit.as_str());
-        Some(at.with("time", broken.time_us(promise)? / 1000.0))
+        Some(at.with("time", broken.time_us(slo)? / 1000.0))
     }
 
-    /// True if a repetition of a valid or a conditional figure met the SLO at as much load as this
-    /// one that missed it, or where the interval of its rate reaches what is needed.
+    /// True if this point, which missed the SLO, is contradicted: a repetition of a valid or a
+    /// conditional figure met the SLO at as much load, or at a rate whose interval reaches the
+    /// required one.
     fn is_contradicted(&self, broken: &Point<'_>) -> bool {
         let is_conditional = |point: &&Point<'_>| point.figure.status() == Status::Conditional;
         let conditional = self.others.iter().filter(is_conditional);
@@ -486,13 +493,13 @@ impl<'a> Case<'_, 'a> {
     }
 
     fn promise_unknown(&self) -> Sentence {
-        let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
+        let slo = self.need.slo.map(|slo| slo.to_string()).unwrap_or_default();
         let contradictory = self.valid.iter().filter(|point| point.trials.is_contradictory());
         if let Some(point) = highest(contradictory.copied()) {
             let text = "{promise} was met in {met} of {count} repetitions at {rate} {unit}: \
                         whether it is met there is not known";
             return Sentence::new(text)
-                .with("promise", promise)
+                .with("promise", slo)
                 .with("met", point.trials.met)
                 .with("count", point.trials.all())
                 .with("rate", point.figure.value)
@@ -505,7 +512,7 @@ impl<'a> Case<'_, 'a> {
             return Sentence::new(text)
                 .with("rate", point.figure.value)
                 .with("unit", self.need.unit.as_str())
-                .with("promise", promise);
+                .with("promise", slo);
         }
         match self.valid.iter().all(|point| point.keeps() == Some(false)) {
             true => Sentence::new(
@@ -514,14 +521,14 @@ impl<'a> Case<'_, 'a> {
             ),
             false => Sentence::new("too few ops were timed to know whether {promise} is met"),
         }
-        .with("promise", promise)
+        .with("promise", slo)
     }
 
     /// Statement about the figure that answers with a doubt, or that leaves the answer open, so
     /// that the answer, the command that settles it and the reason name the same figure.
     fn doubtful(&self) -> Option<Sentence> {
         let Some(doubt) = self.doubt else {
-            let (unknown, slo) = self.unknown().zip(self.need.promise)?;
+            let (unknown, slo) = self.unknown().zip(self.need.slo)?;
             return Some(unknown_slo(self.need, &unknown, slo));
         };
         let would_do = doubt.figure.value >= self.need.rate;
@@ -559,10 +566,10 @@ impl<'a> Case<'_, 'a> {
         })
     }
 
-    /// A rate above the best one that meets the SLO was measured, and does not meet it, or
-    /// nobody knows.
+    /// Statement that a rate above the best one that meets the SLO was measured, and misses it or
+    /// does not show whether it meets it.
     fn between(&self, most: &Point<'_>) -> Option<Sentence> {
-        let promise = self.need.promise?;
+        let slo = self.need.slo?;
         let above = self.valid.iter().filter(|point| point.figure.value > most.figure.value);
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps() {
@@ -578,7 +585,7 @@ impl<'a> Case<'_, 'a> {
         };
         Some(
             Sentence::new(template)
-                .with("promise", promise.to_string())
+                .with("promise", slo.to_string())
                 .with("kept", most.figure.value)
                 .with("next", next.figure.value)
                 .with("met", next.trials.met)
@@ -592,9 +599,9 @@ impl<'a> Case<'_, 'a> {
         self.doubt.or_else(|| self.unknown()).or_else(|| self.unsettled())
     }
 
-    /// The highest conditional figure of which nobody knows whether it meets the SLO, where none
-    /// answers with a doubt: beside a valid one that meets it a figure that says more, else one
-    /// that would do, or any if every valid one misses the SLO.
+    /// The highest conditional figure that does not show whether the SLO is met, if none answers
+    /// with a doubt. Next to a valid one that meets the SLO it must say more; else it must reach
+    /// the requirement, or be any if every valid one misses the SLO.
     fn unknown(&self) -> Option<Point<'a>> {
         if self.doubt.is_some() {
             return None;
@@ -613,9 +620,9 @@ impl<'a> Case<'_, 'a> {
         highest(unknown.copied())
     }
 
-    /// A figure at more jobs that is not valid, where more than the best valid one may be:
-    /// throughput still rose with the jobs of the best. Its own value tells nothing of an invalid
-    /// one.
+    /// A figure at more jobs that is not valid, so that the maximum may be above the best valid
+    /// one: throughput still rose up to the jobs of the best. The value of an invalid figure is not
+    /// considered.
     fn unsettled(&self) -> Option<Point<'a>> {
         let most = self.most.as_ref()?;
         self.next_at_more_jobs(most).filter(|_| self.is_rising(most))

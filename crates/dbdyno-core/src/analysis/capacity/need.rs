@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::error::quote;
+use crate::error::{TextError, quote};
 use crate::model::{Drive, Slo, Test, params, without_offer};
 
 /// More of anything per second is a typing error.
@@ -20,20 +20,20 @@ pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and an SLO: TP
 pub struct Need {
     /// Id or alias, as it was written.
     pub workload: String,
-    /// Those that are not the workload's defaults.
+    /// Parameters that are not the workload's defaults.
     pub params: BTreeMap<String, String>,
     /// None = the client's figures where there are some, else those of the loop inside the
     /// database.
     pub drive: Option<Drive>,
-    /// In `unit`.
+    /// Rate that is required, in `unit`.
     pub rate: f64,
     /// Unit of the rate.
     pub unit: String,
-    /// Of the time of an op.
-    pub promise: Option<Slo>,
+    /// Limit that a percentile of the service time or response time must meet.
+    pub slo: Option<Slo>,
 }
 
-/// A file of needs: `[[need]]` with the words of the command line as fields.
+/// A file of requirements: each `[[need]]` has the words of the command line as fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -49,7 +49,8 @@ struct Entry {
     unit: String,
     #[serde(default)]
     params: BTreeMap<String, Scalar>,
-    promise: Option<Slo>,
+    #[serde(rename = "promise")]
+    slo: Option<Slo>,
 }
 
 /// A value of a parameter in a file.
@@ -94,18 +95,18 @@ impl Need {
             drive: None,
             rate,
             unit: unit.into(),
-            promise: None,
+            slo: None,
         };
         for word in given.split(',').filter(|word| !word.is_empty()).chain(words) {
             need.add(word)?;
         }
-        need.checked()
+        need.check()
     }
 
     /// A parameter or an SLO.
     fn add(&mut self, word: &str) -> Result<(), String> {
         if word.contains('<') {
-            let twice = self.promise.replace(word.parse()?).is_some();
+            let twice = self.slo.replace(word.parse()?).is_some();
             return if twice { Err("there are two SLOs".into()) } else { Ok(()) };
         }
         match word.split_once('=') {
@@ -122,7 +123,7 @@ impl Need {
         if twice { Err(format!("parameter {} is given twice", quote(name))) } else { Ok(()) }
     }
 
-    fn checked(self) -> Result<Need, String> {
+    fn check(self) -> Result<Need, String> {
         match self.rate > 0.0 && self.rate <= MAX_PER_S {
             true => Ok(self),
             false => Err(format!(
@@ -132,18 +133,16 @@ impl Need {
         }
     }
 
-    /// Reads a file of needs.
+    /// Reads a file of requirements.
     ///
     /// # Errors
-    /// Byte of the text and what is wrong there.
-    pub fn parse_file(text: &str) -> Result<Vec<Need>, (usize, String)> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            (error.span().map_or(0, |span| span.start), error.message().to_owned())
-        })?;
+    /// The mistake in the text.
+    pub fn parse_file(text: &str) -> Result<Vec<Need>, TextError> {
+        let file: File = toml::from_str(text)?;
         if file.need.is_empty() {
-            return Err((0, "there is no [[need]]".into()));
+            return Err(TextError::of_whole("there is no [[need]]"));
         }
-        file.need.into_iter().map(|entry| entry.read().map_err(|what| (0, what))).collect()
+        file.need.into_iter().map(|entry| entry.read().map_err(TextError::of_whole)).collect()
     }
 
     /// Workload and parameters, as labels of reports.
@@ -170,12 +169,12 @@ impl Need {
 
 impl Entry {
     fn read(self) -> Result<Need, String> {
-        let Entry { workload, rate, unit, params, promise } = self;
-        let mut need = Need { workload, params: BTreeMap::new(), drive: None, rate, unit, promise };
+        let Entry { workload, rate, unit, params, slo } = self;
+        let mut need = Need { workload, params: BTreeMap::new(), drive: None, rate, unit, slo };
         for (name, value) in &params {
             need.set(name, &value.as_written())?;
         }
-        need.checked()
+        need.check()
     }
 }
 
@@ -191,13 +190,13 @@ mod tests {
     use crate::model::TestResult;
 
     #[test]
-    fn a_need_is_a_workload_a_rate_a_unit_parameters_and_a_promise() {
+    fn a_need_is_a_workload_a_rate_a_unit_parameters_and_an_slo() {
         let need = Need::parse("TP-LIGHT 8000 tps update_pct=30 p99 < 5ms drive=client").unwrap();
         assert_eq!(
             (need.label().as_str(), need.rate),
             ("TP-LIGHT update_pct=30 drive=client", 8000.0)
         );
-        assert_eq!((need.unit.as_str(), need.promise), ("tps", "p99<5ms".parse().ok()));
+        assert_eq!((need.unit.as_str(), need.slo), ("tps", "p99<5ms".parse().ok()));
         assert_eq!(Need::parse("TP-LIGHT:update_pct=30,drive=client 8000 tps p99<5ms"), Ok(need));
         for (junk, why) in [
             ("", "'' is not a need"),
@@ -231,10 +230,10 @@ mod tests {
         );
         assert_eq!(needs[1], Need::parse("SRV-QUERY1 2500 qps").unwrap());
         let wrong = |from: &str, to: &str| Need::parse_file(&text.replace(from, to)).unwrap_err();
-        assert_eq!(Need::parse_file(""), Err((0, "there is no [[need]]".into())));
-        assert!(wrong("unit", "units").1.contains("unknown field"));
-        assert!(wrong("p99<5ms", "soon").1.contains("not a valid SLO"));
-        assert!(wrong("rate = 100", "rate = -1").1.contains("not a rate"));
+        assert_eq!(Need::parse_file(""), Err(TextError::of_whole("there is no [[need]]")));
+        assert!(wrong("unit", "units").what.contains("unknown field"));
+        assert!(wrong("p99<5ms", "soon").what.contains("not a valid SLO"));
+        assert!(wrong("rate = 100", "rate = -1").what.contains("not a rate"));
     }
 
     #[test]

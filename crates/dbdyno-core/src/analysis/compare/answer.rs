@@ -9,8 +9,8 @@ use crate::stats::moderated::Size;
 /// Names that a sentence lists.
 const MAX_NAMED: usize = 3;
 
-/// The answer of the gate: whether it passes, what it did not judge, the whole, what was found and
-/// what was not seen; empty without a limit.
+/// Answer of the gate: whether it passes, the figures that it did not judge, the mean, the losses
+/// that were found, and the loss that would have been found; empty without a limit.
 pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     let mut sentences = vec![outcome(comparison, gate)];
@@ -74,8 +74,8 @@ fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
     }
 }
 
-/// Figures of which a gate says nothing since they are not valid, and which of them are worse by
-/// what was measured.
+/// Figures that a gate does not judge since they are not valid, and those of them that are worse by
+/// their measured values.
 pub fn unjudged(comparison: &Comparison) -> Option<Sentence> {
     let rows: Vec<&Row> = comparison.unjudged().collect();
     let text = match rows.len() {
@@ -157,7 +157,8 @@ fn of_whole(comparison: &Comparison, gate: &Judgement, whole: &Level) -> Sentenc
         .with("limit", gate.limit)
 }
 
-/// Rounded up to a tenth of a percent: what is said to be found must be.
+/// The loss, rounded up to a tenth of a percent: a smaller number would claim more than is
+/// detectable.
 fn rounded_up(loss: f64) -> f64 {
     (1000.0 * loss).ceil() / 1000.0
 }

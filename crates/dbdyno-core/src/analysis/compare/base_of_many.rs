@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::base_differences::{abridge, in_runs};
 use super::pairs::subject;
-use super::within::{in_runs, named};
 use crate::analysis::group::is_repeated;
 use crate::model::{Sentence, Status, Test};
 
@@ -16,7 +16,7 @@ pub struct BaseOfMany {
     pub tests: Vec<Test>,
     /// The tests of each run that count in the mean, in the order of the runs.
     pub runs: Vec<Vec<Test>>,
-    /// What is left out of it.
+    /// Workloads that have tests with another SQL text, which are left out.
     left_out: Vec<OtherText>,
 }
 
@@ -36,14 +36,14 @@ impl BaseOfMany {
             in_runs(left_out.label.as_str().into(), left_out.runs, self.runs.len())
         });
         let text = "Left out of the base, as their SQL text or revision is another: {tests}";
-        Some(Sentence::new(text).with("tests", named(told.collect())?))
+        Some(Sentence::new(text).with("tests", abridge(told.collect())?))
     }
 }
 
-/// The base that these runs, oldest first, make for a run with the tests `other`. A run whose
-/// figure is invalid, or less sound than those of two others, says nothing of that figure, and one
-/// that lacks a test takes it from none. Of a workload the tests of one SQL text count: what two
-/// texts took has no mean.
+/// The base that these runs, oldest first, form for a run with the tests `other`. A run does not
+/// count for a figure if its own is invalid, or less sound than those of two others; a run that
+/// lacks a test removes it from none. For each workload the tests of one SQL text count, because
+/// figures of two texts have no mean.
 pub fn base_of_many(runs: &[&[Test]], other: &[Test]) -> BaseOfMany {
     let OfOneText { runs, left_out } = of_one_text(runs, other);
     let mut base = BaseOfMany { tests: Vec::new(), runs: vec![Vec::new(); runs.len()], left_out };
@@ -105,8 +105,8 @@ fn of_one_text<'a>(runs: &[&'a [Test]], other: &'a [Test]) -> OfOneText<'a> {
 }
 
 impl OfOneText<'_> {
-    /// Notes that so many runs have tests with another text of what has this label, by which two
-    /// drives of a workload are named alike.
+    /// Notes that this number of runs have tests with another SQL text under this label. Two drives
+    /// of a workload have the same label.
     fn leave_out(&mut self, label: String, runs: usize) {
         match self.left_out.iter_mut().find(|known| known.label == label) {
             Some(known) => known.runs = known.runs.max(runs),
@@ -121,8 +121,8 @@ fn is_same_work(a: &Test, b: &Test) -> bool {
     a.workload() == b.workload() && a.chosen() == b.chosen() && a.drive() == b.drive()
 }
 
-/// The hashes of the SQL text that counts of some work: that of the run that is compared, if a run
-/// of the base has it, else that of the newest run of the base which has the work.
+/// Hashes of the SQL text that counts for a piece of work: that of the compared run if a run of the
+/// base has it, else that of the newest run of the base which has the work.
 fn counted_texts<'a>(work: &Test, runs: &[&'a [Test]], other: &'a [Test]) -> BTreeSet<&'a str> {
     let own = texts_of(work, other);
     let of_base: Vec<BTreeSet<&str>> = runs.iter().map(|tests| texts_of(work, tests)).collect();

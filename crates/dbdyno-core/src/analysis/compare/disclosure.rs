@@ -30,43 +30,90 @@ pub const NOT_STATED: &str = "not stated";
 /// All differences that touch a figure, engine and size of the data included.
 pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec<Difference> {
     let groups = common_groups(base, other);
-    let facts = |side: &Side<'_>| -> BTreeSet<(String, String)> {
-        let sections = side.run.disclosure.0.iter();
-        sections
-            .flat_map(|(section, facts)| facts.keys().map(|fact| (section.clone(), fact.clone())))
-            .collect()
-    };
-    let names: BTreeSet<(String, String)> = facts(base).union(&facts(other)).cloned().collect();
-    let value = |side: &Side<'_>, section: &str, fact: &str| -> String {
-        let stated = side.run.disclosure.0.get(section).and_then(|facts| facts.get(fact));
-        stated.map_or(NOT_STATED, String::as_str).to_string()
-    };
-    // Each engine has settings of its own.
-    let is_own = |section: &str, values: [&str; 2]| {
-        section == "settings" && base.run.engine != other.run.engine && values.contains(&NOT_STATED)
-    };
-    let disclosed = names.into_iter().map(|(section, fact)| {
-        let (base, other) = (value(base, &section, &fact), value(other, &section, &fact));
-        (section, fact, base, other)
-    });
-    let stated = |value: Option<String>| value.unwrap_or_else(|| NOT_STATED.into());
-    let engine = |side: &Side<'_>| stated(side.run.engine.clone());
-    let engine = ("database".into(), "engine".into(), engine(base), engine(other));
-    let suite = ("dbdyno".into(), "suite".into(), base.run.suite.clone(), other.run.suite.clone());
-    let size = |side: &Side<'_>| stated(side.run.size_gb.map(|size_gb| size_gb.to_string()));
-    let size = ("data".into(), "size_gb".into(), size(base), size(other));
+    let is_one_engine = base.run.engine == other.run.engine;
     let mut found: Vec<Difference> = Vec::new();
-    let differ = |(section, _, base, other): &(String, String, String, String)| {
-        base != other && !is_own(section, [base, other])
-    };
-    for (section, fact, base, other) in disclosed.chain([engine, suite, size]).filter(differ) {
-        let known = found.iter().any(|known| known.section == section && known.fact == fact);
-        let (touches, because) = touched(effects, &section, &fact, &groups);
-        if !known && !touches.is_empty() {
+    for fact in disclosed_facts(base, other).into_iter().chain(facts_of_runs(base, other)) {
+        if fact.base == fact.other || !is_one_engine && fact.is_setting_of_one_side() {
+            continue;
+        }
+        let ComparedFact { section, fact, base, other } = fact;
+        let is_known = found.iter().any(|known| known.section == section && known.fact == fact);
+        let AffectedGroups { groups: touches, because } =
+            affected_groups(effects, &section, &fact, &groups);
+        if !is_known && !touches.is_empty() {
             found.push(Difference { section, fact, base, other, touches, because });
         }
     }
     found
+}
+
+/// A fact with its values in both runs.
+struct ComparedFact {
+    section: String,
+    fact: String,
+    base: String,
+    other: String,
+}
+
+impl ComparedFact {
+    /// True for a setting that only one side states, as each engine has settings of its own.
+    fn is_setting_of_one_side(&self) -> bool {
+        self.section == "settings" && (self.base == NOT_STATED || self.other == NOT_STATED)
+    }
+}
+
+/// All facts that at least one of the two disclosures states, by section and name.
+fn disclosed_facts(base: &Side<'_>, other: &Side<'_>) -> Vec<ComparedFact> {
+    let sections = [base, other].into_iter().flat_map(|side| side.run.disclosure.0.iter());
+    let names: BTreeSet<(&str, &str)> = sections
+        .flat_map(|(section, facts)| {
+            facts.keys().map(move |fact| (section.as_str(), fact.as_str()))
+        })
+        .collect();
+    names
+        .into_iter()
+        .map(|(section, fact)| ComparedFact {
+            section: section.into(),
+            fact: fact.into(),
+            base: value_or_not_stated(disclosed_value(base, section, fact)),
+            other: value_or_not_stated(disclosed_value(other, section, fact)),
+        })
+        .collect()
+}
+
+/// The value of a fact as disclosed, also if that is `unknown`; none if it is not in the
+/// disclosure.
+fn disclosed_value<'a>(side: &Side<'a>, section: &str, fact: &str) -> Option<&'a str> {
+    side.run.disclosure.0.get(section)?.get(fact).map(String::as_str)
+}
+
+/// Facts of the runs themselves: engine, suite and size of the data.
+fn facts_of_runs(base: &Side<'_>, other: &Side<'_>) -> [ComparedFact; 3] {
+    let size = |side: &Side<'_>| side.run.size_gb.map(|size_gb| size_gb.to_string());
+    [
+        ComparedFact {
+            section: "database".into(),
+            fact: "engine".into(),
+            base: value_or_not_stated(base.run.engine.as_deref()),
+            other: value_or_not_stated(other.run.engine.as_deref()),
+        },
+        ComparedFact {
+            section: "dbdyno".into(),
+            fact: "suite".into(),
+            base: base.run.suite.clone(),
+            other: other.run.suite.clone(),
+        },
+        ComparedFact {
+            section: "data".into(),
+            fact: "size_gb".into(),
+            base: value_or_not_stated(size(base).as_deref()),
+            other: value_or_not_stated(size(other).as_deref()),
+        },
+    ]
+}
+
+fn value_or_not_stated(value: Option<&str>) -> String {
+    value.unwrap_or(NOT_STATED).to_string()
 }
 
 fn common_groups(base: &Side<'_>, other: &Side<'_>) -> BTreeSet<String> {
@@ -76,19 +123,28 @@ fn common_groups(base: &Side<'_>, other: &Side<'_>) -> BTreeSet<String> {
     groups(base).intersection(&groups(other)).cloned().collect()
 }
 
-/// The groups that a fact touches, and why: by the first rule that speaks of it, else all.
-fn touched(
+/// Groups of workloads whose figures a fact affects.
+struct AffectedGroups {
+    groups: Vec<String>,
+    /// Reason why it affects them.
+    because: String,
+}
+
+/// The groups among `groups` that a fact affects: by the first rule that names the fact, else all.
+fn affected_groups(
     effects: &[Effect],
     section: &str,
     fact: &str,
     groups: &BTreeSet<String>,
-) -> (Vec<String>, String) {
-    match effects.iter().find(|effect| effect.speaks_of(section, fact)) {
-        Some(effect) => {
-            let touched = groups.iter().filter(|group| effect.groups.contains(group)).cloned();
-            (touched.collect(), effect.because.clone())
-        }
-        None => (groups.iter().cloned().collect(), "may touch every workload".into()),
+) -> AffectedGroups {
+    let rule = effects.iter().find(|effect| effect.speaks_of(section, fact));
+    let is_affected = |group: &&String| rule.is_none_or(|effect| effect.groups.contains(group));
+    AffectedGroups {
+        groups: groups.iter().filter(is_affected).cloned().collect(),
+        because: match rule {
+            Some(effect) => effect.because.clone(),
+            None => "may touch every workload".into(),
+        },
     }
 }
 

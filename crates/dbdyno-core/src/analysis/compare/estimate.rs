@@ -37,7 +37,7 @@ pub struct Sample {
     metric: String,
     group: String,
     better: Better,
-    /// Of base and other.
+    /// Repetitions of the base and of the other run.
     sides: [Repetitions; 2],
     /// Logarithms of earlier runs, in their order; empty for those that do not have the point.
     past: Vec<Vec<f64>>,
@@ -46,13 +46,13 @@ pub struct Sample {
 /// The repetitions of one side.
 #[derive(Debug, Clone, PartialEq)]
 struct Repetitions {
-    /// Their logarithms, negated where less is better.
+    /// Logarithms of the values, negated where less is better.
     logs: Vec<f64>,
-    /// Their value as their run tells it, with its logarithm negated where less is better; absent
-    /// of publications.
+    /// Value as estimated from the whole run, with its logarithm negated where less is better;
+    /// absent for publications.
     location: Option<Location>,
-    /// Squared standard error of a single one as the seconds of its window tell it, or why they do
-    /// not.
+    /// Squared standard error of a single repetition, from the seconds of its window, or the reason
+    /// why there is none.
     within: Result<f64, Unknown>,
     /// Resource that the figure depends on most.
     resource: Resource,
@@ -105,7 +105,7 @@ fn sign(better: Better) -> f64 {
 }
 
 impl Sample {
-    /// Of the repetitions of a pair that count; `past` holds the tests of earlier runs.
+    /// Sample from the repetitions of a pair that count; `past` holds the tests of earlier runs.
     pub fn new(
         pair: &Pair<'_>,
         metric: &Metric,
@@ -169,7 +169,7 @@ fn earlier(
 /// The estimate for a point.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
-    /// Absent where nothing tells the variance.
+    /// Ratio with its variance; absent if the variance is unknown.
     ratio: Option<moderated::Ratio>,
     /// Logarithms of the values of both sides.
     at: [f64; 2],
@@ -202,7 +202,7 @@ pub fn estimate(comparison: &mut Comparison, is_base: bool) {
     comparison.further.iter_mut().for_each(|row| found.apply(row));
 }
 
-/// The estimates of points, which tell of one another.
+/// Estimates of points that inform one another.
 struct Estimates<'a> {
     found: BTreeMap<(&'a Point, &'a str), Estimate>,
     earlier_runs: usize,
@@ -229,7 +229,7 @@ impl<'a> Estimates<'a> {
         let estimate = |at: usize| {
             // A point that fewer than two runs of the base have is compared as that of two runs.
             let of_many = many.as_ref().and_then(|many| many.ratios[at]);
-            // Against a base of many the ratio tells where that lies.
+            // With a base of many runs, the ratio determines the value of the base.
             let at_base = of_many.map_or(base[at].at, |ratio| other[at].at - ratio.log);
             let ratio = of_many.or(pairs.ratios[at]);
             let at_both = [at_base, other[at].at];
@@ -243,16 +243,13 @@ impl<'a> Estimates<'a> {
         }
     }
 
-    /// The ratio of a sample, the values of both sides (those given, of tests that were not
-    /// repeated), and what the ratio is made of.
-    fn ratio(
-        &self,
-        sample: &Sample,
-        values: [f64; 2],
-    ) -> (Ratio, [f64; 2], Option<moderated::Ratio>) {
+    /// The ratio of a sample. `values` are those of both sides as measured, which stay for tests
+    /// that were not repeated.
+    fn ratio(&self, sample: &Sample, values: [f64; 2]) -> SampleRatio {
         let Some(found) = self.found.get(&sample.key()) else {
             let span = Err(sample.unknown());
-            return (Ratio { value: values[1] / values[0], span }, values, None);
+            let ratio = Ratio { value: values[1] / values[0], span };
+            return SampleRatio { ratio, values, estimate: None };
         };
         let sign = sign(sample.better);
         let is_mean = |side: usize| side == 0 && found.is_base;
@@ -266,14 +263,15 @@ impl<'a> Estimates<'a> {
             let factor = one.half_width().exp();
             Span { low: ratio / factor, high: ratio * factor, p: one.p() }
         });
-        (Ratio { value: ratio, span: span.ok_or(sample.unknown()) }, values, found.ratio)
+        let ratio = Ratio { value: ratio, span: span.ok_or(sample.unknown()) };
+        SampleRatio { ratio, values, estimate: found.ratio }
     }
 
     fn apply(&self, row: &mut super::Row) {
         let Some(sample) = &row.sample else { return };
         let before = row.ratio.value;
-        let (ratio, [base, other], estimate) = self.ratio(sample, [row.base, row.other]);
-        let share = ratio.value / before;
+        let found = self.ratio(sample, [row.base, row.other]);
+        let share = found.ratio.value / before;
         for per in [&mut row.per_job, &mut row.per_core, &mut row.per_licence, &mut row.per_price] {
             *per = per.map(|per| per * share);
         }
@@ -281,8 +279,20 @@ impl<'a> Estimates<'a> {
         if self.is_base && is_of_one {
             row.notes.push(Sentence::new(ONE_OF_MANY));
         }
-        (row.ratio, row.base, row.other, row.estimate) = (ratio, base, other, estimate);
+        row.ratio = found.ratio;
+        [row.base, row.other] = found.values;
+        row.estimate = found.estimate;
     }
+}
+
+/// Ratio of a sample.
+struct SampleRatio {
+    /// Other / base, with its interval.
+    ratio: Ratio,
+    /// Values of the base and of the other side.
+    values: [f64; 2],
+    /// Estimate that the interval is computed from, if there is one.
+    estimate: Option<moderated::Ratio>,
 }
 
 /// The values of all points on one side.

@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
-use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, Work};
+use super::{
+    Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, UndecidedCount, Work,
+};
 use crate::analysis::interval::Unknown;
 use crate::analysis::interval::supports;
 use crate::analysis::published_checks;
@@ -20,7 +22,7 @@ pub struct Finding {
     /// The sentence, with its figures.
     #[serde(serialize_with = "super::serialize_sentence")]
     pub text: Sentence,
-    /// Of a group or a figure whether it went the wrong way.
+    /// True if a group or a figure went the wrong way; none for other findings.
     #[serde(skip)]
     is_behind: Option<bool>,
 }
@@ -56,9 +58,9 @@ fn directed(code: &str, text: Sentence, is_behind: bool) -> Finding {
 /// Figures, groups and slips that head a page.
 const MAX_LEADING: usize = 4;
 
-/// The findings that head a page: how many figures went which way, where they went both ways; then
+/// Findings at the head of a page: how many figures went which way, if they went both ways; then
 /// groups and figures, of both directions if there are both; then always what is undecided and what
-/// is left out; slips, where there is room for them.
+/// is left out; slips, if there is room for them.
 pub fn leading(comparison: &Comparison) -> Vec<&Finding> {
     let mut leading = of_code(comparison, "tally");
     let went = ["group", "throughput", "speed"].map(|code| of_code(comparison, code)).concat();
@@ -74,8 +76,8 @@ fn of_code<'a>(comparison: &'a Comparison, code: &str) -> Vec<&'a Finding> {
     comparison.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
-/// The first findings, so many of them. Unless it is told already that some went the other way, the
-/// last gives way to the first of those where none of them would be shown.
+/// The first `most` findings. If none of the findings in the other direction would be among them,
+/// and they are not mentioned already, the last one is replaced by the first of those.
 fn first_of<'a>(went: &[&'a Finding], most: usize, is_told: bool) -> Vec<&'a Finding> {
     let (shown, rest) = went.split_at(most.min(went.len()));
     let mut shown = shown.to_vec();
@@ -243,7 +245,7 @@ fn rows(comparison: &Comparison) -> Vec<Finding> {
     rows.into_iter().map(said).collect()
 }
 
-/// A sentence about a group, and how many of it say nothing.
+/// The sentence about a group, with the number of its figures that are left out.
 fn without_left_out(sentence: Sentence, left_out: usize) -> Sentence {
     let text = match left_out {
         0 => return sentence,
@@ -282,16 +284,16 @@ fn sentence(row: &Row, way: &str) -> Sentence {
         .with("service", service)
 }
 
-/// Number of undecided figures by reason; that publications print no interval goes without saying.
+/// Number of undecided figures by reason, without publications, which print no intervals.
 fn undecided(comparison: &Comparison) -> Option<Finding> {
     let reasons = comparison.undecided();
-    let part = |(why, rows): &(Unknown, usize)| match reasons.len() {
-        1 => Sentence::new(why.to_string()),
+    let part = |reason: &UndecidedCount| match reasons.len() {
+        1 => Sentence::new(reason.why.to_string()),
         _ => Sentence::new("{rows} {why}")
-            .with("rows", *rows)
-            .with("why", Sentence::new(why.to_string())),
+            .with("rows", reason.figures)
+            .with("why", Sentence::new(reason.why.to_string())),
     };
-    let total = reasons.iter().map(|(_, rows)| rows).sum::<usize>();
+    let total = reasons.iter().map(|reason| reason.figures).sum::<usize>();
     let text = match total {
         0 => return None,
         1 => "{total} of {figures} is undecided ({parts})",
@@ -335,8 +337,8 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     scaling::hidden_saturation(side.tests).into_iter().map(sentence).collect()
 }
 
-/// Sentence about everything that was not compared: what the other run lost, by which a gate fails,
-/// stands first.
+/// Sentence about everything that was not compared; what the other run lost, by which a gate fails,
+/// comes first.
 fn lost(comparison: &Comparison) -> Option<Finding> {
     let mut lost: Vec<&NotCompared> = comparison.not_compared.iter().collect();
     lost.sort_by_key(|one| !one.lost);

@@ -8,11 +8,11 @@ use super::{Comparison, Row, Side};
 use crate::model::TestResult;
 use crate::stats::moderated::{self, Gate, GateResult, Needed, Size, Test, detectable, needed};
 
-/// A loss of so many times the limit should be found.
+/// Multiple of the limit for which a loss should be detected.
 const SOUGHT: f64 = 2.0;
-/// In so many of the figures.
+/// Share of the figures in which the loss must be detectable.
 const MOST: f64 = 0.8;
-/// Without a limit: chance of a finding among equal runs, one side of it.
+/// Chance of a finding among equal runs if there is no limit, on one side.
 const TAIL: f64 = 0.025;
 
 /// The verdict of a comparison on losses beyond a limit.
@@ -27,7 +27,7 @@ pub enum Outcome {
     NoAnswer,
 }
 
-/// A mean over figures, or a figure, and what the gate says of it.
+/// Mean over figures, or a single figure, with the gate's judgement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Level {
     /// Absent for the whole.
@@ -77,7 +77,7 @@ pub struct Missing {
     pub loss: f64,
     /// Repetitions in each run; absent where no number of them does.
     pub repetitions: Option<f64>,
-    /// Minutes that a run of so many repetitions measures.
+    /// Minutes that a run with this many repetitions measures.
     pub minutes: Option<f64>,
     /// Fresh runs a side, where repetitions do not.
     pub runs: Option<f64>,
@@ -96,9 +96,9 @@ pub struct Judgement {
     pub groups: Vec<Level>,
     /// Figures that decide.
     pub figures: usize,
-    /// Those of them in which a loss of more than the limit is excluded.
+    /// Number of judged figures in which a loss of more than the limit is excluded.
     pub excluded: usize,
-    /// Those that a loss of twice the limit may pass unseen.
+    /// Judged figures in which a loss of twice the limit may go unnoticed.
     pub blind: Vec<String>,
     /// The loss that would have been found in most figures.
     #[serde(serialize_with = "size_of")]
@@ -194,7 +194,7 @@ pub fn judge(comparison: &mut Comparison, other: &Side<'_>) {
     });
 }
 
-/// Rows of one point share what the gate says of it.
+/// Rows of one point share the gate's judgement.
 fn mark_rows(comparison: &mut Comparison, chosen: &[usize], gate: Option<&Gate>) {
     let points: Vec<Option<Point>> = chosen
         .iter()

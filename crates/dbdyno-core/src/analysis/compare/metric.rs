@@ -62,7 +62,7 @@ impl Metric {
         }
     }
 
-    /// Its value in a test.
+    /// Value of the metric in a test.
     pub fn value(&self, test: &Test) -> Option<f64> {
         if self.name == SERVICE_TIME {
             return service_ms(test);
@@ -80,7 +80,7 @@ pub fn is_sound(test: &Test) -> bool {
 pub fn service_ms(test: &Test) -> Option<f64> {
     match test {
         Test::Measured(test) => test.latency.mean_us.map(|us| us / 1000.0),
-        Test::Published(test) => published::derived(&test.published, SERVICE_TIME).ok(),
+        Test::Published(test) => published::derive(&test.published, SERVICE_TIME).ok(),
     }
 }
 
@@ -164,8 +164,8 @@ impl Reading<'_> {
     }
 
     /// Doubt about the repetitions, some of which measured 0.
-    pub fn measured_zero(&self) -> Option<Sentence> {
-        repeats::measured_zero(self.zeros, self.all.len())
+    pub fn zeros_doubt(&self) -> Option<Sentence> {
+        repeats::zeros_doubt(self.zeros, self.all.len())
     }
 
     /// The verdict on the figure itself, as every report of its run states it.
@@ -179,15 +179,15 @@ impl Reading<'_> {
 
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
-/// A speed or throughput that a publication states stands in for its run table where that has no
-/// such figure.
+/// Readings of a metric. A speed or throughput that a publication states is used if its run table
+/// has no such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
     let value_of =
         |test: &Test| metric.value(test).filter(|value| *value > 0.0 || test.measured().is_some());
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Repeats<'a>| {
-        let all = repeats::counted(&repeats).to_vec();
+        let all = repeats::without_zeros(&repeats).to_vec();
         let (zeros, better) = (repeats.len() - all.len(), metric.better);
         let computed = metric.computed(all[0].test);
         let Repeat { value, test } = repeats::value(&all, better, computed);

@@ -3,6 +3,7 @@
 //! from stored figures only.
 
 mod answer;
+mod base_differences;
 mod base_of_many;
 mod disclosure;
 mod estimate;
@@ -13,7 +14,6 @@ mod pairs;
 mod past;
 mod rows;
 mod standing;
-mod within;
 mod work;
 
 use std::collections::BTreeMap;
@@ -27,23 +27,23 @@ use crate::stats::moderated::{self, Size};
 
 pub use super::ratio::{Change, Ratio, Span};
 pub use answer::{ability, answer, unjudged};
+pub use base_differences::differences_within;
 pub use base_of_many::{BaseOfMany, base_of_many};
 pub use disclosure::{Difference, NOT_STATED, differences};
 pub use estimate::Past;
 pub use findings::{Finding, leading};
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{ENOUGH, Earlier, earlier, tells};
-pub use within::differences_within;
 pub use work::Work;
 
 /// One of the runs compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// As the comparison calls it.
+    /// Name in the comparison.
     pub name: &'a str,
     /// Run with its disclosure.
     pub run: &'a RunRecord,
-    /// Its tests.
+    /// Tests of the run.
     pub tests: &'a [Test],
     /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
@@ -54,7 +54,7 @@ pub struct Side<'a> {
 pub struct Terms<'a> {
     /// The groups of figures that a difference between disclosures touches.
     pub effects: &'a [Effect],
-    /// The tests of earlier fresh runs of the same platform, which tell what differs between runs.
+    /// Tests of earlier fresh runs of the same platform, which show how runs differ.
     pub past: Vec<Past<'a>>,
     /// Calibrations among them, by name.
     pub calibrations: Vec<String>,
@@ -67,14 +67,14 @@ pub struct Terms<'a> {
 }
 
 impl<'a> Terms<'a> {
-    /// Without earlier runs and without a gate.
+    /// Terms without earlier runs and without a gate.
     pub fn new(effects: &'a [Effect]) -> Terms<'a> {
         Terms { effects, ..Terms::default() }
     }
 }
 
 impl Side<'_> {
-    /// Options that its tests used and that have no price: what it costs is not known.
+    /// Options that its tests used and that have no price, so that the cost is not known.
     fn unpriced(&self) -> Vec<&str> {
         self.price.map(|price| price.unpriced(self.run)).unwrap_or_default()
     }
@@ -107,10 +107,10 @@ pub struct Comparison {
     pub not_compared: Vec<NotCompared>,
     /// Sentences that the figures support.
     pub findings: Vec<Finding>,
-    /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
+    /// Number of earlier runs that show how runs differ; with fewer than two a prior is used.
     pub earlier_runs: usize,
-    /// The multiple of what the prior allows by which the two runs differ, figure by figure, where
-    /// that widened the intervals.
+    /// Multiple of what the prior allows by which the two runs differ, figure by figure, if that
+    /// widened the intervals.
     pub widened: Option<f64>,
     /// The loss that would have been found in most figures.
     pub detectable: Option<Size>,
@@ -131,7 +131,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As printed.
+    /// Name as printed.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Speed => "speed",
@@ -174,7 +174,7 @@ pub struct Row {
     pub subject: Subject,
     /// Speed or throughput.
     pub kind: Kind,
-    /// Name of the metric; the unit for a KPM of ours.
+    /// Name of the metric; the unit for a measured KPM.
     pub metric: String,
     /// Unit of both figures.
     pub unit: String,
@@ -191,18 +191,19 @@ pub struct Row {
     /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
-    /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
+    /// True if the difference remains when all figures of the comparison are considered: see
+    /// METHODOLOGY, "Comparisons".
     pub stands: bool,
     /// The loss, as a fraction of the base, that would have been found with a chance of 80 %;
     /// absent for a figure that decides nothing.
     pub detectable_loss: Option<f64>,
-    /// It is worse also as one of all figures that a gate judges.
+    /// True if the loss remains when all figures that a gate judges are considered.
     #[serde(skip)]
     pub is_loss: bool,
     /// The repetitions that it is estimated from.
     #[serde(skip)]
     pub sample: Option<estimate::Sample>,
-    /// The ratio with its variance; absent where nothing tells that.
+    /// Ratio with its variance; absent if the variance is unknown.
     #[serde(skip)]
     pub estimate: Option<moderated::Ratio>,
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
@@ -226,7 +227,7 @@ pub struct Row {
     /// Mean service time of the other run at its number of jobs, in ms.
     #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
-    /// Ratio of the figures per job, core and licence, and per cost of the platform.
+    /// Ratio of the figures per job, core and license, and per cost of the platform.
     pub per_job: Option<f64>,
     /// Ratio of the figures per core.
     pub per_core: Option<f64>,
@@ -338,7 +339,7 @@ pub struct GroupMean {
 /// A figure that only one of the runs has, or that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotCompared {
-    /// Workload, with what tells it from others.
+    /// Workload, with what distinguishes it from others.
     #[serde(rename = "workload")]
     pub label: String,
     /// Speed or throughput; absent if it is about both.
@@ -350,33 +351,43 @@ pub struct NotCompared {
     pub lost: bool,
 }
 
+/// Number of figures that are undecided for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndecidedCount {
+    /// Reason why they have no interval.
+    pub why: Unknown,
+    /// Number of figures.
+    pub figures: usize,
+}
+
 impl Comparison {
     /// Sound figures of the base that the other does not have.
     pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
         self.not_compared.iter().filter(|figure| figure.lost)
     }
-    /// Reasons why valid measured figures are undecided, each with their number.
-    pub fn undecided(&self) -> Vec<(Unknown, usize)> {
-        let mut reasons: Vec<(Unknown, usize)> = Vec::new();
+    /// Reasons why valid measured figures are undecided, each with the number of figures.
+    pub fn undecided(&self) -> Vec<UndecidedCount> {
+        let mut reasons: Vec<UndecidedCount> = Vec::new();
         for why in
             self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err())
         {
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, rows)) => *rows += 1,
-                None => reasons.push((why, 1)),
+            match reasons.iter_mut().find(|known| known.why == why) {
+                Some(known) => known.figures += 1,
+                None => reasons.push(UndecidedCount { why, figures: 1 }),
             }
         }
-        reasons.retain(|(why, _)| *why != Unknown::Published);
+        reasons.retain(|reason| reason.why != Unknown::Published);
         reasons
     }
-    /// Figures of which the gate says nothing, as one of the two is not valid; without those that
+
+    /// Figures that the gate does not judge, as one of the two is not valid; without those that
     /// became invalid, which fail.
     pub fn unjudged(&self) -> impl Iterator<Item = &Row> {
         let limit = self.limit.unwrap_or_default();
         self.kpms.iter().filter(move |row| !supports(row.status) && !row.is_failure(limit))
     }
-    /// Figures that differ by their own interval, but no more of them, or no further, than chance
-    /// makes of so many.
+    /// Number of figures that differ by their own interval, but no more often, or no further, than
+    /// chance explains among this many.
     pub fn by_chance(&self) -> usize {
         let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
         self.kpms

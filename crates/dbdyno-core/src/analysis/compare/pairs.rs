@@ -51,7 +51,7 @@ fn lost(side: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
     NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(side, subject) }
 }
 
-/// The drives of one side that the other has not, where it has another one of it.
+/// Drives that one side has and the other lacks, if the other has another drive for the workload.
 fn lost_drives(
     side: &Side<'_>,
     subject: &Subject,
@@ -98,9 +98,9 @@ pub fn subject(test: &Test) -> Subject {
     }
 }
 
-/// Defaults may differ between engines: what was chosen decides. Wider than `ramp::same`: drives
-/// are told apart by [`by_drive`], which pairs different ones if it must, units by the metric that
-/// is compared.
+/// Defaults may differ between engines, so that the chosen parameters decide. This is wider than
+/// `ramp::same`: drives are distinguished by [`by_drive`], which pairs different ones if it must,
+/// and units by the metric that is compared.
 fn is_of(test: &Test, subject: &Subject) -> bool {
     test.workload() == subject.workload && *test.chosen() == subject.params
 }

@@ -5,9 +5,9 @@ use super::{Side, disclosure};
 use crate::analysis::noise::{is_calibration, is_same_platform};
 use crate::model::{Effect, RunRecord, Test};
 
-/// Runs that tell something.
+/// Minimum number of earlier runs that show how runs differ.
 const FEWEST: usize = 2;
-/// Runs that tell enough: older ones hold what has changed since.
+/// Number of earlier runs that is enough: older ones hold what has changed since.
 pub const ENOUGH: usize = 10;
 
 /// The earlier runs that are known to a comparison of two.
@@ -54,9 +54,9 @@ pub fn earlier<'a>(
     if own.runs.len() < FEWEST { like(other) } else { own }
 }
 
-/// True if an earlier run of the same platform tells how far fresh runs like this one differ: a
-/// calibration, or one of which nothing that touches a figure differs but the suite, whose tests
-/// are told apart themselves.
+/// True if an earlier run of the same platform shows how far fresh runs like this one differ. It is
+/// a calibration, or a run with the same facts as far as they affect a figure; the suite may
+/// differ, because its tests are distinguished anyway.
 pub fn tells(side: &Side<'_>, run: &RunRecord, tests: &[Test], effects: &[Effect]) -> bool {
     let earlier = Side { name: "", run, tests, price: None };
     let found = disclosure::differences(side, &earlier, effects);

@@ -20,7 +20,7 @@ pub struct Context<'a> {
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
-    /// Cores that the databases of base and other can use, and licences, if both are known.
+    /// Cores that the databases of base and other can use, and licenses, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
     /// Prices of both platforms, if both are given in one currency.
@@ -42,7 +42,7 @@ impl<'a> Context<'a> {
         let cores = |side: &Side<'a>| cpu_quota::cores(side.run, side.tests);
         let cores = cores(base).zip(cores(other)).filter(|_| sound);
         let prices = base.price.zip(other.price);
-        // The user's price lists decide about licences; else what a publication states.
+        // The user's price lists decide about licenses; else what a publication states.
         let licences = prices.map(|(own, foreign)| (own.licences(), foreign.licences()));
         let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
@@ -53,7 +53,7 @@ impl<'a> Context<'a> {
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);
         let is_same_platform = is_same_platform(base.run, other.run);
-        // Earlier runs whose CPUs differed as much tell what that does to the figures.
+        // Earlier runs whose CPUs differed as much show the effect on the figures.
         let is_known = cpu_speed::is_seen_before(base.tests, other.tests, past);
         let is_doubt = is_same_platform && !is_known;
         let least = if is_doubt { cpu_speed::STEADY } else { cpu_speed::SLOW };
@@ -86,15 +86,15 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     }
     for kind in [Kind::Speed, Kind::Throughput] {
         let (own, foreign) = match (figure(&pair.base, kind), figure(&pair.other, kind)) {
-            (Some((own, _)), Some((foreign, _))) => (own, foreign),
-            (Some((metric, reading)), None) | (None, Some((metric, reading)))
-                if is_again(kind, &metric, reading.jobs) =>
+            (Some(own), Some(foreign)) => (own.metric, foreign.metric),
+            (Some(single), None) | (None, Some(single))
+                if is_again(kind, &single.metric, single.reading.jobs) =>
             {
                 continue;
             }
-            (Some((_, reading)), None) => {
+            (Some(own), None) => {
                 let missing = missing(&comparison.other, &pair.other, pair, kind);
-                let lost = metric::is_sound(reading.test);
+                let lost = metric::is_sound(own.reading.test);
                 comparison.not_compared.push(NotCompared { lost, ..missing });
                 continue;
             }
@@ -121,8 +121,8 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     comparison.equal_jobs.extend(equal_jobs(context, pair));
 }
 
-/// A figure that only one side has: a test of the other one (its name and its tests) failed, or has
-/// not been run at one job. What the base lacks is not lost.
+/// Figure that only one side has: a test of the other side (its name and its tests) failed, or was
+/// not run at one job. A figure that the base lacks is not lost.
 fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompared {
     let mut reasons = tests.iter().flat_map(|test| &test.verdict().reasons);
     let why = match reasons.find(|reason| reason.status == Status::Invalid) {
@@ -143,8 +143,14 @@ fn is_again(kind: Kind, metric: &Metric, jobs: Option<u32>) -> bool {
     kind == Kind::Throughput && metric.better == Better::Lower && jobs == Some(1)
 }
 
+/// A figure of a workload, in the metric in which it is stated.
+struct MetricReading<'a> {
+    metric: Metric,
+    reading: Reading<'a>,
+}
+
 /// The KPM of tests at one job, or where the ramp is best.
-fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
+fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<MetricReading<'a>> {
     let fits = |test: &&&Test| match kind {
         Kind::Speed => test.jobs() == Some(1) && !test.states(PublishedKind::Throughput),
         Kind::Throughput => !test.states(PublishedKind::Speed),
@@ -152,7 +158,7 @@ fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
     let test = tests.iter().filter(|test| test.kpm_value().is_some()).find(fits)?;
     let metric = if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) };
     let reading = reading(tests, kind, &metric)?;
-    Some((metric, reading))
+    Some(MetricReading { metric, reading })
 }
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
@@ -319,7 +325,7 @@ fn make(
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
-    let (status, reasons) = verdict(context, pair, [base, other], &counted);
+    let verdict = verdict(context, pair, [base, other], &counted);
     Row {
         subject: pair.subject.clone(),
         kind,
@@ -336,8 +342,8 @@ fn make(
         is_loss: false,
         sample: Some(Sample::new(pair, metric, &counted, context.past)),
         estimate: None,
-        status,
-        reasons,
+        status: verdict.status,
+        reasons: verdict.reasons,
         notes: Vec::new(),
         base_status: base.status(),
         other_status: other.status(),
@@ -350,19 +356,26 @@ fn make(
     }
 }
 
-/// The worse of both verdicts and what makes the two hard to compare.
+/// Verdict on the comparison of two figures.
+struct ComparedVerdict {
+    status: Status,
+    /// Reasons that lower it, each once.
+    reasons: Vec<Sentence>,
+}
+
+/// The worse of the verdicts on both figures, lowered by what makes the two hard to compare.
 fn verdict(
     context: &Context<'_>,
     pair: &Pair<'_>,
     [base, other]: [&Reading<'_>; 2],
     counted: &[Repeats<'_>; 2],
-) -> (Status, Vec<Sentence>) {
+) -> ComparedVerdict {
     let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
     let bound = |jobs| {
         Sentence::new("a better figure that is not valid, at {jobs}")
             .with("jobs", Sentence::jobs(jobs))
     };
-    let zeros = [base, other].into_iter().filter_map(Reading::measured_zero);
+    let zeros = [base, other].into_iter().filter_map(Reading::zeros_doubt);
     let mut tests = counted.iter().flatten().map(|repeat| repeat.test);
     let waits_for_device = tests.any(|test| repeats::resource_of(test) == Resource::Device);
     let device_speed = context.device_speed.clone().filter(|_| waits_for_device);
@@ -379,7 +392,7 @@ fn verdict(
             reasons.push(reason);
         }
     }
-    (status, reasons)
+    ComparedVerdict { status, reasons }
 }
 
 fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
@@ -391,7 +404,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
         return Vec::new();
     }
     let all = |tests: &[&'_ Test]| -> Option<f64> {
-        // Where a better figure is not valid, the best is not known, and no share of it.
+        // If a better figure is not valid, the best is not known, and neither is a share of it.
         best(readings(tests, &own, PublishedKind::Point), own.better)
             .filter(|best| best.passed_over.is_none())
             .map(|best| best.value)
@@ -422,7 +435,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             other_cpu_busy_pct: cpu_busy_pct(other.test),
             base_service_ms: base.service_ms(),
             other_service_ms: other.service_ms(),
-            status: verdict(context, pair, [base, other], &counted).0,
+            status: verdict(context, pair, [base, other], &counted).status,
             base_status: base.status(),
             other_status: other.status(),
             sample: Some(Sample::new(pair, &own, &counted, context.past)),

@@ -1,4 +1,4 @@
-//! Which of many ratios differ not only by chance.
+//! Selection of the ratios that differ by more than chance, among many ratios.
 
 use super::estimate::{Point, Sample, decides};
 use super::{Change, Row};

@@ -259,7 +259,7 @@ fn the_head_of_a_page_tells_both_directions_and_always_what_is_left_out() {
     let (codes, last) = head_of(&base, &other);
     assert_eq!(codes, ["throughput", "throughput", "throughput", "speed"]);
     assert!(last.contains("speed behind as printed, x0.500"), "{last}");
-    // What is left out is told, however much there is to tell.
+    // Left-out figures are mentioned, however many findings there are.
     base[0] = judged(base[0].clone(), Status::Conditional);
     let (codes, last) = head_of(&base, &other);
     assert_eq!(codes.len(), 5, "{codes:?}");
@@ -382,7 +382,7 @@ fn a_sound_figure_that_the_other_does_not_have_is_lost() {
     assert!(lost(&of_invalid).is_empty() && of_invalid.judges_nothing());
 }
 
-/// What was not compared, each with the reason; nothing of it is lost.
+/// Sentences on what was not compared, each with the reason; none of it is lost.
 fn told(found: &Comparison) -> Vec<String> {
     assert_eq!(found.lost().next(), None);
     found.not_compared.iter().map(|one| one.why.to_string()).collect()
@@ -403,7 +403,7 @@ fn what_the_base_does_not_have_is_told_and_not_lost() {
     assert_eq!(told(&found), ["no figure in a: too many errors"; 2]);
     let kinds: Vec<_> = found.not_compared.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [Some(Kind::Speed), Some(Kind::Throughput)]);
-    // Neither has a figure: there is nothing to tell.
+    // Neither run has a figure: there is nothing to report.
     assert_eq!(told(&compared(&failed, &failed)), Vec::<String>::new());
 }
 

@@ -16,15 +16,15 @@ use crate::stats::moderated::{self, Location, step_up};
 const LEVEL: f64 = 0.05;
 /// Smaller changes stand in the table only.
 const WORTH_SAYING: f64 = 0.02;
-/// Repetitions of a side that tell a spread.
+/// Minimum number of repetitions of a side that show a spread.
 const FEWEST: usize = 2;
 
-/// A kind of work, by what is divided by the ops.
+/// Kind of work: the amount that is divided by the ops.
 struct Measure {
     code: &'static str,
     unit: &'static str,
     of: fn(&TestResult) -> Option<f64>,
-    /// It is a time, which a slower CPU makes longer.
+    /// True if the metric is a time, which a slower CPU makes longer.
     is_time: bool,
 }
 
@@ -89,7 +89,8 @@ pub struct Work {
     /// Ratio other / base, with its interval.
     #[serde(flatten)]
     pub ratio: Ratio,
-    /// It differs also as one of all that are compared, and by 2 % or more.
+    /// True if the difference remains when everything that is compared is considered, and is 2 % or
+    /// more.
     pub stands: bool,
     #[serde(skip)]
     group: String,
@@ -208,7 +209,7 @@ mod tests {
         Verdict,
     };
 
-    /// Three repetitions of six workloads, of which the first reads so many blocks per op; all are
+    /// Three repetitions of six workloads, of which the first reads `blocks` blocks per op. All are
     /// disturbed, and their rates differ by a factor of two.
     fn tests(blocks: f64) -> Vec<Test> {
         let mut found = Vec::new();

@@ -52,12 +52,12 @@ pub(super) fn rate(result: &TestResult, name: &str) -> Value {
     known(counter_per_s(result, name), name)
 }
 
-/// MB per second of the window that a counter of bytes tells.
+/// MB per second of the window, from a counter of bytes.
 pub(super) fn mb_per_s(result: &TestResult, bytes: &str) -> Value {
     Ok(rate(result, bytes)? / 1e6)
 }
 
-/// MB per second of the window that a counter of blocks tells.
+/// MB per second of the window, from a counter of blocks.
 pub(super) fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
     Ok(rate(result, blocks)? * block_bytes(result)? / 1e6)
 }
@@ -185,11 +185,12 @@ pub(super) fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
     }
 }
 
-/// Sightings of waiting sessions from which a mean wait is told.
+/// Minimum number of sightings of waiting sessions for a mean wait.
 const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
-/// were seen waiting for the log, which is what the sampler saw times the window over the commits.
+/// were sampled waiting for the log: their share of the samples times the window, divided by the
+/// commits.
 pub(super) fn commit_wait_ms(result: &TestResult) -> Value {
     if result.counters.get("commit_wait_time_ms").is_some() {
         return mean_ms(result, "commit_wait_time_ms", "commit_waits");

@@ -59,24 +59,24 @@ struct Definition {
 }
 
 impl Definition {
-    /// The figure of a test: of a measured one from its counters, of a published one from what is
-    /// printed.
+    /// The figure of a test: of a measured one from its counters, of a published one from its
+    /// printed figures.
     fn detail(&self, test: &Test) -> Detail {
         let value = match test {
             Test::Measured(result) => (self.formula)(result),
-            Test::Published(test) => published::derived(&test.published, self.id),
+            Test::Published(test) => published::derive(&test.published, self.id),
         };
         Detail { id: self.id, title: self.title, unit: self.unit, value: value.and_then(finite) }
     }
 }
 
-/// A value that is a number; what was divided by 0 is none.
+/// A value that is a finite number; a division by 0 gives none.
 fn finite(value: f64) -> Value {
     if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) }
 }
 
-/// Derives every figure: of a measured test from its counters, of a published one from what is
-/// printed.
+/// Derives every figure: of a measured test from its counters, of a published one from its printed
+/// figures.
 pub fn derive(test: &Test) -> Derived {
     Derived(DEFINITIONS.iter().map(|definition| definition.detail(test)).collect())
 }

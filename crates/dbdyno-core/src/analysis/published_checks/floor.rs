@@ -1,24 +1,24 @@
 //! A column that shows the timing floor: platforms of different speed with nearly the same few
-//! values, because every test took the shortest time that the suite's clock can tell.
+//! values, because every test took the shortest time that the suite's clock can show.
 
-use super::{Cell, same_row};
+use super::{Cell, Slip, same_row};
 use crate::model::{Reason, ReasonCode, Sentence, Status};
 
-/// Fewer platforms in a row say nothing.
+/// Minimum number of platforms in a row that show a floor.
 const FEWEST: usize = 4;
 /// Values within this fraction of the best lie at the floor.
 const NEAR: f64 = 0.15;
-/// So many of the platforms must lie there.
+/// Share of the platforms that must be at the floor.
 const SHARE: f64 = 0.8;
-/// They show at most so many different values, as a fraction of their number.
+/// Maximum number of different values of these platforms, as a fraction of their number.
 const DISTINCT: f64 = 0.6;
-/// So few different values need no other sign.
+/// Number of different values up to which no other sign is required.
 const FEW: usize = 3;
 /// Shortest and longest floor looked for, in units of the clock.
 const UNITS: std::ops::RangeInclusive<u32> = 5..=60;
 
-/// The figures at a floor, each with the reason.
-pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
+/// The figures at a floor.
+pub(super) fn judge<'a>(cells: &[Cell<'a>]) -> Vec<Slip<'a>> {
     let mut found = Vec::new();
     for (at, first) in cells.iter().enumerate() {
         if cells[..at].iter().any(|earlier| same_row(earlier, first)) {
@@ -31,7 +31,7 @@ pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
             let sentence = floor.sentence(row.len());
             let near = row.into_iter().filter(|cell| cell.value >= floor.lowest);
             let reason = Reason::new(Status::Conditional, ReasonCode::TimingFloor, sentence);
-            found.extend(near.map(|cell| (cell, reason.clone())));
+            found.extend(near.map(|cell| Slip { cell, reason: reason.clone() }));
         }
     }
     found
@@ -93,7 +93,7 @@ fn floor(values: &[f64]) -> Option<Floor> {
 }
 
 /// The floor of which all values are whole-numbered fractions, within what rounding to three digits
-/// allows: the one that fits best. Values that are all equal tell nothing of the clock.
+/// allows: the one that fits best. Values that are all equal do not show a clock.
 fn clock_units(best: f64, values: &[f64]) -> Option<u32> {
     const ROUNDING: f64 = 0.006;
     let time = |units: u32, value: f64| f64::from(units) * best / value;
@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn few_values_at_the_top_are_a_floor_and_platforms_that_differ_are_none() {
-        // 64 x 65536 look-ups in 20 or 21 s on seven platforms of two makes.
+        // 64 x 65536 lookups in 20 or 21 s on seven platforms of two makes.
         let floored = floor(&[210.0, 200.0, 210.0, 175.0, 200.0, 210.0, 210.0]).unwrap();
         assert_eq!((floored.near, floored.distinct, floored.lowest), (6, 2, 200.0));
-        // 125000 rows in 20 to 23 s: four values, told by the clock.
+        // 125000 rows in 20 to 23 s: four values, which show the clock.
         let clocked = floor(&[5950.0, 6250.0, 5430.0, 5680.0, 6250.0, 5950.0, 5680.0]).unwrap();
         assert_eq!((clocked.distinct, clocked.units), (4, Some(20)));
         // Arithmetic on the same platforms, in whole seconds too but far from any floor.

@@ -1,5 +1,5 @@
 //! Slips of publications that the figures themselves show: a value in another unit than its
-//! neighbours, a column that shows the clock instead of the platforms, a platform table that
+//! neighbors, a column that shows the clock instead of the platforms, a platform table that
 //! contradicts the CPU figures.
 //!
 //! The rules are general; no platform, test or study is known here by name.
@@ -13,18 +13,25 @@ pub use platform::{BusyPoint, Implied, implied_cpus, of_platform};
 use crate::model::{PublishedKind, PublishedTest, Reason};
 
 /// The reasons found against each test of each run.
-pub type Found = Vec<Vec<Vec<Reason>>>;
+pub type ReasonsByTest = Vec<Vec<Vec<Reason>>>;
 
 /// Reasons against single figures that the tables of several publications show, per run and test.
-pub fn of_tables(runs: &[&[PublishedTest]]) -> Found {
-    let mut found: Found =
+pub fn of_tables(runs: &[&[PublishedTest]]) -> ReasonsByTest {
+    let mut found: ReasonsByTest =
         runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
     let cells: Vec<Cell<'_>> =
         runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();
-    for (cell, reason) in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
-        found[cell.run][cell.test].push(reason);
+    for slip in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
+        found[slip.cell.run][slip.cell.test].push(slip.reason);
     }
     found
+}
+
+/// A figure that a publication printed wrongly.
+struct Slip<'a> {
+    cell: Cell<'a>,
+    /// Reason against the figure.
+    reason: Reason,
 }
 
 /// A figure that a table of a publication states as speed or throughput.
@@ -34,7 +41,7 @@ struct Cell<'a> {
     run: usize,
     test: usize,
     result: &'a PublishedTest,
-    /// Suite and code: what stands in one row of the table.
+    /// Suite and code of one row of the table.
     hash: &'a str,
     code: &'a str,
     kind: PublishedKind,
@@ -63,7 +70,7 @@ fn cells(run: usize, tests: &[PublishedTest]) -> impl Iterator<Item = Cell<'_>> 
     stated.filter(|cell| cell.kind != PublishedKind::Point)
 }
 
-/// True if two figures stand in one column and row of tables: same suite, code, kind and metric.
+/// True if two figures are in one column and row of tables: same suite, code, kind and metric.
 fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     (a.hash, a.code, a.kind, a.metric) == (b.hash, b.code, b.kind, b.metric)
 }

@@ -1,6 +1,6 @@
-//! A value in another unit than its neighbours.
+//! A value in another unit than its neighbors.
 
-use super::Cell;
+use super::{Cell, Slip};
 use crate::analysis::published::is_rate;
 use crate::model::{PublishedKind, Reason, ReasonCode, Sentence, Status};
 
@@ -13,15 +13,16 @@ const USUAL_JOBS: u32 = 64;
 /// its first step.
 const LEAST: f64 = 0.2;
 
-/// The figures in another unit, each with the reason.
-pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
+/// The figures in another unit.
+pub(super) fn judge<'a>(cells: &[Cell<'a>]) -> Vec<Slip<'a>> {
     let found = cells.iter().filter_map(|cell| {
-        Some((*cell, other_metric(cell, cells).or_else(|| other_size(cell, cells))?))
+        let reason = other_metric(cell, cells).or_else(|| other_size(cell, cells))?;
+        Some(Slip { cell: *cell, reason })
     });
     found.collect()
 }
 
-/// The row of a workload stands in one metric, this figure in another.
+/// Reason if the other figures of the workload are in one metric and this figure in another.
 fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let family: Vec<&Cell<'_>> = cells.iter().filter(|other| is_family(cell, other)).collect();
     let rows: Vec<&&Cell<'_>> =
@@ -29,8 +30,7 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let votes =
         |metric: &str, of: &[&Cell<'_>]| of.iter().filter(|other| other.metric == metric).count();
     let usual = family.iter().map(|other| other.metric).max_by_key(|metric| {
-        // Where speed and throughput stand against one another, the throughput's metric is the
-        // usual one.
+        // If speed and throughput disagree, the throughput's metric is the usual one.
         let best_of_ramps = rows.iter().filter(|other| other.metric == *metric).count();
         (votes(metric, &family), best_of_ramps)
     })?;
@@ -57,7 +57,7 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     })
 }
 
-/// Of the same suite and workload, whatever the parameters.
+/// True if both are of the same suite and workload, whatever their parameters.
 fn is_family(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     let suite = |cell: &Cell<'_>| cell.hash.strip_suffix(cell.code).map(str::to_string);
     a.result.workload == b.result.workload && suite(a) == suite(b)

@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 
-use super::{Outcome, is_from_outside, promise_of};
+use super::{Outcome, is_from_outside, slo_of};
 use crate::analysis::command;
 use crate::analysis::reason_count::{ReasonCount, count};
 use crate::model::{Drive, Reason, ReasonCode, RunRecord, TestResult};
 
 /// The trials at one rate that met or missed the SLO, disturbed ones included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Tried {
+pub struct RateTrials {
     /// Ops offered per second.
     pub per_s: f64,
     /// Trials that met it.
@@ -19,7 +19,7 @@ pub struct Tried {
     pub trials: u32,
 }
 
-impl Tried {
+impl RateTrials {
     /// Trials that missed it.
     pub fn missed(&self) -> u32 {
         self.trials - self.met
@@ -34,9 +34,9 @@ impl Tried {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bracket<'a> {
     /// The highest rate that most of its trials met; none if no rate was.
-    pub met: Option<Tried>,
+    pub met: Option<RateTrials>,
     /// The lowest rate above it; none if none was tried.
-    pub missed: Option<Tried>,
+    pub missed: Option<RateTrials>,
     /// Disturbances of the trials from outside, a reason for each trial and cause.
     pub disturbances: Vec<&'a Reason>,
     /// Reasons for which further trials are not in it, each with their number.
@@ -49,15 +49,15 @@ impl<'a> Bracket<'a> {
     /// Bracket of the trials of a search; none if no disturbed one missed the SLO, so that the
     /// trials that are evidence say all there is to say.
     pub(super) fn from_trials(group: &[&'a TestResult]) -> Option<Bracket<'a>> {
-        let mut rates: Vec<Tried> = Vec::new();
+        let mut rates: Vec<RateTrials> = Vec::new();
         let (mut disturbances, mut left_out, mut is_excused) = (Vec::new(), Vec::new(), false);
         for test in group.iter().copied() {
             let Some((open, outcome)) = test.open.as_ref().zip(Outcome::from_result(test)) else {
                 continue;
             };
             let is_met = match outcome {
-                Outcome::Kept => true,
-                Outcome::Broken => false,
+                Outcome::Met => true,
+                Outcome::Missed => false,
                 Outcome::Excused(_) => {
                     is_excused = true;
                     false
@@ -73,11 +73,11 @@ impl<'a> Bracket<'a> {
             let met = u32::from(is_met);
             match rates.iter_mut().find(|tried| tried.per_s == per_s) {
                 Some(tried) => (tried.met, tried.trials) = (tried.met + met, tried.trials + 1),
-                None => rates.push(Tried { per_s, met, trials: 1 }),
+                None => rates.push(RateTrials { per_s, met, trials: 1 }),
             }
         }
         rates.sort_by(|a, b| a.per_s.total_cmp(&b.per_s));
-        let last_met = rates.iter().rposition(Tried::is_mostly_met);
+        let last_met = rates.iter().rposition(RateTrials::is_mostly_met);
         is_excused.then(|| Bracket {
             met: last_met.map(|at| rates[at]),
             missed: rates.get(last_met.map_or(0, |at| at + 1)).copied(),
@@ -96,18 +96,18 @@ impl<'a> Bracket<'a> {
         if !self.disturbances.iter().any(is_of_others) {
             return None;
         }
-        let (promise, test) = (promise_of(self.test)?, self.test);
-        let asked = command::Asked::new(&test.workload, &test.chosen);
-        if asked.is_on_some_nodes {
+        let (slo, test) = (slo_of(self.test)?, self.test);
+        let options = command::RunOptions::new(&test.workload, &test.chosen);
+        if options.is_on_some_nodes {
             return None;
         }
         let mut words = command::run_on(run)?;
-        words.extend(["--workload".into(), asked.workload.clone()]);
+        words.extend(["--workload".into(), options.workload.clone()]);
         words.extend(["--jobs".into(), test.jobs.to_string()]);
         if test.drive == Drive::Client {
             words.extend(["--drive", "client"].map(String::from));
         }
-        words.extend(asked.at_highest_rate(promise));
+        words.extend(options.at_highest_rate(slo));
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
@@ -157,11 +157,11 @@ mod tests {
         tests.extend((0..3).map(|_| trial(4512.0, false, Some(0.71))));
         let answer = of(&tests);
         let bracket = answer.measured.as_ref().unwrap();
-        assert_eq!(bracket.met, Some(Tried { per_s: 2091.0, met: 2, trials: 3 }));
-        assert_eq!(bracket.missed, Some(Tried { per_s: 4512.0, met: 1, trials: 4 }));
+        assert_eq!(bracket.met, Some(RateTrials { per_s: 2091.0, met: 2, trials: 3 }));
+        assert_eq!(bracket.missed, Some(RateTrials { per_s: 4512.0, met: 1, trials: 4 }));
         assert_eq!(bracket.missed.unwrap().missed(), 3);
         assert_eq!((bracket.disturbances.len(), answer.unknown), (6, 4));
-        assert_eq!((answer.kept, answer.broken, answer.status), (None, None, Status::Conditional));
+        assert_eq!((answer.met, answer.missed, answer.status), (None, None, Status::Conditional));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! What several trials at one rate say of an SLO together: one rule for the search, and for every
-//! other answer that rests on repetitions. Pure.
+//! Counts of trials at one rate by their outcome for an SLO: the one rule for the search and for
+//! every other answer that rests on repetitions. Pure.
 
-/// Number of trials at one rate, by what each says of the SLO.
+/// Numbers of trials at one rate, by their outcome for the SLO.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrialCounts {
     /// Trials that met it.
     pub met: u32,
     /// Trials that missed it.
     pub missed: u32,
-    /// Trials that do not tell.
+    /// Trials that are no evidence.
     pub unknown: u32,
 }
 
@@ -30,8 +30,9 @@ impl TrialCounts {
         *count += 1;
     }
 
-    /// True if every trial met it, false if every one missed it. None if some met it and others
-    /// missed it, or one does not tell: then nobody knows whether it is met at that rate.
+    /// True if every trial met the SLO, false if every one missed it. None if some met it and
+    /// others missed it, or one is no evidence: then it is unknown whether the SLO is met at that
+    /// rate.
     pub fn agreed(self) -> Option<bool> {
         match self {
             TrialCounts { met: 1.., missed: 0, unknown: 0 } => Some(true),

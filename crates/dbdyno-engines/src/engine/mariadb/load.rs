@@ -13,7 +13,7 @@ use super::reply::{self, Head};
 use super::session::MariaSession;
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use dbdyno_core::model::rows::Row;
+use dbdyno_core::model::rows::{CivilDate, Row};
 
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_BULK_EXECUTE: u8 = 0xFA;
@@ -199,7 +199,7 @@ impl Values {
         for number in [row.key25, row.key125, row.key320, row.region] {
             push_long(out, number);
         }
-        let (year, month, day) = row.booked_on();
+        let CivilDate { year, month, day } = row.booked_on();
         push_date(out, year, month, day);
         row.amount(&mut self.text);
         self.push_text(out);
@@ -214,7 +214,7 @@ impl Values {
 
     /// Appends the row as SQL has it. Its texts are letters and digits.
     fn append_text(&mut self, row: &Row, is_first: bool, out: &mut Vec<u8>) {
-        let (year, month, day) = row.booked_on();
+        let CivilDate { year, month, day } = row.booked_on();
         let (comma, [key25, key125, key320, region]) =
             (if is_first { "" } else { "," }, [row.key25, row.key125, row.key320, row.region]);
         // Writing into memory cannot fail.
@@ -275,7 +275,7 @@ mod tests {
             "{text}"
         );
         assert_eq!((text.matches("),(641,").count(), text.matches(',').count()), (1, 21), "{text}");
-        let (year, month, day) = row.booked_on();
+        let CivilDate { year, month, day } = row.booked_on();
         assert_eq!(out[29..35], [0, 4, year as u8, (year >> 8) as u8, month as u8, day as u8]);
         let amount = std::str::from_utf8(&out[37..50]).unwrap();
         assert_eq!((amount.parse::<f64>().unwrap() * 100.0).round() as i64, row.amount_cents);

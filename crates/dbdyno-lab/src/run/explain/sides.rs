@@ -6,7 +6,7 @@ use crate::fit;
 use crate::run::RunContext;
 use crate::run::platform::Platform;
 use crate::server::Setup;
-use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment};
+use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Remedy};
 use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
@@ -32,7 +32,7 @@ pub(super) struct Case<'a> {
     pub selection: &'a Selection,
     pub result: &'a TestResult,
     pub bottleneck: &'a Bottleneck,
-    pub experiment: &'a Experiment,
+    pub remedy: &'a Remedy,
 }
 
 /// Changes of an experiment, by name, and its two sides.
@@ -48,12 +48,12 @@ pub(super) fn changes(
     record: &RunRecord,
     case: &Case<'_>,
 ) -> std::result::Result<Changes, Sentence> {
-    let Case { selection, result, bottleneck, experiment } = *case;
+    let Case { selection, result, bottleneck, remedy } = *case;
     let base =
         || Side { plan: single(context.plan, selection.clone()), jobs: result.jobs, server: None };
     let on = |setup: Setup| Side { server: Some(setup), ..base() };
     let one = |name: &str, value: String| BTreeMap::from([(name.to_string(), value)]);
-    match experiment.action {
+    match remedy.action {
         Action::Beyond(why) => Err(why.into()),
         Action::Jobs(jobs) => {
             Ok((one("jobs", jobs.to_string()), [base(), Side { jobs, ..base() }]))

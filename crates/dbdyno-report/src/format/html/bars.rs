@@ -11,7 +11,7 @@ use dbdyno_core::model::Status;
 /// Height of a row, and of its bar.
 const ROW: f64 = 22.0;
 const BAR: f64 = 14.0;
-/// Colours of parts.
+/// Colors of parts.
 const COLORS: usize = 8;
 
 /// The bars with their legend.
@@ -45,7 +45,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     wide(&bars.name, &content)
 }
 
-/// As on the cards: what others disturbed has a sign of its own.
+/// Mark as on the cards: what others disturbed has a sign of its own.
 fn mark(row: &BarRow, status: Status) -> Mark {
     match status {
         Status::Conditional if row.is_disturbed => Mark::Disturbed,

@@ -1,5 +1,5 @@
 //! The table of platforms for a browser: every figure as markup, so that it is all there without
-//! scripts; what a script needs to hide, order, rank and colour stands in attributes. A figure that
+//! scripts; what a script needs to hide, order, rank and color stands in attributes. A figure that
 //! is not accepted has no number in them: nothing can be ranked or colored by it.
 
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::svg::{name, sign};
 use super::wide;
 use crate::Language;
-use crate::board::{Board, Part, Platform, Row, Shown};
+use crate::board::{Board, FigureText, Part, Platform, Row};
 use crate::picture::Mark;
 use dbdyno_core::error::visible;
 use dbdyno_core::model::Better;
@@ -211,7 +211,7 @@ fn row(board: &Board, row: &Row, language: Language, address: Address<'_>) -> Ma
     }
 }
 
-fn figure(run: i64, figure: &Shown, address: Address<'_>) -> Markup {
+fn figure(run: i64, figure: &FigureText, address: Address<'_>) -> Markup {
     let class = match figure.mark {
         Mark::Valid => "",
         Mark::Conditional | Mark::Disturbed => " conditional",
@@ -246,8 +246,8 @@ fn verdict_count(count: usize, mark: Mark, word: &str) -> Markup {
 mod tests {
     use super::*;
 
-    fn shown(mark: Mark, is_accepted: bool) -> Shown {
-        Shown {
+    fn shown(mark: Mark, is_accepted: bool) -> FigureText {
+        FigureText {
             test: 7,
             text: "10.5".into(),
             value: 10.5,

@@ -1,5 +1,5 @@
 //! A brand on a page: logo and name above the title, a footer, the accent as a line and as the
-//! colour of the name.
+//! color of the name.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -16,7 +16,7 @@ pub fn policy(brand: Option<&Brand>) -> &'static str {
     if brand.is_some_and(|brand| brand.logo.is_some()) { "; img-src data:" } else { "" }
 }
 
-/// Its style, behind that of the page.
+/// Style of the brand, which follows that of the page.
 pub fn style(brand: &Brand) -> Markup {
     let light = brand.accent.as_ref().map_or("currentColor", |[light, _]| light);
     let dark = brand.accent.as_ref().map_or("currentColor", |[_, dark]| dark);

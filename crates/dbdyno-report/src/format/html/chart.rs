@@ -18,16 +18,16 @@ const TOP: f64 = 14.0;
 const BOTTOM: f64 = 190.0;
 const LEFT_PCT: f64 = 14.0;
 const RIGHT_PCT: f64 = 97.0;
-/// With names beside the curves.
+/// Width of the drawing with names next to the curves, in per cent.
 const NAMED_PCT: f64 = 68.0;
 /// Longer names, and more curves, have a legend above instead.
 const MAX_NAME: usize = 16;
 const MAX_NAMED: usize = 7;
 /// Of a curve of more points only those have marks that stand out.
 const MAX_MARKS: usize = 40;
-/// Laws are drawn where they do not hide what was measured.
+/// Maximum number of laws that are drawn: more would hide the measured points.
 const MAX_FITTED: usize = 4;
-/// Colours and styles of lines.
+/// Colors and styles of lines.
 const COLORS: usize = 8;
 const DASHES: usize = 4;
 /// Height of a line of small text, in pixels.
@@ -76,7 +76,7 @@ fn spoken(chart: &Chart) -> String {
     chart.language.say("Chart: {title}. Curves: {curves}. The data follow as a table.", &values)
 }
 
-/// Bands below, then laws, then what was measured.
+/// Series in drawing order: bands below, then laws, then measured points.
 fn drawn(chart: &Chart) -> Vec<&Series> {
     let of = |role| chart.series.iter().filter(move |series| series.role == role);
     let measured = of(Role::Measured).count();
@@ -88,7 +88,7 @@ fn measured<'a>(drawn: &'a [&'a Series]) -> impl Iterator<Item = &'a Series> {
     drawn.iter().copied().filter(|series| series.role == Role::Measured)
 }
 
-/// Names stand beside the curves where they are short and few.
+/// True if the names are drawn next to the curves, because they are short and few.
 fn is_named(drawn: &[&Series]) -> bool {
     let count = measured(drawn).count();
     let is_short = measured(drawn).all(|series| series.name.chars().count() <= MAX_NAME);
@@ -134,7 +134,7 @@ fn marked(series: &Series) -> Vec<&Point> {
     marked.map(|(_, point)| point).collect()
 }
 
-/// The class of a curve: its colour, its dashes, and whether it is fitted.
+/// The class of a curve: its color, its dashes, and whether it is fitted.
 fn class(series: &Series) -> String {
     match series.role {
         Role::Measured => format!("curve {} d{}", color(series), series.variant % DASHES),
@@ -279,7 +279,7 @@ impl Plot {
                         (text(
                             x,
                             written_at(y),
-                            &format!("{} {}", self.aligned(x), color(series)),
+                            &format!("{} {}", self.label_anchor(x), color(series)),
                             written,
                         ))
                     }
@@ -289,7 +289,7 @@ impl Plot {
     }
 
     /// Alignment of a label next to a mark: at the ends of the axis it stays within the drawing.
-    fn aligned(&self, x: f64) -> &'static str {
+    fn label_anchor(&self, x: f64) -> &'static str {
         let near = |end: f64| (x - end).abs() < 4.0;
         match (near(self.x.from), near(self.x.to)) {
             (true, _) => "written",

@@ -7,7 +7,7 @@ use super::svg::{self, Shape, Span, mark, rule, sign, stretched, text};
 use super::{block, chart, panels, ratios, table, timeline};
 use crate::Language;
 use crate::picture::{
-    Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Spark, StyledText, Tick, Times,
+    Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Spark, StyledText, TickGroup, Times,
 };
 
 /// The content of the body.
@@ -71,7 +71,7 @@ fn trust(head: &Head, language: Language) -> Markup {
             div.trust role="group" aria-label=(language.phrase("Verdicts")) { "\n"
                 ul.counts { @for count in &head.counts { (self::count(count)) } } "\n"
                 @if !head.tests.is_empty() {
-                    div.strip { @for (group, ticks) in &head.tests { (strip(group, ticks)) } } "\n"
+                    div.strip { @for group in &head.tests { (strip(group)) } } "\n"
                 }
             } "\n"
         }
@@ -87,40 +87,43 @@ fn count(count: &Count) -> Markup {
     }
 }
 
-fn strip(group: &str, ticks: &[Tick]) -> Markup {
+fn strip(group: &TickGroup) -> Markup {
     html! {
         div.ticks {
             span.marks {
-                @for tick in ticks {
+                @for tick in &group.ticks {
                     span class={ "tick " (svg::name(tick.mark)) } title=(tick.note) {
                         (sign(tick.mark, &tick.note))
                     }
                 }
             }
-            span { (group) }
+            span { (group.name) }
         }
     }
 }
 
 /// Parts of a whole as one bar, with its legend.
 fn shares(head: &Head) -> Markup {
-    let all: usize = head.shares.iter().map(|share| share.1).sum();
+    let all: usize = head.shares.iter().map(|share| share.count).sum();
     let width = |count: usize| 100.0 * count as f64 / all.max(1) as f64;
     let starts = head.shares.iter().scan(0.0, |at, share| {
         let from = *at;
-        *at += width(share.1);
+        *at += width(share.count);
         Some(from)
     });
     html! {
         @if all > 0 {
             svg.shares width="100%" height="14" aria-hidden="true" {
-                @for ((tone, count, _), from) in head.shares.iter().zip(starts) {
-                    rect x=(svg::pct(from)) width=(svg::pct(width(*count))) height="14"
-                        class={ "area " (svg::tone(*tone)) } {}
+                @for (share, from) in head.shares.iter().zip(starts) {
+                    rect x=(svg::pct(from)) width=(svg::pct(width(share.count))) height="14"
+                        class={ "area " (svg::tone(share.tone)) } {}
                 }
             }
-            ul.legend { @for (tone, count, word) in &head.shares {
-                li { i class={ "box " (svg::tone(*tone)) } {} strong { (count) } " " (word) }
+            ul.legend { @for share in &head.shares {
+                li {
+                    i class={ "box " (svg::tone(share.tone)) } {}
+                    strong { (share.count) } " " (share.word)
+                }
             } } "\n"
         }
     }

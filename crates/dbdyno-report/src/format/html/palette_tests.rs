@@ -1,10 +1,10 @@
-//! The colours of the style sheet have the contrasts of WCAG 2.2: 4.5:1 for text, 3:1 for curves
+//! The colors of the style sheet have the contrasts of WCAG 2.2: 4.5:1 for text, 3:1 for curves
 //! and marks.
 
 use super::STYLE;
 use crate::shade::Rgb;
 
-/// Okabe and Ito have eight colours; so have we.
+/// The palette of Okabe and Ito has eight colors, as this one does.
 const SERIES: usize = 8;
 
 /// The declarations of one `:root` block.
@@ -12,7 +12,7 @@ fn roots() -> Vec<&'static str> {
     STYLE.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect()
 }
 
-/// A colour of the block, which the style sheet may write with three digits.
+/// A color of the block, which the style sheet may write with three digits.
 fn color(block: &str, name: &str) -> Rgb {
     let value = block
         .split(&format!("--{name}: #"))
@@ -31,7 +31,7 @@ fn contrast(block: &str, a: &str, b: &str) -> f64 {
     color(block, a).contrast(color(block, b))
 }
 
-/// Distance of two colours in the cube of red, green and blue, at most 1.7.
+/// Distance of two colors in the cube of red, green and blue, at most 1.7.
 fn distance(a: Rgb, b: Rgb) -> f64 {
     let red = f64::from(a.red) - f64::from(b.red);
     let green = f64::from(a.green) - f64::from(b.green);
@@ -68,7 +68,7 @@ fn text_and_curves_can_be_read_in_light_dark_and_on_paper() {
     }
 }
 
-/// Distance of two colours that people still tell apart on a thin line.
+/// Distance from which on people distinguish two colors on a thin line.
 const MIN_DISTANCE: f64 = 0.18;
 
 #[test]

@@ -262,10 +262,10 @@ impl Axes {
                     &svg::short(tick),
                 ))
             }
-            @for bar in &row.cpu { @for (class, from, to) in stack(&bar.split) {
-                @let (top, bottom) = (self.percent.place(to), self.percent.place(from));
+            @for bar in &row.cpu { @for part in stack(&bar.split) {
+                @let (top, bottom) = (self.percent.place(part.to), self.percent.place(part.from));
                 rect x=(svg::pct(self.jobs.place(bar.jobs) - width / 2.0)) y=(svg::px(top))
-                    width=(svg::pct(width)) height=(svg::px(bottom - top)) class=(class) {}
+                    width=(svg::pct(width)) height=(svg::px(bottom - top)) class=(part.class) {}
             } }
             @for (number, word) in row.cpu_words.iter().enumerate() {
                 (text(
@@ -348,8 +348,16 @@ fn time_name(us: f64) -> String {
     format!("{}\u{a0}{}", svg::short(us / unit.us), unit.sign)
 }
 
-/// Class, from and to of each part, from below.
-pub(super) fn stack(split: &CpuSplit) -> Vec<(&'static str, f64, f64)> {
+/// Part of a stacked bar, in per cent.
+pub(super) struct StackPart {
+    /// Class of the style sheet.
+    pub class: &'static str,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// The parts of CPU time on top of one another, the lowest first.
+pub(super) fn stack(split: &CpuSplit) -> Vec<StackPart> {
     let parts = [
         ("own", Some(split.own)),
         ("iowait", split.iowait),
@@ -359,9 +367,9 @@ pub(super) fn stack(split: &CpuSplit) -> Vec<(&'static str, f64, f64)> {
     let mut from = 0.0;
     let place = |(class, part): (&'static str, Option<f64>)| {
         let to = (from + part.filter(|part| part.is_finite() && *part > 0.0)?).min(100.0);
-        let placed = (class, from, to);
+        let part = StackPart { class, from, to };
         from = to;
-        Some(placed)
+        Some(part)
     };
     parts.into_iter().filter_map(place).collect()
 }

@@ -17,8 +17,8 @@ pub(super) fn symbols() -> Markup {
     PreEscaped(SYMBOLS.into())
 }
 
-/// The sign of a verdict: shape and colour; its word is read out, or stands beside it and is not
-/// given here.
+/// The sign of a verdict: shape and color. Its word is read out; it is empty if it is printed next
+/// to the sign.
 pub(super) fn sign(mark: Mark, word: &str) -> Markup {
     let is_silent = word.is_empty();
     let (role, hidden) = ((!is_silent).then_some("img"), is_silent.then_some("true"));
@@ -41,7 +41,7 @@ pub(super) fn name(mark: Mark) -> &'static str {
     }
 }
 
-/// The class of the colour of a tone.
+/// The class of the color of a tone.
 pub(super) fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Better => "better",
@@ -133,7 +133,7 @@ pub(super) fn px(value: f64) -> String {
     short(value)
 }
 
-/// At most two decimals, none that is 0.
+/// Text with at most two decimals, without trailing zeros.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return "0".into();
@@ -224,7 +224,7 @@ pub(super) fn tick(language: Language, value: f64) -> String {
         let power = 10_f64.powi(i32::from(*digits));
         ((scaled * power).round() / power - scaled).abs() <= scaled.abs() * 1e-6
     });
-    // 16,384 stands beside 8,192, and not 16.384 k.
+    // 16,384 is next to 8,192, so that it is not written as 16.384 k.
     if !suffix.is_empty() && digits.is_none_or(|digits| digits > 2) {
         return language.number(value, Digits::Decimals(0));
     }

@@ -1,5 +1,6 @@
 //! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of
-//! eleven of one hue, from 0 to the best; a sign tells the best, and hatching an invalid figure.
+//! eleven shades of one hue, from 0 to the best; a sign marks the best, and hatching an invalid
+//! figure.
 
 use maud::{Markup, html};
 
@@ -10,22 +11,22 @@ use crate::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript
 use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::model::Status;
 
-/// From this many columns on a table is printed in small type, so that it is not cut.
+/// Number of columns from which on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
 /// More notes than these are folded.
 const MAX_NOTES: usize = 5;
 /// A text of more letters than these is broken into lines.
 const LONG_TEXT: usize = 60;
-/// A table of so many rows scrolls in a box of its own, below its head.
+/// Number of rows from which on a table scrolls in a box of its own, below its head.
 const TALL: usize = 40;
-/// So many columns a wide table shows at first; a switch shows all.
+/// Number of columns that a wide table shows at first; a switch shows all.
 const FIRST_COLUMNS: usize = 8;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
 const PAPER_COLUMNS: usize = 27;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {
-    let table = &fronted(table.without_unknown_columns());
+    let table = &move_verdict_to_front(table.without_unknown_columns());
     let places = places(table);
     let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
     let tall = if table.rows.len() >= TALL { " tall" } else { "" };
@@ -69,7 +70,7 @@ fn front(table: &Table) -> Vec<usize> {
 
 /// A table of many columns with the workload and its verdict in front: the first column stays where
 /// it is when the others scroll.
-fn fronted(table: Table) -> Table {
+fn move_verdict_to_front(table: Table) -> Table {
     if table.columns.len() < MANY_COLUMNS {
         return table;
     }
@@ -94,15 +95,15 @@ fn beyond(table: &Table, most: usize, front: &[usize]) -> Vec<usize> {
 
 /// Media and states in which a column is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Shown {
+struct ColumnVisibility {
     /// Left out on paper.
     is_screen_only: bool,
     /// Left out on the screen, until the reader switches all columns on.
     is_extra: bool,
 }
 
-fn places(table: &Table) -> Vec<Shown> {
-    let mut places = vec![Shown::default(); table.columns.len()];
+fn places(table: &Table) -> Vec<ColumnVisibility> {
+    let mut places = vec![ColumnVisibility::default(); table.columns.len()];
     for column in beyond(table, PAPER_COLUMNS, &[]) {
         places[column].is_screen_only = table.columns[column].priority > 0;
     }
@@ -115,7 +116,7 @@ fn places(table: &Table) -> Vec<Shown> {
 }
 
 /// The switch that shows all columns of a wide table; it needs no script.
-fn switch(places: &[Shown], language: Language) -> Markup {
+fn switch(places: &[ColumnVisibility], language: Language) -> Markup {
     html! {
         @if places.iter().any(|shown| shown.is_extra) {
             label.columns {
@@ -129,7 +130,7 @@ fn switch(places: &[Shown], language: Language) -> Markup {
     }
 }
 
-fn cell(cell: &Cell, language: Language, place: Shown) -> Markup {
+fn cell(cell: &Cell, language: Language, place: ColumnVisibility) -> Markup {
     let (kind, mark) = match cell {
         Cell::Number { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
@@ -141,14 +142,14 @@ fn cell(cell: &Cell, language: Language, place: Shown) -> Markup {
 }
 
 /// The classes of a cell, if it has any.
-fn classes(kind: &str, mark: &str, place: Shown) -> Option<String> {
+fn classes(kind: &str, mark: &str, place: ColumnVisibility) -> Option<String> {
     let screen = if place.is_screen_only { "screen" } else { "" };
     let extra = if place.is_extra { "extra" } else { "" };
     let names = [kind, mark, screen, extra].into_iter().filter(|name| !name.is_empty());
     Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
-/// The class that colours what is not valid.
+/// Class of the style sheet for figures that are not valid.
 fn class(verdict: Option<Status>) -> &'static str {
     match verdict {
         Some(Status::Conditional) => "conditional",
@@ -157,8 +158,8 @@ fn class(verdict: Option<Status>) -> &'static str {
     }
 }
 
-/// Says on paper what is not there.
-fn paper_note(places: &[Shown], language: Language) -> Markup {
+/// Note on paper about columns that are left out.
+fn paper_note(places: &[ColumnVisibility], language: Language) -> Markup {
     let left_out = places.iter().filter(|shown| shown.is_screen_only).count();
     html! {
         @if left_out > 0 { p.paper { (language.count("left_out_on_paper", left_out, &[])) } "\n" }

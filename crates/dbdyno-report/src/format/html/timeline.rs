@@ -129,9 +129,8 @@ fn rates(found: &Timeline, x: &Span) -> Markup {
 fn cpu_track(found: &Timeline, x: &Span) -> Markup {
     let y = Span { low: 0.0, high: 100.0, from: CPU, to: 0.0, is_log: false };
     let at = |second: &Second, class: &str| {
-        let stacked = stack(second.cpu.as_ref()?);
-        let (_, from, to) = stacked.into_iter().find(|part| part.0 == class)?;
-        Some((y.place(to), y.place(from)))
+        let part = stack(second.cpu.as_ref()?).into_iter().find(|part| part.class == class)?;
+        Some((y.place(part.to), y.place(part.from)))
     };
     html! {
         svg.cpu width="100%" height=(svg::px(CPU)) role="img"
@@ -169,7 +168,7 @@ struct Badge {
 }
 
 impl Badge {
-    /// So wide is a badge on the narrowest line of time, in per cent.
+    /// Width of a badge on the narrowest timeline, in per cent.
     fn width(&self) -> f64 {
         if self.first == self.last { 2.7 } else { 5.0 }
     }

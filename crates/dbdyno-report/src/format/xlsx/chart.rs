@@ -9,10 +9,10 @@ use super::sheet::{Sheet, Written};
 use crate::document::{Axis, Chart, Role, Scale, Series};
 use dbdyno_core::model::Status;
 
-/// Colours of platforms (Okabe and Ito: also told apart by people who see colours differently).
+/// Colors of platforms (Okabe and Ito: also distinguished by people who see colors differently).
 const COLORS: [u32; 7] =
     [0x0000_72B2, 0x00D5_5E00, 0x0000_9E73, 0x00CC_79A7, 0x0056_B4E9, 0x00E6_9F00, 0x0000_0000];
-/// Marks of platforms, so that colour is not the only sign.
+/// Marks of platforms, so that color is not the only sign.
 const MARKS: [ChartMarkerType; 7] = [
     ChartMarkerType::Circle,
     ChartMarkerType::Square,
@@ -30,7 +30,7 @@ const LINES: [ChartLineDashType; 4] = [
     ChartLineDashType::DashDot,
 ];
 
-/// The table has six columns; the chart stands right of it.
+/// The table has six columns; the chart is to the right of it.
 const BESIDE: u16 = 7;
 /// Size of a chart, in pixels and in rows of a sheet.
 const SIZE: (u32, u32) = (720, 380);

@@ -1,4 +1,4 @@
-//! A heatmap as a table with a colour scale per row: the spreadsheet colours the figures itself,
+//! A heatmap as a table with a color scale per row: the spreadsheet colors the figures itself,
 //! also changed ones.
 
 use rust_xlsxwriter::utility::row_col_to_cell_absolute;
@@ -16,7 +16,7 @@ use dbdyno_core::model::Better;
 
 /// Label and unit stand before the platforms.
 const LEADING: usize = 2;
-/// Shares at the ends of the scale: a spreadsheet cannot choose the colour of the text by the
+/// Shares at the ends of the scale: a spreadsheet cannot choose the color of the text by the
 /// ground, and black can be read on all between these.
 const NEARLY_NOTHING: f64 = 0.05;
 const NEARLY_BEST: f64 = 0.95;
@@ -63,8 +63,8 @@ fn write_cell(
         Cell::Number { value, digits, verdict } => {
             let sign = rank_sign(cell.rank);
             let format = number_format(*value, *digits, *verdict, sign);
-            // Ground and text would both be coloured: the mark alone tells the verdict, hatching
-            // the invalid.
+            // Ground and text would both be colored: only the mark shows the verdict, and hatching
+            // an invalid figure.
             let is_hatched = level(*verdict) == 2;
             let style = Style::Number { format, verdict: 0, is_best: !sign.is_empty(), is_hatched };
             sheet.worksheet.write_number_with_format(
@@ -82,7 +82,7 @@ fn write_cell(
     }
 }
 
-/// The colour scale over the figures that may be compared.
+/// The color scale over the figures that may be compared.
 fn colour(sheet: &mut Sheet<'_>, row: &HeatRow) -> Written {
     let compared = row.cells.iter().enumerate().filter(|(_, cell)| cell.share.is_some());
     let columns: Vec<ColNum> = compared.map(|(platform, _)| at(LEADING + platform)).collect();

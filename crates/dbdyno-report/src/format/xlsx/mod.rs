@@ -1,5 +1,5 @@
 //! A workbook (Office Open XML): a sheet per section, numbers as numbers with their digits and
-//! marks as number formats, heatmaps as colour scales, charts as native charts beside their
+//! marks as number formats, heatmaps as color scales, charts as native charts beside their
 //! figures.
 
 mod chart;
@@ -9,7 +9,7 @@ mod styles;
 
 use rust_xlsxwriter::{DocProperties, Workbook, XlsxError};
 
-use super::escape::{self, escaped};
+use super::escape::{self, escape_document};
 use super::{Format, LEGEND, Options, Rendered};
 use crate::document::{Block, Document, Section};
 use dbdyno_core::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Format for Xlsx {
             Error::usage("--format xlsx", format!("the workbook cannot hold this report: {error}"))
                 .advise("choose fewer runs, or --format csv")
         };
-        workbook(&escaped(document, escape::workbook)).map(Rendered::Bytes).map_err(failed)
+        workbook(&escape_document(document, escape::workbook)).map(Rendered::Bytes).map_err(failed)
     }
 }
 
@@ -164,8 +164,8 @@ fn clean(title: &str) -> String {
     }
 }
 
-/// A name as it is, or cut behind a whole word; what stands in brackets at its end, which tells
-/// sheets apart, is kept.
+/// A name as it is, or cut behind a whole word; the text in brackets at its end, which
+/// distinguishes sheets, is kept.
 fn brief(name: &str) -> String {
     let all = name.encode_utf16().count();
     let Some((body, ending)) = name.rsplit_once(" (").filter(|_| all > LONGEST) else {

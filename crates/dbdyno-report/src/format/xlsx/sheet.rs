@@ -18,7 +18,7 @@ const NARROWEST: f64 = 8.0;
 const WIDEST: f64 = 44.0;
 /// Room for indent, marks and the sorting button.
 const MARGIN: f64 = 3.0;
-/// A spreadsheet keeps so many digits of a number; a longer one stays text.
+/// Number of digits of a number that a spreadsheet keeps; a longer one stays text.
 const MAX_DIGITS: usize = 15;
 /// Rows beyond these do not change a column's width: a series may have hundreds of thousands.
 const LOOKED_AT: usize = 1_000;
@@ -35,7 +35,7 @@ pub struct Area {
 /// A sheet and the row to write next.
 pub struct Sheet<'a> {
     pub worksheet: &'a mut Worksheet,
-    /// Its name, for the ranges of charts.
+    /// Name of the sheet, for the ranges of charts.
     pub name: &'a str,
     pub styles: &'a mut Styles,
     pub row: RowNum,
@@ -58,7 +58,7 @@ impl<'a> Sheet<'a> {
             .count();
         for block in &section.blocks {
             let area = self.block(block)?;
-            // A header that stays above the rows of another table would tell the wrong units.
+            // A header that stays above the rows of another table would show the wrong units.
             if let Some(area) = area.filter(|_| tables == 1) {
                 self.hold(&area)?;
             }
@@ -228,7 +228,7 @@ impl<'a> Sheet<'a> {
         Ok(())
     }
 
-    /// A text; one that is a number as we would write it (the id of a run, the size of a memory) is
+    /// A text; one that is a number as dbdyno writes it (the id of a run, the size of a memory) is
     /// a number.
     fn plain(&mut self, column: ColNum, text: &str) -> Written {
         match text.parse::<f64>() {
@@ -260,7 +260,7 @@ impl<'a> Sheet<'a> {
         notes.iter().try_for_each(|note| self.paragraph(note))
     }
 
-    /// Makes a column wide enough for so many characters.
+    /// Makes a column wide enough for this many characters.
     pub fn widen(&mut self, column: ColNum, characters: usize) {
         let column = usize::from(column);
         if self.widths.len() <= column {

@@ -1,4 +1,5 @@
-//! The next experiments for a cause, and what each should bring. Pure.
+//! Remedies for a bottleneck: the changes that an experiment can try, and the throughput that is
+//! predicted after each. Pure.
 
 use super::forecast::TimeShares;
 use super::{Bottleneck, Cause, foreign, usable_processors, used_processors};
@@ -7,62 +8,62 @@ use crate::model::{
     Verdict,
 };
 
-/// Change to try, and the throughput that is expected after it.
+/// Change that should lift a bottleneck, and the throughput that is predicted after it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Experiment {
+pub struct Remedy {
     /// The change as a sentence.
     pub change: Sentence,
     /// Way to carry it out.
     pub action: Action,
-    /// Throughput after it over that of now; absent where the time of the cause is not known.
+    /// Throughput after the change as a ratio to that before it; absent where the time of the cause
+    /// is not known.
     pub gain: Option<f64>,
     /// Kind of the expected gain: an estimate, a minimum or a maximum.
     pub bound: Bound,
 }
 
-/// Way in which an experiment is carried out.
+/// Way in which an experiment applies a remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// With other settings: those that `engines/<engine>.toml` has for the cause.
+    /// Other settings: those that `engines/<engine>.toml` has for the cause.
     Settings,
-    /// With the files of the log on a file system in memory.
+    /// The log's files on a file system in memory.
     LogInMemory,
-    /// With this number of jobs.
+    /// This number of jobs.
     Jobs(u32),
-    /// On this drive.
+    /// This drive.
     Drive(Drive),
-    /// Not by us, for this reason.
+    /// Not possible for dbdyno, for this reason.
     Beyond(&'static str),
 }
 
 /// Describes the result of an experiment in a sentence.
 pub fn describe(explained: &ExperimentResult) -> Sentence {
-    let unknown = || Sentence::new("unknown");
-    let ratio = |ratio: Option<f64>| {
-        ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
-    };
-    let share = |share: Option<f64>| {
-        share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share))
-    };
-    let at = |template: &str, end: Option<f64>| {
-        Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)))
-    };
-    let foretold = || match (explained.bound, explained.forecast_low, explained.forecast_high) {
-        (Bound::AtLeast, low, _) => at("at least {ratio}", low),
-        (Bound::AtMost, _, high) => at("at most {ratio}", high),
-        (Bound::About, Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
-            .with("ratio", ratio(explained.forecast))
-            .with("low", ratio(Some(low)))
-            .with("high", ratio(Some(high))),
-        _ => ratio(explained.forecast),
-    };
-    let changed = explained
-        .changed
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    let template = match (explained.outcome, explained.low.is_some()) {
+    let changed = explained.changed.iter().map(|(name, value)| format!("{name}={value}"));
+    let sentence = Sentence::new(result_template(explained))
+        .with("change", explained.change.clone())
+        .with("changed", changed.collect::<Vec<_>>().join(", "))
+        .with("ratio", ratio_text(explained.ratio))
+        .with("low", ratio_text(explained.low))
+        .with("high", ratio_text(explained.high))
+        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
+        .with("forecast", predicted_ratio(explained))
+        .with("outcome", Sentence::new(explained.outcome.name()))
+        .with("cause", Sentence::new(explained.cause.clone()))
+        .with("before", share_text(explained.share_before))
+        .with("after", share_text(explained.share_after));
+    match (&explained.missing, explained.outcome) {
+        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
+        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
+            .with("text", sentence)
+            .with("why", why.clone()),
+        (None, _) => sentence,
+    }
+}
+
+/// Template of the sentence about the result of an experiment.
+fn result_template(explained: &ExperimentResult) -> &'static str {
+    match (explained.outcome, explained.low.is_some()) {
         (ForecastOutcome::NotTried, _) => {
             "{change}: predicted throughput ratio {forecast}; not tried because {why}"
         }
@@ -79,31 +80,45 @@ pub fn describe(explained: &ExperimentResult) -> Sentence {
              predicted {forecast}: {outcome}; {cause} took {before} of session time before and \
              {after} after the change"
         }
-    };
-    let sentence = Sentence::new(template)
-        .with("change", explained.change.clone())
-        .with("changed", changed)
-        .with("ratio", ratio(explained.ratio))
-        .with("low", ratio(explained.low))
-        .with("high", ratio(explained.high))
-        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
-        .with("forecast", foretold())
-        .with("outcome", Sentence::new(explained.outcome.name()))
-        .with("cause", Sentence::new(explained.cause.clone()))
-        .with("before", share(explained.share_before))
-        .with("after", share(explained.share_after));
-    match (&explained.missing, explained.outcome) {
-        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
-        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
-            .with("text", sentence)
-            .with("why", why.clone()),
-        (None, _) => sentence,
     }
 }
 
-/// Verdict on a trial of an experiment as a rate, without these reasons: what a workload claims to
-/// stress is what the experiment takes away, and commits into a log in memory are faster than the
-/// device.
+/// The predicted ratio, with its ends or as the end of a range, by the kind of the prediction.
+fn predicted_ratio(explained: &ExperimentResult) -> Sentence {
+    let forecast = explained.forecast;
+    match (explained.bound, explained.forecast_low, explained.forecast_high) {
+        (Bound::AtLeast, low, _) => {
+            Sentence::new("at least {ratio}").with("ratio", ratio_text(low.or(forecast)))
+        }
+        (Bound::AtMost, _, high) => {
+            Sentence::new("at most {ratio}").with("ratio", ratio_text(high.or(forecast)))
+        }
+        (Bound::About, Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
+            .with("ratio", ratio_text(forecast))
+            .with("low", ratio_text(Some(low)))
+            .with("high", ratio_text(Some(high))),
+        _ => ratio_text(forecast),
+    }
+}
+
+/// `x1.50`, or `unknown`.
+fn ratio_text(ratio: Option<f64>) -> Sentence {
+    match ratio {
+        Some(ratio) => Sentence::new("x{ratio~}").with("ratio", ratio),
+        None => Sentence::new("unknown"),
+    }
+}
+
+/// `45 %`, or `unknown`.
+fn share_text(share: Option<f64>) -> Sentence {
+    match share {
+        Some(share) => Sentence::new("{share%}").with("share", share),
+        None => Sentence::new("unknown"),
+    }
+}
+
+/// Verdict on a trial of an experiment as a rate, without some reasons: the experiment takes away
+/// what the workload claims to stress, and commits to a log in memory are faster than the device.
 pub fn verdict_of_trial(trial: &TestResult, is_log_in_memory: bool) -> Verdict {
     let counts = |reason: &&Reason| match reason.code {
         ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,
@@ -113,21 +128,21 @@ pub fn verdict_of_trial(trial: &TestResult, is_log_in_memory: bool) -> Verdict {
     Verdict::from_reasons(trial.verdict.reasons.iter().filter(counts).cloned().collect())
 }
 
-/// The next experiment for a cause of a test: the first of all.
-pub fn experiment(result: &TestResult, bottleneck: &Bottleneck) -> Experiment {
-    experiments(result, bottleneck).remove(0)
+/// The remedy to try first for a bottleneck of a test.
+pub fn remedy(result: &TestResult, bottleneck: &Bottleneck) -> Remedy {
+    remedies(result, bottleneck).remove(0)
 }
 
-/// All experiments for a cause of a test, each with what it should bring; at least one.
-pub fn experiments(result: &TestResult, bottleneck: &Bottleneck) -> Vec<Experiment> {
+/// All remedies for a bottleneck of a test, each with its predicted gain; at least one.
+pub fn remedies(result: &TestResult, bottleneck: &Bottleneck) -> Vec<Remedy> {
     let ways = ways(result, bottleneck.cause);
     let goes = |action| {
         bottleneck.share.map(|share| TimeShares::with(result, bottleneck.cause, action, share).goes)
     };
-    ways.into_iter().map(|way| way.experiment(result, bottleneck.cause, goes(way.action))).collect()
+    ways.into_iter().map(|way| way.remedy(result, bottleneck.cause, goes(way.action))).collect()
 }
 
-/// A way to change what limits a test.
+/// A change that takes away what limits a test.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     change: &'static str,
@@ -136,7 +151,7 @@ pub(super) struct Way {
     left: f64,
 }
 
-/// The ways for a cause, the one to try first in front.
+/// The changes for a cause, in the order in which they are tried.
 pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
     let way = |change, action, left| Way { change, action, left };
     let halved = || {
@@ -169,18 +184,14 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
 }
 
 impl Way {
-    /// The experiment if this share of the jobs' time goes. Its gain is Amdahl's law: a part `p`
-    /// that shrinks to `r` of itself makes 1 / (1 - p + p r) of the throughput, but no more than
-    /// until the processors that the jobs can use are used up. Where I/O goes, that is the least:
-    /// the work of processors for it, and what else sleeping costs, goes as well. The waits for
-    /// room in the log's buffer are the most: what a larger buffer takes must be written all the
-    /// same.
-    pub(super) fn experiment(
-        self,
-        result: &TestResult,
-        cause: Cause,
-        goes: Option<f64>,
-    ) -> Experiment {
+    /// The remedy with its predicted gain, if the share `goes` of session time is saved.
+    ///
+    /// The gain follows Amdahl's law: if a part `p` of the time shrinks to `r` of itself,
+    /// throughput is 1 / (1 - p + p r) times as high, but no higher than the CPUs that the jobs can
+    /// use allow. For I/O this is a minimum, because the CPU time of the I/O and the cost of
+    /// sleeping are saved as well. For the log buffer it is a maximum, because the content of a
+    /// larger buffer must be written, too.
+    pub(super) fn remedy(self, result: &TestResult, cause: Cause, goes: Option<f64>) -> Remedy {
         let amdahl = || goes.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - self.left)));
         let gain = match cause {
             Cause::OneThread => {
@@ -196,7 +207,7 @@ impl Way {
         };
         let ends_at_processors = cause.is_io() || matches!(cause, Cause::OneThread | Cause::Client);
         let most = headroom(result).filter(|_| ends_at_processors).unwrap_or(f64::INFINITY);
-        Experiment {
+        Remedy {
             change: Sentence::new(self.change),
             action: self.action,
             gain: gain.map(|gain| gain.min(most)),
@@ -210,7 +221,7 @@ const fn beyond(why: &'static str) -> Action {
 }
 
 impl Action {
-    /// Another number of jobs, if it is another one.
+    /// Another number of jobs; beyond dbdyno, for the reason `why`, if it is the same number.
     fn of_jobs(jobs: u32, other: u32, why: &'static str) -> Action {
         if other == jobs { Action::Beyond(why) } else { Action::Jobs(other) }
     }
@@ -226,14 +237,14 @@ fn half_the_jobs(result: &TestResult) -> u32 {
     (result.jobs / 2 / parts(result)).max(1) * parts(result)
 }
 
-/// Jobs that wait for one another do no work: with fewer of them only what is missing to those that
-/// do is lost.
+/// Throughput with half of the jobs as a ratio to that with all of them, at most 1. Jobs that wait
+/// for one another do no work, so that fewer jobs lose only the work of those that do not wait.
 fn gain_of_half(share: Option<f64>, result: &TestResult, half: u32) -> Option<f64> {
     let left = f64::from(half) / f64::from(result.jobs);
     share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
 }
 
-/// By how much the use of processors can grow, to all that others leave.
+/// Factor by which the use of CPUs can grow until all that other processes leave are in use.
 fn headroom(result: &TestResult) -> Option<f64> {
     let used = used_processors(result).filter(|used| *used > 0.0)?;
     let others = foreign(result).map_or(0.0, |foreign| foreign.used.max(0.0));
@@ -260,7 +271,7 @@ mod tests {
     }
 
     fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
-        experiment(result, &Bottleneck { cause, share: Some(share), evidence: Sentence::default() })
+        remedy(result, &Bottleneck { cause, share: Some(share), evidence: Sentence::default() })
             .gain
             .unwrap()
     }
@@ -276,11 +287,11 @@ mod tests {
         let log =
             Bottleneck { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
         let actions: Vec<Action> =
-            experiments(&result, &log).iter().map(|experiment| experiment.action).collect();
+            remedies(&result, &log).iter().map(|remedy| remedy.action).collect();
         assert_eq!(actions, [Action::Settings, Action::LogInMemory]);
         let unknown =
             Bottleneck { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
-        assert_eq!(experiment(&result, &unknown).gain, None);
+        assert_eq!(remedy(&result, &unknown).gain, None);
     }
 
     #[test]
@@ -298,7 +309,7 @@ mod tests {
                 units_per_s: 1.0,
                 latency: Default::default(),
             };
-            experiment(&TestResult { jobs, parts: vec![part; parts], ..base }, &bottleneck).action
+            remedy(&TestResult { jobs, parts: vec![part; parts], ..base }, &bottleneck).action
         };
         assert_eq!(action(Cause::RowLock, 7, 0), Action::Jobs(3));
         assert_eq!(action(Cause::Latch, 12, 4), Action::Jobs(4));

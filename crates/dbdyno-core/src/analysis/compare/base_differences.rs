@@ -36,7 +36,7 @@ pub fn differences_within(
     found.sort_by_key(|differing| Reverse(differing.runs));
     let told = found.into_iter().map(|one| in_runs(one.fact, one.runs, runs.len()));
     let text = "Runs of the base differ from its newest one: {facts}";
-    Some(Sentence::new(text).with("facts", named(told.collect())?))
+    Some(Sentence::new(text).with("facts", abridge(told.collect())?))
 }
 
 /// The facts in which a run of a base differs from its newest run, each once.
@@ -52,7 +52,7 @@ fn facts(newest: &Side<'_>, run: &Side<'_>, compared: &[Test], effects: &[Effect
     let [newest, run] = [newest, run].map(|side| Side { tests: compared, ..*side });
     for difference in disclosure::differences(&newest, &run, effects) {
         let fact = Value::from(difference.fact);
-        // Tests of two suites are told apart themselves.
+        // Tests of different suites are distinguished anyway.
         if fact != Value::from("suite") && !facts.contains(&fact) {
             facts.push(fact);
         }
@@ -66,8 +66,8 @@ pub fn in_runs(what: Value, runs: usize, all: usize) -> Sentence {
     text.with("what", what).with("runs", runs).with("all", all)
 }
 
-/// The first of these, and how many more there are; none if there are none.
-pub fn named(all: Vec<Sentence>) -> Option<Sentence> {
+/// The first three of these as a list, and the number of the others; none if there are none.
+pub fn abridge(all: Vec<Sentence>) -> Option<Sentence> {
     if all.is_empty() {
         return None;
     }
@@ -86,7 +86,7 @@ mod tests {
     use crate::analysis::fixture::{at, counters};
     use crate::model::{RunRecord, TestResult};
 
-    /// A test of a run at whose start a fixed piece of work took so many seconds.
+    /// Test of a run at whose start a fixed piece of work took `work_s`.
     fn started_at(work_s: f64) -> Test {
         let looks = [("watch_work_s", work_s), ("watch_speed", 1.0), ("watch_paced", 1.0)];
         Test::from(TestResult { window_counters: counters(&looks), ..at(1, 10.0) })
