@@ -146,13 +146,13 @@ mod tests {
     fn rates_are_counted_and_a_number_that_is_not_known_is_not_told() {
         let of = |rate: &str| {
             let one = json!({"ramp": {"fixed": [1, 2]}, "repeat": 3, "rate": rate});
-            planned(&json!({ "selections": [one] }).into())
+            planned_tests(&json!({ "selections": [one] }).into())
         };
         assert_eq!((of("100,200"), of("auto")), (Some(12), None));
         let one = json!({"ramp": {"fixed": [1, 2]}, "repeat": 5});
         let fresh = json!({ "selections": [&one], "fresh": "data" });
-        assert_eq!(planned(&fresh.into()), None, "a block has a test two or three times");
-        assert_eq!(planned(&json!({ "selections": [one], "test_bottleneck": 2 }).into()), None);
+        assert_eq!(planned_tests(&fresh.into()), None, "a block has a test two or three times");
+        assert_eq!(planned_tests(&json!({ "selections": [one], "test_bottleneck": 2 }).into()), None);
     }
 
     #[test]

@@ -663,7 +663,7 @@ mod tests {
         let indicative = |statuses: [Status; 3]| {
             let tests = (1..).zip(statuses).map(|(seq, status)| failure(seq, 1, status)).collect();
             let data = RunTests { run: run("a"), tests };
-            let told = described(&data, &Repetition::all(&data));
+            let told = repetitions_json(&data, &Repetition::all(&data));
             (told["indicative"].as_bool(), told["lost"].as_u64())
         };
         let valid = Status::Valid;

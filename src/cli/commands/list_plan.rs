@@ -153,7 +153,7 @@ fn redo_bytes_per_op(plan: &Plan, selection: &Selection) -> Option<f64> {
     let claims = selection.workload.contract.iter().filter(of_redo);
     claims
         .filter(|claim| scope.applies(claim, &plan.engine))
-        .find_map(|claim| scope.bound(claim.min.as_ref()?).ok())
+        .find_map(|claim| scope.evaluate_bound(claim.min.as_ref()?).ok())
 }
 
 fn text(listed: &SuitePlan, width: Option<usize>) -> String {

@@ -49,8 +49,8 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     put("key_seed", json!(run.plan.key_seed()));
     put("fresh", json!(run.plan.fresh()));
     put("retry_disturbed", json!(run.plan.redo_disturbed()));
-    if let Some((option, value)) = pace {
-        put(option, json!(value));
+    if let Some(PaceParam { name, value }) = pace {
+        put(name, json!(value));
         let mut measured = tests.iter().filter_map(Test::measured);
         put("arrivals", json!(measured.find_map(|test| test.params.get("arrivals"))));
     }

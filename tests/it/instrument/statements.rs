@@ -484,7 +484,7 @@ fn no_invalid_trial_keeps_a_rate() {
         let answers = [1e3, 9e3].map(|p99_us| {
             let tests = tests(p99_us);
             let answer = &slo_search::answers(&tests)[0];
-            (answer.kept, answer.broken.map(|rate| rate.per_s), answer.unknown)
+            (answer.met, answer.missed.map(|rate| rate.per_s), answer.unknown)
         });
         let sound = SettledRate { per_s: 400.0, trials: 5 };
         assert_eq!(answers[0].0, Some(sound), "{code}: only the sound rate is kept");

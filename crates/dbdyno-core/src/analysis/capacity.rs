@@ -324,7 +324,7 @@ impl Platform<'_> {
             words.extend(["--drive", "client"].map(String::from));
         }
         words.extend(load);
-        words.extend(command::database(self.run, &asked)?);
+        words.extend(command::database(self.run, &options)?);
         words.extend(["--repeat", "5"].map(String::from));
         if points.iter().any(|point| point.figure.is_disturbed()) {
             words.push("--retry-disturbed".into());

@@ -185,7 +185,7 @@ mod tests {
     fn the_database_is_asked_for_with_all_that_makes_it_another_one() {
         let database = |plan: serde_json::Value, shown: &[(&str, &str)]| {
             let run = RunRecord { plan: plan.into(), ..compare::fixture::run("a") };
-            database(&run, &[asked(shown)]).map(|words| line(&words))
+            database(&run, &[options(shown)]).map(|words| line(&words))
         };
         let private = json!({ "size_gb": 0.5, "profile": "M" });
         assert_eq!(database(private, &[]).unwrap(), "--size 0.5 --profile M");

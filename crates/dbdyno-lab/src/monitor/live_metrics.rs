@@ -82,7 +82,7 @@ fn labels(rate: &Rate) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::baseline::{Covered, Limit};
+    use crate::monitor::baseline::{Coverage, Limit};
     use dbdyno_core::model::Status;
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_share_of_a_conditional_maximum_says_so() {
         let status = Status::Conditional;
-        let covered = Covered {
+        let covered = Coverage {
             measured: 40.0,
             workload: "Q".into(),
             jobs: 4,

@@ -87,7 +87,7 @@ fn a_figure_of_which_one_side_is_invalid_is_no_comparison_and_a_failure_if_that_
         (0..24).map(test).collect()
     };
     let row = |a: &dyn Fn(usize) -> bool, b: &dyn Fn(usize) -> bool| {
-        rows(&tests(a, 100.0), &tests(b, 150.0), 0.03, Method::InTurns).1.remove(0)
+        rows(&tests(a, 100.0), &tests(b, 150.0), 0.03, Method::InTurns).rows.remove(0)
     };
     let (never, always) = (|_| false, |_| true);
     let half = |n: usize| n.is_multiple_of(2);
@@ -149,12 +149,12 @@ fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
     }
     // The last block was interrupted after its first round.
     sides.iter_mut().for_each(|tests| drop(tests.pop()));
-    let row = rows(&sides[0], &sides[1], 0.03, Method::Duet).1.remove(0);
+    let row = rows(&sides[0], &sides[1], 0.03, Method::Duet).rows.remove(0);
     assert_eq!((row.blocks, row.left_out, row.verdict), (2, 0, Status::Valid), "{row:?}");
     assert!((row.ratio.unwrap() - 1.1).abs() < 1e-12, "{row:?}");
     assert_eq!(row.base_verdict, Some(Status::Conditional), "half of the machine");
     assert!(row.conditions.is_empty(), "the other side is the method");
-    let in_turns = rows(&sides[0], &sides[1], 0.03, Method::InTurns).1.remove(0);
+    let in_turns = rows(&sides[0], &sides[1], 0.03, Method::InTurns).rows.remove(0);
     assert_eq!(in_turns.blocks, 5);
     assert!((in_turns.ratio.unwrap() - 1.1).abs() > 0.1, "{in_turns:?}");
 }
@@ -173,7 +173,7 @@ fn the_figures_of_the_sides_are_those_of_their_runs() {
     };
     let (a, b) =
         (side([100.0, 101.0, 99.0, 100.5, 20.0], 0), side([110.0, 111.0, 112.0, 109.0, 113.0], 2));
-    let row = rows(&a, &b, 0.03, Method::InTurns).1.remove(0);
+    let row = rows(&a, &b, 0.03, Method::InTurns).rows.remove(0);
     let of_run = |tests: &[Test]| {
         let found = ramp::kpm_at_fewest_jobs(&tests.iter().collect::<Vec<_>>()).unwrap();
         (Some(found.value), Some(found.status()))
@@ -208,7 +208,7 @@ fn trials_are_paired_in_their_order_and_a_figure_of_one_side_is_none() {
     let test = |jobs, value| Test::from(at(jobs, value));
     let a = [test(1, 100.0), test(2, 200.0), test(1, 102.0), test(4, 1.0)];
     let b = [test(2, 210.0), test(1, 90.0), test(1, 91.8)];
-    let (rule, rows) = rows(&a, &b, 0.05, Method::InTurns);
+    let Rows { rule, rows } = rows(&a, &b, 0.05, Method::InTurns);
     assert_eq!(rule, Rule { margin: 0.05, figures: 2 });
     let said: Vec<_> = rows.iter().map(|row| (row.jobs, row.blocks, row.ratio.unwrap())).collect();
     assert_eq!((said[0].0, said[0].1, said[1].0, said[1].1), (1, 2, 2, 1));
@@ -224,7 +224,7 @@ fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
             let kpm = crate::analysis::fixture::kpm(crate::model::KpmValue::Ops, "x", better);
             (0..12).map(|_| TestResult { kpm: kpm.clone(), ..at(1, value) }.into()).collect()
         };
-        rows(&tests(100.0), &tests(100.0 * ratio), 0.03, Method::InTurns).1.remove(0)
+        rows(&tests(100.0), &tests(100.0 * ratio), 0.03, Method::InTurns).rows.remove(0)
     };
     let slower = row(0.9, Better::Higher);
     assert_eq!(

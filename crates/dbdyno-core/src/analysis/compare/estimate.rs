@@ -193,8 +193,9 @@ pub fn estimate(comparison: &mut Comparison, is_base: bool) {
     }
     for line in &mut comparison.equal_jobs {
         let Some(sample) = &line.sample else { continue };
-        let (ratio, [base, other], _) = found.ratio(sample, [line.base, line.other]);
-        (line.ratio, line.base, line.other) = (ratio, base, other);
+        let found = found.ratio(sample, [line.base, line.other]);
+        line.ratio = found.ratio;
+        [line.base, line.other] = found.values;
     }
     let further: Vec<Sample> =
         comparison.further.iter().filter_map(|row| row.sample.clone()).collect();

@@ -111,7 +111,7 @@ impl<'a> Bracket<'a> {
         if let Some(duration_s) = window_s(run, &test.workload) {
             words.extend(["--duration".into(), format!("{duration_s}s")]);
         }
-        words.extend(command::database(run, &[asked])?);
+        words.extend(command::database(run, &[options])?);
         words.push("--retry-disturbed".into());
         Some(command::line(&words))
     }

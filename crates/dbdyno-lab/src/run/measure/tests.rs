@@ -4,7 +4,7 @@ use super::*;
 use dbdyno_core::model::Status;
 
 fn trial(ops_per_s: f64) -> Trial {
-    Trial { offer: None, ops_per_s, kept: None, is_excused: false }
+    Trial { offer: None, ops_per_s, met: None, is_excused: false }
 }
 
 fn kept_of(ops_per_s: f64, verdict: Verdict) -> StoredTest {

@@ -24,7 +24,7 @@ impl TrialSource for Noted<'_> {
         let trial = dbdyno_core::analysis::slo_search::Trial {
             offer: None,
             ops_per_s: 1.0,
-            kept: None,
+            met: None,
             is_excused: false,
         };
         let kept = StoredTest {
