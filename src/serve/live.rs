@@ -152,7 +152,10 @@ mod tests {
         let one = json!({"ramp": {"fixed": [1, 2]}, "repeat": 5});
         let fresh = json!({ "selections": [&one], "fresh": "data" });
         assert_eq!(planned_tests(&fresh.into()), None, "a block has a test two or three times");
-        assert_eq!(planned_tests(&json!({ "selections": [one], "test_bottleneck": 2 }).into()), None);
+        assert_eq!(
+            planned_tests(&json!({ "selections": [one], "test_bottleneck": 2 }).into()),
+            None
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub struct SharedReason {
 
 impl SharedReason {
     /// Statement about one figure.
-    fn new(subject: &str, sentence: &Sentence) -> SharedReason {
+    fn of_figure(subject: &str, sentence: &Sentence) -> SharedReason {
         SharedReason { subjects: vec![subject.into()], sentence: sentence.clone() }
     }
 
@@ -72,7 +72,7 @@ pub fn remarks(language: Language, lowered: &[LoweringReason]) -> Vec<String> {
                 && together.takes(subject, &said)
         });
         if !is_taken {
-            all.push((reason, SharedReason::new(subject, &said)));
+            all.push((reason, SharedReason::of_figure(subject, &said)));
         }
     }
     all.sort_by_key(|(first, _)| std::cmp::Reverse(first.status));
@@ -141,7 +141,7 @@ pub fn sentences<'a>(
     let mut all: Vec<SharedReason> = Vec::new();
     for (subject, sentence) in told {
         if !all.iter_mut().any(|together| together.takes(&subject, sentence)) {
-            all.push(SharedReason::new(&subject, sentence));
+            all.push(SharedReason::of_figure(&subject, sentence));
         }
     }
     let said = |one: &SharedReason| {

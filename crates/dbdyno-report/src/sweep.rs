@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn a_curve_that_is_not_valid_is_named_as_left_out() {
         let sound = curve("uniform", false, Status::Valid);
-        let said = answer(Language::English, &[sound.clone()]);
+        let said = answer(Language::English, std::slice::from_ref(&sound));
         assert!(said.contains("up to 16.0 MB") && !said.contains("Left out"), "{said}");
         let both = [sound, curve("uniform", true, Status::Conditional)];
         let said = answer(Language::English, &both);

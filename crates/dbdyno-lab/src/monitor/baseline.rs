@@ -325,14 +325,7 @@ mod tests {
         let measured = MeasuredPlatform::from_tests(&tests);
         let used = |busy| (used_share(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
-            [
-                used(0.0),
-                used(25.0),
-                used(50.0),
-                used(72.5),
-                used(95.0),
-                used(99.0)
-            ],
+            [used(0.0), used(25.0), used(50.0), used(72.5), used(95.0), used(99.0)],
             [0.0, 400.0, 800.0, 900.0, 1000.0, 1000.0]
         );
     }

@@ -234,11 +234,7 @@ fn plan_experiments(
     refused
 }
 
-fn untried_result(
-    bottleneck: &Bottleneck,
-    remedy: Remedy,
-    why: Sentence,
-) -> ExperimentResult {
+fn untried_result(bottleneck: &Bottleneck, remedy: Remedy, why: Sentence) -> ExperimentResult {
     ExperimentResult {
         cause: bottleneck.cause.code().into(),
         change: remedy.change,

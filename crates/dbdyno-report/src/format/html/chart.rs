@@ -264,25 +264,25 @@ impl Plot {
         let (marked, whiskers) = (marked(series), self.whiskers(series));
         html! {
             (line(&points, HEIGHT, &class(series)))
-            @if !marked.is_empty() || !whiskers.is_empty() {
+            @if !whiskers.is_empty() {
                 (stretched(&whiskers, HEIGHT, &format!("whisker {}", color(series))))
-                @for point in marked {
-                    @let (x, y) = self.place(point);
-                    (mark(
+            }
+            @for point in marked {
+                @let (x, y) = self.place(point);
+                (mark(
+                    x,
+                    y,
+                    Shape::Figure(point.verdict.unwrap_or(Status::Valid).into()),
+                    &color(series),
+                    &note(chart, series, point),
+                ))
+                @if let Some(written) = &point.written {
+                    (text(
                         x,
-                        y,
-                        Shape::Figure(point.verdict.unwrap_or(Status::Valid).into()),
-                        &color(series),
-                        &note(chart, series, point),
+                        written_at(y),
+                        &format!("{} {}", self.label_anchor(x), color(series)),
+                        written,
                     ))
-                    @if let Some(written) = &point.written {
-                        (text(
-                            x,
-                            written_at(y),
-                            &format!("{} {}", self.label_anchor(x), color(series)),
-                            written,
-                        ))
-                    }
                 }
             }
         }
