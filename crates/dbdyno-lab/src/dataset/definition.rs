@@ -66,12 +66,12 @@ impl Site<'_> {
         self.db.session().map_err(|error| self.to_error(error))
     }
 
-    /// An engine's error as one for the user. A server may end itself on a full disk: then the
-    /// connection is lost.
+    /// An engine's error as one for the user. On a full disk a server may end itself, so that the
+    /// connection is lost, and SQLite calls it an error of the disk where its shared memory grows.
     pub fn to_error(&self, error: EngineError) -> Error {
         let full = match error.class {
             ErrorClass::DiskFull => true,
-            ErrorClass::Lost => is_used_up(self.db.storage_path().as_deref()),
+            ErrorClass::Lost | ErrorClass::Other => is_used_up(self.db.storage_path().as_deref()),
             _ => false,
         };
         let error = error.at(self.label);

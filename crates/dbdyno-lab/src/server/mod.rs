@@ -322,7 +322,8 @@ fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<bool> {
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
 /// database.
 fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
-    process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
+    let programs = [kind.programs(), &[process::COPY_PROGRAM]].concat();
+    process::stop(kind.signals(), || process::at_work(&programs, &home.data()))
 }
 
 /// Refuses settings that a server of ours needs as they are.

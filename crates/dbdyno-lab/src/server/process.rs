@@ -28,6 +28,8 @@ const HARD_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the end of a process whose connections broke.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
+/// Program that copies the files of a new database from a template.
+pub(super) const COPY_PROGRAM: &str = "cp";
 /// Programs that run scripts.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
 /// Variables of the environment that reach a server: no PGDATA or PGPASSWORD of the user's.
@@ -115,8 +117,9 @@ pub(super) fn run_to_end(
 /// Copies the files of a database as the user who owns the server of `place`. Space that a log has
 /// reserved is reserved in the copy: a server on a full disk needs it.
 pub(super) fn copy_files(from: &Path, to: &Path, place: &Place) -> Result<()> {
-    let mut command = Command::new("cp");
-    command.arg("-a").arg(from.join(".")).arg(to);
+    let mut command = Command::new(COPY_PROGRAM);
+    // The word before the directory tells the next run whose program this is, if ours is killed.
+    command.arg("-a").arg("-t").arg(to).arg(from.join("."));
     run_to_end(command, &place.home, place.account.as_ref())
 }
 
@@ -237,11 +240,12 @@ fn runs_one_of(process: &Process, arguments: &[String], programs: &[&str]) -> bo
         || is_shell && is_script()
 }
 
-/// True if a data directory is an argument as `postgres -D` and `mariadbd --datadir=` take it, or
-/// the program that hands over states.
+/// True if a data directory is an argument as `postgres -D`, `mariadbd --datadir=` and `cp -t` take
+/// it, or the program that hands over states.
 fn names_directory(arguments: &[String], data: &Path) -> bool {
     let is_data = |value: &str| Path::new(value) == data;
-    let is_value = |pair: &[String]| ["-D", "--datadir"].contains(&&*pair[0]) && is_data(&pair[1]);
+    let is_value =
+        |pair: &[String]| ["-D", "--datadir", "-t"].contains(&&*pair[0]) && is_data(&pair[1]);
     arguments.windows(2).any(is_value)
         || arguments.iter().any(|argument| argument.strip_prefix("--datadir=").is_some_and(is_data))
 }
