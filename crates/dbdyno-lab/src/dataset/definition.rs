@@ -67,7 +67,7 @@ impl Site<'_> {
     }
 
     /// An engine's error as one for the user. On a full disk a server may end itself, so that the
-    /// connection is lost, and SQLite calls it an error of the disk where its shared memory grows.
+    /// connection is lost, or report an error of input and output instead.
     pub fn to_error(&self, error: EngineError) -> Error {
         let full = match error.class {
             ErrorClass::DiskFull => true,
