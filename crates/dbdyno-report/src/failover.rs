@@ -637,8 +637,8 @@ mod tests {
             let all = three.into_iter().chain([last]);
             said(all.map(|(seq, lost, status)| failure(seq, lost, status)).collect())
         };
-        let time = "The first commit after a failure was acknowledged after 0.400 s on average (95 % \
-                    interval 0 to 0.897 s).";
+        let time = "The first commit after a failure was acknowledged after 0.400 s on average \
+                    (95 % interval 0 to 0.897 s).";
         assert_eq!(
             with((4, 900, Invalid)),
             format!(

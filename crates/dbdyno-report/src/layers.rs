@@ -78,8 +78,8 @@ impl Report for LayersReport {
     }
 }
 
-/// The layer of a study that costs most, by valid times with an interval; and a conditional one that
-/// costs more.
+/// The layer of a study that costs most, by valid times with an interval; and a conditional one
+/// that costs more.
 fn answer(language: Language, study: &Layers) -> String {
     let known = study.layers.iter().filter(|row| supports(row.verdict));
     let known = known.filter_map(|row| Some((row, row.us.filter(|us| *us > 0.0)?)));

@@ -292,8 +292,8 @@ impl Platform<'_> {
     }
 
     /// The command that measures again the figures that leave the answer open; none of a
-    /// publication, of some nodes of a cluster, of a server with settings of its own, and of figures
-    /// under several loads.
+    /// publication, of some nodes of a cluster, of a server with settings of its own, and of
+    /// figures under several loads.
     pub fn settling_command(&self) -> Option<String> {
         let is_settled =
             |answer: &Answer<'_>| answer.outcome == Outcome::Fits || answer.again.is_some();

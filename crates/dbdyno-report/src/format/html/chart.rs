@@ -115,7 +115,8 @@ fn legend(drawn: &[&Series]) -> Markup {
 }
 
 /// The points of a measured curve that have a mark: all of a short one; of a long one those with
-/// something written beside them, and those that are not valid: of a curve of nothing else the last.
+/// something written beside them, and those that are not valid. If none is valid, of the latter
+/// only the last.
 fn marked(series: &Series) -> Vec<&Point> {
     if series.role != Role::Measured {
         return Vec::new();
