@@ -287,6 +287,28 @@ fn a_bundle_is_run_again_with_its_size_profile() {
 }
 
 #[test]
+fn a_bundle_is_run_again_as_it_was_measured() {
+    let (here, there) = (Desk::new(), Desk::new());
+    here.run(
+        "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1s --warmup 0s --size 0.01 \
+         --repeat 2 --fresh data --retry-disturbed=1 --key-seed 77 --no-sampler",
+    )
+    .ok();
+    let (file, _) = bundle(&here);
+    there.run(&format!("rerun {} sqlite", file.display())).ok();
+    let measuring = |desk: &Desk| {
+        let text = desk.run("show run last --as-file").ok().stdout;
+        let names = ["key_seed", "fresh", "retry_disturbed", "no_sampler"];
+        let is_one = |line: &&str| names.contains(&line.split(' ').next().unwrap());
+        text.lines().filter(is_one).map(String::from).collect::<Vec<_>>()
+    };
+    let expected =
+        ["fresh = \"data\"", "key_seed = 77", "no_sampler = true", "retry_disturbed = 1"];
+    assert_eq!(measuring(&here), expected);
+    assert_eq!(measuring(&there), expected);
+}
+
+#[test]
 fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(

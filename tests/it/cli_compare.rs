@@ -628,21 +628,26 @@ fn a_base_of_many_is_of_one_sql_text_and_says_what_differs_within_it() {
     assert!(!others["findings"].to_string().contains("Left out"), "{others:#}");
 }
 
-/// Two runs of three tests each with these options, `first` and `second`, whose second one is
-/// slower.
+/// Two runs of CPU-DOUBLE, three tests each, with these options, `first` and `second`, whose second
+/// one is slower.
 fn with_a_suspect(options: &str) -> Desk {
     let desk = Desk::new();
     let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --warmup 0.05 --repeat 3 --size 0.05";
     for name in ["first", "second"] {
         desk.run(&format!("{run} {options} --name {name}")).ok();
     }
+    make_second_run_slower(&desk);
+    desk
+}
+
+/// Makes two runs of three tests each valid and calm, whatever others did on the machine meanwhile,
+/// and the second one slower.
+fn make_second_run_slower(desk: &Desk) {
     let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
-    // Whatever others do on the machine meanwhile: both are valid and calm.
     let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
     assert_eq!(connection.execute(calm, []).unwrap(), 6);
     let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
     assert_eq!(connection.execute(slower, []).unwrap(), 3);
-    desk
 }
 
 #[test]
@@ -657,6 +662,31 @@ fn a_suspect_of_an_open_loop_is_measured_again_at_its_rate() {
             == (Some("20"), Some("uniform"))
     };
     assert!(tests.len() == 5 && tests.iter().all(offered), "{again:#}");
+}
+
+#[test]
+fn a_suspect_of_a_file_is_measured_again_by_its_drive_and_its_fixed_work() {
+    let desk = Desk::new();
+    let file = desk.path("suspect.toml");
+    let experiment = "target = 'sqlite'\nsize = 0.05\nwarmup = 0.05\nrepeat = 3\n\n[[test]]\n\
+                      workload = 'CPU-DOUBLE'\njobs = '1'\ndrive = 'client'\nwork = { amount = 70, unit = 'ops' }\n";
+    std::fs::write(&file, experiment).unwrap();
+    for name in ["first", "second"] {
+        desk.run(&format!("run {} --name {name}", file.display())).ok();
+    }
+    make_second_run_slower(&desk);
+    let confirmed = desk.run("compare first second --confirm").ok();
+    assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
+    let again = desk.shown("4");
+    let tests = again["tests"].as_array().unwrap();
+    let is_alike = |test: &serde_json::Value| {
+        (test["drive"].as_str(), test["ops"].as_u64()) == (Some("client"), Some(70))
+    };
+    assert!(tests.len() == 5 && tests.iter().all(is_alike), "{again:#}");
+    // A run whose file asks for something else now is not measured as if it did not.
+    std::fs::write(&file, experiment.replace("'sqlite'", "'duckdb'")).unwrap();
+    let told = ["suspect.toml asks for no run like first any more"];
+    desk.run("compare first second --confirm").fails(2, &told);
 }
 
 #[test]

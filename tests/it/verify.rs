@@ -36,38 +36,65 @@ fn verify_all(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     said.lines().map(words).collect()
 }
 
+/// Each engine is a test of its own, as they take long one after another.
 #[test]
-fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
-    let client = Some(Drive::Client);
-    let servers =
-        [("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
-    let has_chdb = match lacks_library("chdb") {
-        Some(why) => {
-            skipped("CHDB", why);
-            None
-        }
-        None => Some(("chdb", None)),
-    };
-    let embedded = [("sqlite", None), ("duckdb", None)].into_iter().chain(has_chdb);
-    let all = embedded.chain(servers);
+fn every_workload_is_checked_on_sqlite_or_said_not_to_be() {
+    every_workload_is_checked("sqlite", None, MOST);
+}
+
+#[test]
+fn every_workload_is_checked_on_duckdb_or_said_not_to_be() {
+    every_workload_is_checked("duckdb", None, MOST);
+}
+
+#[test]
+fn every_workload_is_checked_on_chdb_or_said_not_to_be() {
+    if let Some(why) = lacks_library("chdb") {
+        return skipped("CHDB", why);
+    }
+    // ClickHouse has cached queries and analytics only.
+    every_workload_is_checked("chdb", None, 6);
+}
+
+#[test]
+fn every_workload_is_checked_on_postgres_or_said_not_to_be() {
+    every_workload_is_checked("postgres", None, MOST);
+}
+
+#[test]
+fn every_workload_of_a_client_is_checked_on_postgres_or_said_not_to_be() {
+    every_workload_is_checked("postgres", Some(Drive::Client), MOST);
+}
+
+#[test]
+fn every_workload_is_checked_on_mariadb_or_said_not_to_be() {
+    every_workload_is_checked("mariadb", None, MOST);
+}
+
+#[test]
+fn every_workload_of_a_client_is_checked_on_mariadb_or_said_not_to_be() {
+    every_workload_is_checked("mariadb", Some(Drive::Client), MOST);
+}
+
+/// An engine with most of the workloads has more than this number.
+const MOST: usize = 35;
+
+/// Checks the output of `verify`, which names more than `least` workloads.
+fn every_workload_is_checked(target: &str, drive: Option<Drive>, least: usize) {
     let catalog = crate::support::catalog();
-    for (target, drive) in all {
-        let verified = verify_all(target, drive);
-        // ClickHouse has cached queries and analytics only.
-        let least = if target == "chdb" { 6 } else { 35 };
-        assert!(verified.len() > least, "{target} {drive:?}: {verified:?}");
-        for (what, mark) in verified {
-            // What a server must have for it may be missing here.
-            let workload = catalog.workloads().find(|workload| workload.id == what);
-            let may_lack = workload.is_some_and(|workload| {
-                workload.requires.keys().any(|name| name.starts_with(&format!("{target}.")))
-            });
-            if may_lack && mark == "-" {
-                continue;
-            }
-            let expected = if UNCHECKED.contains(&(target, drive, &what)) { "-" } else { "ok" };
-            assert_eq!(mark, expected, "{what} on {target} {drive:?}");
+    let verified = verify_all(target, drive);
+    assert!(verified.len() > least, "{target} {drive:?}: {verified:?}");
+    for (what, mark) in verified {
+        // What a server must have for it may be missing here.
+        let workload = catalog.workloads().find(|workload| workload.id == what);
+        let may_lack = workload.is_some_and(|workload| {
+            workload.requires.keys().any(|name| name.starts_with(&format!("{target}.")))
+        });
+        if may_lack && mark == "-" {
+            continue;
         }
+        let expected = if UNCHECKED.contains(&(target, drive, &what)) { "-" } else { "ok" };
+        assert_eq!(mark, expected, "{what} on {target} {drive:?}");
     }
 }
 

@@ -27,7 +27,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: BrandingArgs,
+    pub branding: BrandingArgs,
     /// Licenses and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
     /// may be given several times
     #[arg(long, value_name = "FILE")]
@@ -64,7 +64,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: BrandingArgs,
+    pub branding: BrandingArgs,
 }
 
 /// Arguments of `capacity`.
@@ -93,5 +93,5 @@ pub struct CapacityArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: BrandingArgs,
+    pub branding: BrandingArgs,
 }

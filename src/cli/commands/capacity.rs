@@ -32,7 +32,7 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let outcome = check_outcome(&input);
     let format = report::form(context, &CapacityReport, output)?;
     let document =
-        report::with_branding(report::build(&CapacityReport, format, input), format, &args.dress)?;
+        report::with_branding(report::build(&CapacityReport, format, input), format, &args.branding)?;
     report::show(context, format, &document, output)?;
     outcome
 }

@@ -49,7 +49,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         report::show(context, &Junit, &document, Some(path))?;
     }
     let document =
-        report::with_branding(report::build(&CompareReport, format, input), format, &args.dress)?;
+        report::with_branding(report::build(&CompareReport, format, input), format, &args.branding)?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }

@@ -1,49 +1,32 @@
 //! `compare --confirm`: what differs between two runs is measured again, in a new run of each.
 
 use std::collections::BTreeSet;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
-use super::report;
-use crate::analysis::command::{self, RunOptions};
+use clap::Parser;
+
+use super::{ending, report, run};
 use crate::analysis::compare::{Comparison, Row};
+use crate::catalog::{Catalog, SuiteEntry};
+use crate::cli::args::{
+    Cli, Command, DataArgs, NameArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs,
+};
+use crate::cli::console::Console;
 use crate::cli::context::Context;
-use crate::cli::out;
+use crate::cli::experiment::{self, Experiment};
+use crate::cli::{default_command, out, request};
 use crate::error::{Error, Result, quote, shell_words};
-use crate::model::{RunKind, RunRecord, Status};
-use crate::report::Input;
+use crate::host::processors;
+use crate::model::{AskedRate, RunKind, RunRecord, Status, StoredPlan, Test, rate_of};
+use crate::report::{Input, RunTests};
+use crate::run::Request;
+use crate::store::url_of;
+use crate::{engine, plan};
 
 /// A figure whose own interval excludes 1 this clearly is measured again.
 const SUSPECT: f64 = 0.05;
 /// Number of repetitions.
-const REPEAT: &str = "5";
-/// Options of the first run that say what was measured on which data under which load, and how it
-/// was shown: each with a value. The numbers of nodes stay as they were asked for.
-const REPLACED: [&str; 24] = [
-    "--suite",
-    "--workload",
-    "--size",
-    "--profile",
-    "--jobs",
-    "--rate",
-    "--slo",
-    "--arrivals",
-    "--rate-profile",
-    "--think",
-    "--background",
-    "--beside",
-    "--background-jobs",
-    "--beside-jobs",
-    "--repeat",
-    "--fresh",
-    "--name",
-    "--label",
-    "--report",
-    "--format",
-    "--language",
-    "--metrics",
-    "--results",
-    "--retry-disturbed",
-];
+const REPEAT: u32 = 5;
 
 /// The two new runs of what differs; none if nothing does.
 ///
@@ -58,10 +41,10 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
         out::report("--confirm: no figure differs by its own interval: nothing is measured again");
         return Ok(None);
     }
-    let sides = [
-        measure_again(context, &base.run, &suspects)?,
-        measure_again(context, &other.run, &suspects)?,
-    ];
+    // Both are checked before the first is measured.
+    let work = [Work::of(context, base, &suspects)?, Work::of(context, other, &suspects)?];
+    let [base, other] = work;
+    let sides = [base.measure(context)?, other.measure(context)?];
     let figures = if suspects.len() == 1 { "figure" } else { "figures" };
     out::report(&format!(
         "--confirm: {} {figures} of {} differed and were measured again, as runs {} and {}; what \
@@ -83,84 +66,230 @@ fn is_suspect(row: &Row) -> bool {
     row.status < Status::Invalid && row.ratio.span.is_ok_and(|span| span.p < SUSPECT)
 }
 
-/// Measures what is suspect again as a run was measured, and gives the new run.
-fn measure_again(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
-    let words = words(run, suspects)?;
-    let program =
-        std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;
-    let mut command = Command::new(program);
-    command.args(words).args(["--format", "json", "--results"]).arg(context.place().path);
-    let ended = command.stdout(Stdio::piped()).spawn().and_then(Child::wait_with_output);
-    let ended = ended.map_err(|why| Error::target("--confirm", why.to_string()))?;
-    if !ended.status.success() {
-        let what = format!("measuring {} again ended with {}", name(run), ended.status);
-        return Err(Error::target("--confirm", what));
-    }
-    // The last run of the results may be one of another user.
-    let document: Option<serde_json::Value> = serde_json::from_slice(&ended.stdout).ok();
-    let run_id = document.and_then(|document| document["run_id"].as_i64());
-    run_id.ok_or_else(|| {
-        Error::target("--confirm", format!("measuring {} again told no run", name(run)))
-    })
-}
-
 fn name(run: &RunRecord) -> String {
     run.name.clone().unwrap_or_else(|| format!("run {}", run.id))
 }
 
-/// The words of the command that measures what is suspect as the run was measured.
-///
-/// # Errors
-/// A run that cannot be repeated, or figures that one run cannot measure.
-fn words(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
-    let mut kept = kept(run)?;
-    let jobs: BTreeSet<u32> = suspects
-        .iter()
-        .flat_map(|row| [row.base_jobs, row.other_jobs].into_iter().flatten())
-        .collect();
-    let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
-    let subjects = suspects.iter().map(|row| &row.subject);
-    let options: Vec<RunOptions> =
-        subjects.map(|subject| RunOptions::new(&subject.workload, &subject.params)).collect();
-    let load = command::load(&options).ok_or_else(|| {
-        wrong(
-            "the figures that differ were measured under several loads, and a run has one",
-            "compare the workloads of each load by themselves, with --workload",
-        )
-    })?;
-    kept.extend(["--repeat".into(), REPEAT.into(), "--jobs".into(), jobs.join(",")]);
-    kept.extend(["--name".into(), format!("{} again", name(run))]);
-    kept.extend(command::workloads(&options));
-    kept.extend(load);
-    Ok(kept)
+/// The tests of a run that are measured again, on the database that it measured.
+struct Work {
+    catalog: Catalog,
+    args: RunArgs,
+    request: Request,
 }
 
-/// The words of the run's command that hold for whatever is measured again, with the data that it
-/// measured on: its suite may have chosen them, and is left out.
+impl Work {
+    /// The suspects of a run.
+    ///
+    /// # Errors
+    /// A run that cannot be repeated, or whose statements are other ones now.
+    fn of(context: &Context, data: &RunTests, suspects: &[&Row]) -> Result<Work> {
+        let run = &data.run;
+        let command = RunCommand::of(context, run)?;
+        let plan = plan_of_suspects(data, suspects);
+        let tests = tests(&command.catalog, run, &plan, suspects)?;
+        let args = arguments(command.args, run, tests);
+        let request = request::of_run(&command.catalog, &args)?;
+        let differing = plan::differing(&plan, &request.plan(&command.catalog)?)?;
+        if !differing.is_empty() {
+            let what = format!(
+                "other statements than those of {} would be measured: {}",
+                name(run),
+                differing.join(", ")
+            );
+            return Err(wrong(&what, "measure both runs anew with this catalog, and compare them"));
+        }
+        Ok(Work { catalog: command.catalog, args, request })
+    }
+
+    /// Measures it, and gives the number of the new run.
+    ///
+    /// # Errors
+    /// As `run`; the target does not answer any more.
+    fn measure(&self, context: &Context) -> Result<i64> {
+        let console = Console::new(context, true).plain(self.args.no_chart);
+        let ended = run::execute(context, &self.args, &self.catalog, &self.request, &console);
+        let finished = console.finish();
+        let ended = ended?;
+        ending::check_run(&self.request.target.label(), &ended)?;
+        finished.map(|()| ended.run_id)
+    }
+}
+
+/// The command that measured a run, with the catalog that it named.
+struct RunCommand {
+    catalog: Catalog,
+    args: RunArgs,
+}
+
+impl RunCommand {
+    /// The command of a stored run.
+    ///
+    /// # Errors
+    /// Not one of `dbdyno run`; one that starts programs, from results that others write, too.
+    fn of(context: &Context, run: &RunRecord) -> Result<RunCommand> {
+        let words = shell_words(&run.command);
+        let parsed = match words.is_empty() || run.kind != RunKind::Measured {
+            true => None,
+            false => Cli::try_parse_from(words).ok(),
+        };
+        let refused = || {
+            wrong(
+                &format!("{} was not measured by 'dbdyno run': {}", name(run), quote(&run.command)),
+                "compare runs of 'dbdyno run'",
+            )
+        };
+        let Cli { global, command } = parsed.ok_or_else(refused)?;
+        let Command::Run(args) = command.unwrap_or_else(default_command) else {
+            return Err(refused());
+        };
+        let target = &args.target.place.target;
+        let is_file = target.ends_with(experiment::ENDING) && !target.contains("://");
+        let is_shared = url_of(&context.place().path).is_some();
+        if is_shared && (is_file || args.target.place.server_bin.is_some()) {
+            let what = format!(
+                "the command of {} names a file or programs of this machine, and others may have \
+                 written it: {}",
+                name(run),
+                quote(&run.command)
+            );
+            return Err(wrong(&what, "measure both runs again by hand, and compare them"));
+        }
+        let catalog = Context::new(global).catalog()?;
+        let args = match is_file {
+            true => arguments_of_file(&catalog, Path::new(target), &args, run)?,
+            false => *args,
+        };
+        Ok(RunCommand { catalog, args })
+    }
+}
+
+/// The arguments by which the file of an experiment asked for a run, of several that with its
+/// target and, if these are alike, its name.
 ///
 /// # Errors
-/// A run that cannot be repeated.
-fn kept(run: &RunRecord) -> Result<Vec<String>> {
-    let words = shell_words(&run.command);
-    let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
-    if !is_run {
-        return Err(wrong(
-            &format!("{} was not measured by 'dbdyno run': {}", name(run), quote(&run.command)),
-            "compare runs of 'dbdyno run'",
-        ));
+/// A file that cannot be read, or that asks for no such run any more.
+fn arguments_of_file(
+    catalog: &Catalog,
+    path: &Path,
+    typed: &RunArgs,
+    run: &RunRecord,
+) -> Result<RunArgs> {
+    let experiment = Experiment::read(path, typed)?;
+    let has_target = |args: &&RunArgs| {
+        request::of_run(catalog, args).is_ok_and(|request| request.target.label() == run.target)
+    };
+    let same: Vec<&RunArgs> = experiment.runs.iter().filter(has_target).collect();
+    let found = match same.as_slice() {
+        [only] => Some(*only),
+        several => several.iter().copied().find(|args| args.naming.name == run.name),
+    };
+    found.cloned().ok_or_else(|| {
+        wrong(
+            &format!("{} asks for no run like {} any more", path.display(), name(run)),
+            "compare runs that were measured by the file as it is",
+        )
+    })
+}
+
+/// The stored plan with the selections of the suspects alone.
+fn plan_of_suspects(data: &RunTests, suspects: &[&Row]) -> StoredPlan {
+    let is_suspected = |test: &&Test| {
+        suspects.iter().any(|row| {
+            row.subject.workload == test.workload() && row.subject.params == *test.chosen()
+        })
+    };
+    let suspected: Vec<&Test> = data.tests.iter().filter(is_suspected).collect();
+    data.run.plan.only(|selection| suspected.iter().any(|test| selection.is_of(test)))
+}
+
+/// The tests of the plan, each as often as all are measured again, at the numbers of jobs and the
+/// rates of its suspects.
+///
+/// # Errors
+/// A test that this version or catalog cannot run.
+fn tests(
+    catalog: &Catalog,
+    run: &RunRecord,
+    plan: &StoredPlan,
+    suspects: &[&Row],
+) -> Result<Vec<SuiteEntry>> {
+    let found = run.engine.as_deref().and_then(engine::find);
+    let engine = found.ok_or_else(|| {
+        let what = format!("this program has no engine that {} ran on", name(run));
+        wrong(&what, "use one that has it: 'dbdyno list engines'")
+    })?;
+    let request = plan::Request {
+        size_gb: run.size_gb,
+        ..plan::Request::new(engine.name(), engine.capabilities(), processors())
+    };
+    let again = plan::again(catalog, plan, engine.name(), request)?;
+    if let Some(left_out) = again.left_out.first() {
+        let what = format!("{} cannot run any more: {}", left_out.label, left_out.reason);
+        return Err(wrong(&what, "compare without it: --workload names the others"));
     }
-    let mut kept: Vec<String> = Vec::new();
-    let mut words = words.into_iter().skip(1).peekable();
-    while let Some(word) = words.next() {
-        let option = word.split('=').next().unwrap_or_default();
-        if !REPLACED.contains(&option) {
-            kept.push(word);
-        } else if word == option && option != "--retry-disturbed" {
-            words.next();
-        }
+    again.request.tests.into_iter().map(|test| at_suspects(test, suspects)).collect()
+}
+
+/// The test at the numbers of jobs and the rates at which its workload is suspect.
+fn at_suspects(test: SuiteEntry, suspects: &[&Row]) -> Result<SuiteEntry> {
+    let own: Vec<&Row> = suspects
+        .iter()
+        .copied()
+        .filter(|row| test.workload.as_ref() == Some(&row.subject.workload))
+        .collect();
+    let jobs: BTreeSet<u32> =
+        own.iter().flat_map(|row| [row.base_jobs, row.other_jobs]).flatten().collect();
+    let jobs = jobs.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let ramp = match jobs.is_empty() {
+        true => test.jobs.clone(),
+        false => Some(jobs.parse().map_err(|what: String| Error::usage("--confirm", what))?),
+    };
+    let mut rates: Vec<f64> =
+        own.iter().filter_map(|row| rate_of(&row.subject.params)?.parse().ok()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let test = SuiteEntry { jobs: ramp, repeat: Some(REPEAT), ..test };
+    Ok(match rates.is_empty() {
+        true => test,
+        // Of a search for the highest rate the rates that it tried.
+        false => SuiteEntry { rate: Some(AskedRate::Listed(rates)), slo: None, ..test },
+    })
+}
+
+/// The arguments of a run with these tests in place of those that it had. Its data are those that
+/// it measured on: its suite may have chosen them.
+fn arguments(args: RunArgs, run: &RunRecord, tests: Vec<SuiteEntry>) -> RunArgs {
+    let data = DataArgs {
+        size: run.plan.size_gb().or(args.target.place.data.size),
+        profile: run.plan.profile().map(String::from).or(args.target.place.data.profile),
+        ..args.target.place.data
+    };
+    let place = PlaceArgs { data, keep: false, ..args.target.place };
+    let selection = SelectionArgs::default();
+    RunArgs {
+        target: TargetArgs { selection, place, tests, ..args.target },
+        naming: NameArgs { name: Some(format!("{} again", name(run))), label: Vec::new() },
+        // The tests say how long each is, at which load and how often.
+        jobs: None,
+        duration: None,
+        precision: None,
+        max_duration: None,
+        ops: None,
+        warmup: None,
+        time_scale: None,
+        repeat: None,
+        rate: None,
+        slo: None,
+        background: None,
+        background_jobs: None,
+        fresh: None,
+        retry_disturbed: None,
+        test_bottleneck: None,
+        report: None,
+        strict: false,
+        metrics: None,
+        ..args
     }
-    kept.extend(command::data(run));
-    Ok(kept)
 }
 
 #[cfg(test)]
@@ -177,10 +306,20 @@ mod tests {
                 plan: json!({ "size_gb": 0.5, "profile": "M" }).into(),
                 ..RunRecord::new(RunKind::Measured, "x (private server)")
             };
-            kept(&run).unwrap().join(" ")
+            let Some(Command::Run(args)) = Cli::parse_from(shell_words(command)).command else {
+                panic!("{command} is not one of run")
+            };
+            arguments(*args, &run, vec![SuiteEntry::default()])
         };
-        assert_eq!(again("dbdyno run x"), "run x --size 0.5 --profile M");
-        let given = "dbdyno run x --suite quick --size=0.5 --profile M --port 7 --repeat 3";
-        assert_eq!(again(given), "run x --port 7 --size 0.5 --profile M");
+        let given = "dbdyno run x --suite quick --size=0.2 --port 7 --repeat 3 --ops 5 --drive \
+                     client --keep --think 50ms";
+        let args = again(given);
+        let data = &args.target.place.data;
+        assert_eq!((data.size, data.profile.as_deref()), (Some(0.5), Some("M")));
+        assert_eq!((args.target.place.port, args.target.place.keep), (Some(7), false));
+        assert!(args.target.selection.suite.is_empty() && args.target.selection.drive.is_none());
+        assert_eq!((args.repeat, args.ops, args.target.tests.len()), (None, None, 1));
+        assert_eq!(args.think.map(|think| think.0), Some(0.05), "the load of all tests is kept");
+        assert_eq!(args.naming.name.as_deref(), Some("run 0 again"));
     }
 }

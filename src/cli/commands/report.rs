@@ -31,7 +31,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     if args.baseline.is_some() && !report.baseline().is_any() {
         return Err(no_place_for_a_baseline(report));
     }
-    show_report(context, report, output, &args.dress, || match subject {
+    show_report(context, report, output, &args.branding, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalog::input(context, command_line())
         }
@@ -177,11 +177,11 @@ fn show_report(
     context: &Context,
     report: &dyn Report,
     output: Option<&Path>,
-    dress: &BrandingArgs,
+    branding: &BrandingArgs,
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
-    show(context, format, &with_branding(build(report, format, input()?), format, dress)?, output)
+    show(context, format, &with_branding(build(report, format, input()?), format, branding)?, output)
 }
 
 /// The document with what is added to it.
@@ -191,13 +191,13 @@ fn show_report(
 pub fn with_branding(
     mut document: Document,
     format: &dyn Format,
-    dress: &BrandingArgs,
+    branding: &BrandingArgs,
 ) -> Result<Document> {
-    if let Some(path) = &dress.brand {
+    if let Some(path) = &branding.brand {
         refuse_unless(format.is_page(), "--brand", format, "choose html or pdf")?;
         document.brand = Some(brand(path)?);
     }
-    if let Some(path) = &dress.notes {
+    if let Some(path) = &branding.notes {
         refuse_unless(!format.is_for_programs(), "--notes", format, "choose a format for people")?;
         let read = file::read_small(path, "for paragraphs")?;
         let advice = "each [[text]] has paragraphs, perhaps a section";

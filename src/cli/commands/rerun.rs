@@ -7,11 +7,13 @@ use crate::cli::context::Context;
 use crate::cli::{experiment, out, request};
 use crate::error::{Error, Result};
 use crate::model::params::TRANSPORT;
-use crate::model::{self, LeftOut, Plan, RunRecord, Test, TestResult, Transport};
+use crate::model::{
+    self, LeftOut, Plan, RunRecord, StoredPlan, Target, Test, TestResult, Transport,
+};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
-use crate::run::Request;
+use crate::run::{Fresh, Request};
 use crate::store::Bundle;
 
 /// Measures what the bundle's plan has, on the target, and compares.
@@ -78,6 +80,8 @@ fn request_of(
         suites: Vec::new(),
         workloads: Vec::new(),
         seed: run.seed.unwrap_or(request.plan.seed),
+        key_seed: run.plan.key_seed().or(request.plan.key_seed),
+        redo_disturbed: times(&run.plan).unwrap_or(request.plan.redo_disturbed),
         ..request.plan
     };
     let from = run.engine.clone().unwrap_or_default();
@@ -86,12 +90,50 @@ fn request_of(
         out::report(&format!("{label} is left out: {reason}"));
     }
     unused(run, is_ours).iter().for_each(|line| out::report(line));
-    Ok(Request { plan: again.request, ..request })
+    let is_sampled = !run.plan.is_without_sampler();
+    with_circumstances(catalog, run, Request { plan: again.request, is_sampled, ..request })
+}
+
+/// Number of times that a disturbed test of the bundle was measured again at most, if any was.
+fn times(plan: &StoredPlan) -> Option<u32> {
+    plan.redo_disturbed().and_then(|times| u32::try_from(times).ok())
+}
+
+/// The request with what each block of the bundle had anew and the delay between its nodes, as far
+/// as the target can have them; the rest is said.
+///
+/// # Errors
+/// As of the plan; a delay that no cluster lives with.
+fn with_circumstances(catalog: &Catalog, run: &RunRecord, mut request: Request) -> Result<Request> {
+    let sealed = run.plan.fresh().and_then(Fresh::of_name);
+    if let (Some(name), Some(fresh)) = (run.plan.fresh(), sealed) {
+        match fresh.check(&request.target, &request.plan(catalog)?) {
+            Ok(()) => request.fresh = fresh,
+            Err(error) => {
+                out::report(&format!("--fresh {name} of the bundle is not used: {}", error.what));
+            }
+        }
+    }
+    if let Some(delay_s) = run.plan.network_delay_s() {
+        match &request.target {
+            Target::Private { cluster: Some(_), .. } => {
+                request::delay_links(delay_s, &mut request.target)?;
+            }
+            other => out::report(&format!(
+                "the network delay of the bundle, {:.3} ms, is not used: {} is not a private \
+                 cluster",
+                delay_s * 1e3,
+                other.label()
+            )),
+        }
+    }
+    Ok(request)
 }
 
 /// Lines on what the bundle's database was made with and the target's is not: a server that is not
 /// made here (unlike `is_ours`) has its own size profile; settings can make a server execute
-/// commands, which a stranger's file must not.
+/// commands, which a stranger's file must not, and snapshots of a repository need a license that
+/// only the user can state.
 fn unused(run: &RunRecord, is_ours: bool) -> Vec<String> {
     let profile = run.plan.profile().filter(|_| !is_ours).map(|profile| {
         format!("size profile {profile} of the bundle is not used: the server has its own settings")
@@ -101,7 +143,10 @@ fn unused(run: &RunRecord, is_ours: bool) -> Vec<String> {
         settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let settings = (!named.is_empty())
         .then(|| format!("settings of the bundle are not used: {}", named.join(", ")));
-    profile.into_iter().chain(settings).collect()
+    let repositories = run.plan.repositories().map(|name| {
+        format!("--{name} of the bundle is not used: 'dbdyno run --{name}' takes snapshots")
+    });
+    profile.into_iter().chain(settings).chain(repositories).collect()
 }
 
 /// Says of which tests the statements are not those that were sealed.
@@ -132,12 +177,15 @@ mod tests {
 
     #[test]
     fn what_a_database_was_made_with_and_is_not_used_again_is_said() {
-        let plan = serde_json::json!({ "profile": "N", "settings": { "work_mem": "8MB" } });
+        let plan = serde_json::json!({
+            "profile": "N", "settings": { "work_mem": "8MB" }, "repositories": ["awr"],
+        });
         let run = RunRecord { plan: plan.into(), ..RunRecord::new(RunKind::Measured, "one") };
         let settings = "settings of the bundle are not used: work_mem = 8MB";
-        assert_eq!(unused(&run, true), [settings]);
+        let awr = "--awr of the bundle is not used: 'dbdyno run --awr' takes snapshots";
+        assert_eq!(unused(&run, true), [settings, awr]);
         let profile = "size profile N of the bundle is not used: the server has its own settings";
-        assert_eq!(unused(&run, false), [profile, settings]);
+        assert_eq!(unused(&run, false), [profile, settings, awr]);
         assert!(unused(&RunRecord::new(RunKind::Measured, "one"), false).is_empty());
     }
 }

@@ -23,7 +23,7 @@ use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
 use crate::run::{self, Event, Request, RunEnd};
-use crate::store::{Store, url_of};
+use crate::store::url_of;
 use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
 
@@ -81,7 +81,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),
         out: OutputArgs { output: None, language: args.language },
-        dress: BrandingArgs::default(),
+        branding: BrandingArgs::default(),
     };
     super::compare::compare(context, &compared)
 }
@@ -100,6 +100,27 @@ pub fn measure(
     if let Some(path) = &args.report {
         super::report::check_file(context, path)?;
     }
+    let console = Console::new(context, format == "json").plain(args.no_chart);
+    let ended = execute(context, args, catalog, request, &console);
+    let finished = console.finish();
+    let begun = Begun { target: &request.target, format: &format, catalog };
+    let ended = ended?;
+    let run_id = ended.run_id;
+    conclude(context, args, &begun, ended)?;
+    finished.map(|()| run_id)
+}
+
+/// Measures what the request asks for and stores it; the console shows the progress.
+///
+/// # Errors
+/// As [`run`], but of its results.
+pub(super) fn execute(
+    context: &Context,
+    args: &RunArgs,
+    catalog: &Catalog,
+    request: &Request,
+    console: &Console,
+) -> Result<RunEnd> {
     let plan = request.plan(catalog)?;
     request.fresh.check(&request.target, &plan)?;
     let measuring = Measuring::begin(context, catalog, request, &plan)?;
@@ -109,8 +130,7 @@ pub fn measure(
         let metrics = Arc::clone(&metrics);
         metrics_server::serve(address, move || metrics.text())?;
     }
-    let console = Console::new(context, format == "json").plain(args.no_chart);
-    report_before(&console, request, &plan);
+    report_before(console, request, &plan);
     let worker_pool = worker_pool(context, args, request)?;
     let events = |event: Event<'_>| {
         metrics.note(&event);
@@ -121,14 +141,7 @@ pub fn measure(
         }
     };
     let workers = worker_pool.as_ref().map(|worker_pool| worker_pool as &Mutex<dyn Workers>);
-    let ended = measuring
-        .with_events(&events, workers, |run_context| run::execute(run_context, &mut store));
-    let finished = console.finish();
-    let begun = Begun { target: &request.target, format: &format, catalog };
-    let ended = ended?;
-    let run_id = ended.run_id;
-    conclude(context, args, &store, &begun, ended)?;
-    finished.map(|()| run_id)
+    measuring.with_events(&events, workers, |run_context| run::execute(run_context, &mut store))
 }
 
 /// The load generators that run the jobs, if there are some.
@@ -194,10 +207,10 @@ struct Begun<'a> {
 fn conclude(
     context: &Context,
     args: &RunArgs,
-    store: &Store,
     begun: &Begun<'_>,
     ended: RunEnd,
 ) -> Result<()> {
+    let store = context.store_to_read()?;
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, &ended, &run.target, &tests).and_then(|()| {

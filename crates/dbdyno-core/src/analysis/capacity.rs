@@ -11,6 +11,8 @@ mod answer;
 mod need;
 #[cfg(test)]
 mod platform_tests;
+mod point;
+mod refusal;
 #[cfg(test)]
 mod slo_tests;
 #[cfg(test)]
@@ -18,8 +20,9 @@ mod test_ramps;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Point, answer};
+pub use answer::{Answer, answer};
 pub use need::{FORM, Need};
+pub use point::Point;
 
 use std::collections::BTreeSet;
 

@@ -50,6 +50,16 @@ impl StoredPlan {
         self.list("selections").map(StoredSelection).collect()
     }
 
+    /// The plan with those selections alone that `is_wanted` accepts.
+    #[must_use]
+    pub fn only(&self, is_wanted: impl Fn(StoredSelection<'_>) -> bool) -> StoredPlan {
+        let mut plan = self.0.clone();
+        if let Some(selections) = plan["selections"].as_array_mut() {
+            selections.retain(|selection| is_wanted(StoredSelection(selection)));
+        }
+        StoredPlan(plan)
+    }
+
     /// Tests that it left out, in their order.
     pub fn omissions(&self) -> Vec<StoredOmission<'_>> {
         self.list("left_out")
@@ -231,6 +241,16 @@ mod tests {
         let [selection] = of_nothing.selections()[..] else { panic!("one selection") };
         assert_eq!((selection.repetitions(), selection.ramp()), (1, None));
         assert_eq!((selection.duration_s(), selection.contract()), (None, None));
+    }
+
+    #[test]
+    fn a_plan_of_some_selections_has_all_else_as_it_was() {
+        let selections = json!([{ "workload": "A" }, { "workload": "B" }, { "workload": "A" }]);
+        let plan = StoredPlan::from(json!({ "size_gb": 0.5, "selections": selections }));
+        let some = plan.only(|selection| selection.workload() == "A");
+        let left = json!([{ "workload": "A" }, { "workload": "A" }]);
+        assert_eq!(*some.json(), json!({ "size_gb": 0.5, "selections": left }));
+        assert!(StoredPlan::default().only(|_| true).selections().is_empty());
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Fresh {
         }
     }
 
+    /// The part that stored plans name so.
+    pub fn of_name(name: &str) -> Option<Fresh> {
+        [Fresh::Server, Fresh::Data].into_iter().find(|fresh| fresh.name() == Some(name))
+    }
+
     /// Refuses what cannot be made anew.
     ///
     /// # Errors
