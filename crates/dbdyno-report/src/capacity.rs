@@ -238,8 +238,8 @@ fn describe_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<S
     }
 }
 
-/// The platforms of which it is not known whether they fit, and which may be smaller or cheaper than
-/// those that are named.
+/// The platforms of which it is not known whether they fit, and which may be smaller or cheaper
+/// than those that are named.
 fn describe_open(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
     let may_be_less = |platform: &Platform<'_>, value: fn(&Platform<'_>) -> Option<f64>| {
         let named = least(platforms, value).first().and_then(|one| value(one));
