@@ -1,6 +1,6 @@
 //! Comma-separated values (RFC 4180): one block per table, its name in the first column, an empty
-//! line between blocks. Figures are plain numbers with all digits; unknown is an empty field. A last
-//! column names the figures of a row whose verdict is worse than that of the row.
+//! line between blocks. Figures are plain numbers with all digits; unknown is an empty field. A
+//! last column names the figures of a row whose verdict is worse than that of the row.
 
 use csv::WriterBuilder;
 
