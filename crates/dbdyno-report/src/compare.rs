@@ -207,8 +207,7 @@ fn counts(comparison: &Comparison, language: Language) -> String {
 /// Sentence on figures that differ by their own interval and are no finding among so many; none
 /// without such figures.
 fn by_chance(comparison: &Comparison, language: Language) -> Option<String> {
-    let is_decided =
-        |row: &&Row| supports(row.status) && !matches!(row.change(), Change::Undecided);
+    let is_decided = |row: &&Row| supports(row.status) && row.change() != Change::Undecided;
     let decided = comparison.kpms.iter().filter(is_decided).count();
     let count = comparison.by_chance();
     let (decided, expected) = (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
