@@ -157,7 +157,8 @@ impl AbTestResults<'_> {
         }
     }
 
-    /// `Of 3 figures of B 1 better, 0 worse, 1 equal within 3 %, 1 undecided.`
+    /// `Figures of B: 1 better, 0 worse, 1 equal within 3 %, 1 undecided.`, and how many of the
+    /// decided ones are conditional.
     fn counts(&self, language: Language) -> String {
         let said = |outcome: Outcome| {
             let judged = self.rows.iter().filter(|row| row.verdict != Status::Invalid);
@@ -172,7 +173,12 @@ impl AbTestResults<'_> {
             .chain(unusable)
             .collect::<Vec<_>>()
             .join(", ");
-        language.say("Figures of B: {counts}.", &[("counts", &all)])
+        let counts = language.say("Figures of B: {counts}.", &[("counts", &all)]);
+        [Some(counts), doubtful(language, &self.rows)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn outcome_text(&self, language: Language, outcome: Outcome) -> String {
@@ -233,6 +239,14 @@ impl AbTestResults<'_> {
             cases: self.rows.iter().map(case).chain(self.unpaired.iter().map(missing)).collect(),
         }
     }
+}
+
+/// Sentence on decided figures that are conditional; none without such figures.
+fn doubtful(language: Language, rows: &[Row]) -> Option<String> {
+    let is_doubtful =
+        |row: &&Row| row.verdict == Status::Conditional && row.outcome != Outcome::Undecided;
+    let count = rows.iter().filter(is_doubtful).count();
+    (count > 0).then(|| language.count("doubtful_decided", count, &[]))
 }
 
 /// A figure of both sides.
@@ -381,5 +395,26 @@ impl<'a> Data<'a> {
             figures: &found.rows,
             not_compared: &found.unpaired,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::model::Test;
+
+    #[test]
+    fn conditional_figures_among_the_decided_ones_are_counted() {
+        let tests = [Test::from(at(1, 100.0))];
+        let [plain] = rows(&tests, &tests, MARGIN, Method::InTurns).rows.try_into().unwrap();
+        let row = |verdict: Status, outcome: Outcome| Row { verdict, outcome, ..plain.clone() };
+        let said = |rows: &[Row]| doubtful(Language::English, rows);
+        let sound = row(Status::Valid, Outcome::Better);
+        let open = row(Status::Conditional, Outcome::Undecided);
+        assert_eq!(said(&[sound.clone(), open]), None);
+        let one = row(Status::Conditional, Outcome::Worse);
+        let expected = "1 of the decided ones is conditional.";
+        assert_eq!(said(&[sound, one]), Some(expected.into()));
     }
 }

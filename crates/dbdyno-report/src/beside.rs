@@ -155,14 +155,19 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
     ahead.into_iter().chain([paired, caution]).collect::<Vec<_>>().join(" ")
 }
 
-/// The counts of figures in which yours is ahead or level: with one job, and at best.
+/// The counts of figures in which yours is ahead or level: with one job, and at best; and of those
+/// that do not show it, or show it with a doubt.
 fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
     let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
     let counted = kinds.iter().filter_map(|(kind, key)| {
-        let Standing { ahead, level, all } = standing(pairs, *kind);
+        let Standing { ahead, level, open, doubtful, all } = standing(pairs, *kind);
         let said = [ahead, level, all].map(|count| count.to_string());
         let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
-        (all > 0).then(|| language.say(key, &named))
+        let counts = [("bounds_of_theirs", open), ("doubtful_of_yours", doubtful)];
+        let further = counts.into_iter().filter(|(_, count)| *count > 0);
+        let further = further.map(|(key, count)| language.count(key, count, &[]));
+        let told = std::iter::once(language.say(key, &named)).chain(further);
+        (all > 0).then(|| told.collect::<Vec<_>>().join(" "))
     });
     counted.collect()
 }

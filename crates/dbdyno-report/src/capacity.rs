@@ -169,7 +169,7 @@ fn first(language: Language, platform: &Platform<'_>) -> Option<String> {
     })
 }
 
-/// The smallest and the cheapest that fits.
+/// The smallest and the cheapest that fits, and what may be smaller or cheaper.
 fn choices<'a>(
     language: Language,
     platforms: &'a [Platform<'_>],
@@ -196,12 +196,15 @@ fn choices<'a>(
             .then(|| language.say(key, &[("names", &language.list(&without))]))
     };
     let none = (fitting == 0).then(|| language.phrase("No platform is known to carry it."));
+    let doubtful = describe_doubtful(language, platforms).filter(|_| fitting == 0);
     let all = [
         none,
+        doubtful,
         named("capacity_smallest", cores),
         unknown("capacity_no_cores", cores),
         describe_cheapest(language, platforms),
         unknown("capacity_no_price", cost),
+        describe_open(language, platforms),
     ];
     all.into_iter().flatten()
 }
@@ -235,6 +238,33 @@ fn describe_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<S
             Some(language.say(sentence, &[("without", &without)]))
         }
     }
+}
+
+/// The answers of platforms by figures with a doubt, where none is known to fit.
+fn describe_doubtful(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
+    let one = |platform: &Platform<'_>| {
+        let answer = language.sentence_grouped(&platform.doubtful_answer()?);
+        Some(format!("{} {answer}", platform.name))
+    };
+    let answers = platforms.iter().filter_map(one).collect::<Vec<_>>().join("; ");
+    (!answers.is_empty())
+        .then(|| language.say("With a doubt: {answers}.", &[("answers", &answers)]))
+}
+
+/// The platforms of which it is not known whether they fit, and which may be smaller or cheaper
+/// than those that are named.
+fn describe_open(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
+    let may_be_less = |platform: &Platform<'_>, value: fn(&Platform<'_>) -> Option<f64>| {
+        let named = least(platforms, value).first().and_then(|one| value(one));
+        named.is_some_and(|named| value(platform).is_none_or(|own| own < named))
+    };
+    let open = platforms.iter().filter(|platform| platform.outcome == Outcome::NotCovered);
+    let names: Vec<String> = open
+        .filter(|platform| may_be_less(platform, cores) || may_be_less(platform, cost))
+        .map(|platform| platform.name.to_string())
+        .collect();
+    let said = "Whether a smaller or cheaper one fits is open: of {names} it is not known.";
+    (!names.is_empty()).then(|| language.say(said, &[("names", &language.list(&names))]))
 }
 
 fn cost(platform: &Platform<'_>) -> Option<f64> {
@@ -584,4 +614,47 @@ fn use_data(used: &Use) -> Value {
         "each": each,
         "unknown": unknown,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::analysis::published_checks::fixture::judged;
+
+    /// Sentences on two platforms with these cores and these verdicts on 200 qps, of which half are
+    /// needed.
+    fn choices_of(cores: [&str; 2], statuses: [Status; 2]) -> Vec<String> {
+        let mut runs = [run("a"), run("b")];
+        for (run, cores) in runs.iter_mut().zip(cores) {
+            run.disclosure.set("hardware", "cores", cores);
+        }
+        let tests = statuses.map(|status| [judged(at(1, 200.0).into(), status)]);
+        let needs = [Need::parse("SRV-QUERY1 100 qps").unwrap()];
+        let platforms = [0, 1].map(|at| {
+            let name = ["a", "b"][at];
+            ask(Side { name, run: &runs[at], tests: &tests[at], price: None }, &needs)
+        });
+        choices(Language::English, &platforms).collect()
+    }
+
+    #[test]
+    fn a_smaller_platform_of_which_it_is_not_known_stands_beside_the_smallest_that_fits() {
+        let said = |cores: [&str; 2], status: Status| choices_of(cores, [Status::Valid, status]);
+        let smallest = "The smallest that fits: a, with 16 cores.";
+        let open = "Whether a smaller or cheaper one fits is open: of b it is not known.";
+        assert_eq!(said(["16", "4"], Status::Conditional), [smallest, open]);
+        assert_eq!(said(["16", "32"], Status::Conditional), [smallest]);
+        assert_eq!(said(["16", "32"], Status::Valid), [smallest]);
+    }
+
+    #[test]
+    fn where_none_is_known_to_fit_the_answers_with_a_doubt_are_told() {
+        let said = choices_of(["16", "4"], [Status::Invalid, Status::Conditional]);
+        let doubtful = "With a doubt: b fits 2.00 times by a conditional figure.";
+        assert_eq!(said, ["No platform is known to carry it.", doubtful]);
+        let unknown = choices_of(["16", "4"], [Status::Invalid; 2]);
+        assert_eq!(unknown, ["No platform is known to carry it."]);
+    }
 }

@@ -197,24 +197,22 @@ fn counts(comparison: &Comparison, language: Language) -> String {
     if !others.is_empty() {
         said.push(format!("{} {}", others.len(), language.phrase("not valid")));
     }
-    let said = said.join(", ");
-    let decided = judged.len() - of(Change::Undecided);
-    let chance = match comparison.by_chance() {
-        0 => String::new(),
-        some => {
-            let (decided, expected) =
-                (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
-            format!(
-                " {}",
-                language.count(
-                    "by_chance",
-                    some,
-                    &[("decided", &decided), ("expected", &expected)]
-                )
-            )
-        }
-    };
-    language.say("Figures: {counts}.", &[("counts", &said)]) + &chance
+    let said = language.say("Figures: {counts}.", &[("counts", &said.join(", "))]);
+    match by_chance(comparison, language) {
+        Some(chance) => format!("{said} {chance}"),
+        None => said,
+    }
+}
+
+/// Sentence on figures that differ by their own interval and are no finding among so many; none
+/// without such figures.
+fn by_chance(comparison: &Comparison, language: Language) -> Option<String> {
+    let is_decided = |row: &&Row| supports(row.status) && row.change() != Change::Undecided;
+    let decided = comparison.kpms.iter().filter(is_decided).count();
+    let count = comparison.by_chance();
+    let (decided, expected) = (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
+    let values = [("decided", decided.as_str()), ("expected", &expected)];
+    (count > 0).then(|| language.count("by_chance", count, &values))
 }
 
 fn title(comparisons: &[Comparison], language: Language) -> String {
@@ -336,6 +334,9 @@ pub(super) fn findings(comparison: &Comparison, language: Language) -> Vec<Block
 
 /// Sentence for a comparison without a finding.
 pub(super) fn nothing_found(comparison: &Comparison, language: Language) -> String {
+    if let Some(chance) = by_chance(comparison, language) {
+        return chance;
+    }
     let is_open = comparison.kpms.iter().all(|row| row.change() == Change::Undecided);
     language.phrase(match (comparison.kpms.is_empty(), is_open) {
         (true, _) => "The runs have no figure in common.",

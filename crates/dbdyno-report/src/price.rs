@@ -1,5 +1,7 @@
 //! Licenses and prices of platforms, and what their throughput costs.
 
+use std::collections::BTreeSet;
+
 use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, LoweringReason};
@@ -107,11 +109,27 @@ impl CostsOfWorkload {
     }
 }
 
+/// The currencies of the price lists, each once; costs in two of them are not compared.
+fn currencies<'a>(platforms: &'a [PricedPlatform<'_>]) -> BTreeSet<&'a str> {
+    platforms.iter().filter_map(|it| it.list).map(|list| list.currency.as_str()).collect()
+}
+
+/// The number of workloads of which at least two platforms with a price list have a throughput.
+fn common_workloads(input: &Input, platforms: &[PricedPlatform<'_>]) -> usize {
+    let is_common = |row: &RampRow<'_>| {
+        let of_platforms = platforms.iter().zip(&row.runs);
+        let has_both = |(it, tests): &(&PricedPlatform<'_>, &Vec<&Test>)| {
+            it.list.is_some() && throughput(tests).is_some()
+        };
+        of_platforms.filter(has_both).count() >= FEWEST
+    };
+    let groups = input.used_groups();
+    groups.iter().flat_map(|(group, _)| rows(input, group)).filter(is_common).count()
+}
+
 /// The workloads of which at least two platforms have a cost per unit.
 fn compared_costs(input: &Input, platforms: &[PricedPlatform<'_>]) -> Vec<CostsOfWorkload> {
-    let mut currencies = platforms.iter().filter_map(|it| it.list).map(|list| &list.currency);
-    let first = currencies.next();
-    if currencies.any(|other| Some(other) != first) {
+    if currencies(platforms).len() > 1 {
         return Vec::new();
     }
     let offers: Vec<Option<Offer<'_>>> = platforms.iter().map(PricedPlatform::offer).collect();
@@ -130,13 +148,31 @@ fn priced(input: &Input) -> Vec<PricedPlatform<'_>> {
 }
 
 /// Sentence on the platform on which a unit of throughput costs least: for how many workloads, and
-/// how much more it costs on the others.
+/// how much more it costs on the others; and the number of workloads that are left out.
 fn answer(input: &Input) -> String {
     let language = input.language;
     let platforms = priced(input);
+    let currencies = currencies(&platforms);
+    if currencies.len() > 1 {
+        let currencies = currencies.into_iter().collect::<Vec<_>>().join(", ");
+        let said = "Costs are not compared: prices are in several currencies ({currencies}).";
+        return language.say(said, &[("currencies", &currencies)]);
+    }
     let costs = compared_costs(input, &platforms);
-    let said = [least(language, &platforms, &costs), means(language, &platforms, &costs)];
+    let said = [
+        least(language, &platforms, &costs),
+        means(language, &platforms, &costs),
+        left_out(language, common_workloads(input, &platforms), costs.len()),
+    ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The number of workloads, of those that several platforms have, whose costs are not compared.
+fn left_out(language: Language, common: usize, compared: usize) -> Option<String> {
+    let [left_out, all] = [common.saturating_sub(compared), common].map(|count| count.to_string());
+    let said = "Left out, as the cost of a unit of valid throughput of the same work is known of \
+                fewer than two platforms: {left_out} of {all}.";
+    (common > compared).then(|| language.say(said, &[("left_out", &left_out), ("all", &all)]))
 }
 
 /// The sentence of how often a unit costs least on a platform alone, and how often on none; nothing
@@ -392,22 +428,20 @@ fn add(
     for (platform, tests) in platforms.iter().zip(&ramps.runs) {
         let figures = throughput(tests).zip(platform.list);
         let Some((best, price)) = figures else { continue };
-        let name = &platform.name;
-        if let Some(value) = price.value_of(best.value) {
-            let (workload, is_bound) = (&ramps.label, platform.is_bound);
-            let row = ValueRow { workload, platform: name, price, best, value, is_bound };
-            table.add_row(&value_columns(), &row);
-            let subject = format!("{name}, {}", ramps.label);
-            lowered.extend(lowered::of_verdict(&subject, &best.verdict()));
-            if let Some(other) = METRICS[1].passed_over(tests) {
-                let language = table.language;
-                let at = language.say(
-                    "{label} at {jobs}",
-                    &[("label", &subject), ("jobs", &language.jobs(other.jobs))],
-                );
-                let left_out = language.say("{subject}, left out", &[("subject", &at)]);
-                lowered.extend(lowered::of_verdict(&left_out, &other.verdict()));
-            }
+        let (name, value) = (&platform.name, price.value_of(best.value));
+        let (workload, is_bound) = (&ramps.label, platform.is_bound);
+        let row = ValueRow { workload, platform: name, price, best, value, is_bound };
+        table.add_row(&value_columns(), &row);
+        let subject = format!("{name}, {}", ramps.label);
+        lowered.extend(lowered::of_verdict(&subject, &best.verdict()));
+        if let Some(other) = METRICS[1].passed_over(tests) {
+            let language = table.language;
+            let at = language.say(
+                "{label} at {jobs}",
+                &[("label", &subject), ("jobs", &language.jobs(other.jobs))],
+            );
+            let left_out = language.say("{subject}, left out", &[("subject", &at)]);
+            lowered.extend(lowered::of_verdict(&left_out, &other.verdict()));
         }
     }
 }
@@ -440,18 +474,20 @@ struct ValueRow<'a> {
     platform: &'a str,
     price: &'a PriceList,
     best: Figure<'a>,
-    value: Value,
+    /// None of a throughput of 0.
+    value: Option<Value>,
     /// The cost is a lower bound.
     is_bound: bool,
 }
 
 impl ValueRow<'_> {
     /// A figure that rests on the throughput.
-    fn figure(&self, table: &mut Table, value: f64) -> Cell {
+    fn figure(&self, table: &mut Table, of: fn(&Value) -> f64) -> Cell {
         let status = self.best.status();
-        let value = match status {
-            Status::Invalid => Err("the throughput is invalid".into()),
-            _ => Ok(value),
+        let value = match (status, &self.value) {
+            (Status::Invalid, _) => Err("the throughput is invalid".into()),
+            (_, None) => Err("the throughput is 0".into()),
+            (_, Some(value)) => Ok(of(value)),
         };
         table.figure(value, RATE, status)
     }
@@ -467,10 +503,10 @@ fn value_columns<'a>() -> [Declared<ValueRow<'a>>; 9] {
             verdict: Some(row.best.status()),
         }),
         Declared::new("Unit", "", 0, |row, _| Cell::text(row.best.unit)),
-        Declared::new("per license", "", 2, |row, table| row.figure(table, row.value.per_licence)),
-        Declared::new("per core", "", 3, |row, table| row.figure(table, row.value.per_core)),
+        Declared::new("per license", "", 2, |row, table| row.figure(table, |of| of.per_licence)),
+        Declared::new("per core", "", 3, |row, table| row.figure(table, |of| of.per_core)),
         Declared::new("Cost per unit", "", 0, |row, table| {
-            let cost = row.figure(table, row.value.cost_per_unit);
+            let cost = row.figure(table, |of| of.cost_per_unit);
             if row.is_bound { bound_cell(table.language, &cost) } else { cost }
         }),
         Declared::new("Currency", "", 1, |row, table| {
@@ -510,13 +546,41 @@ mod tests {
             "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each \
              workload, 1 that all have, geometric mean: a x2.50, b x1.00."
         );
-        assert_eq!(said(250.0, Status::Conditional), "");
+        let without = "Left out, as the cost of a unit of valid throughput of the same work is \
+                       known of fewer than two platforms: 1 of 1.";
+        assert_eq!(said(250.0, Status::Conditional), without);
         assert_eq!(
             said(100.5, Status::Valid),
             "Of 1 compared, on no platform does a unit of valid throughput cost least alone: no \
              difference is known to go beyond the noise. Against the cheapest of each workload, 1 \
              that all have, geometric mean: a x1.01, b x1.00."
         );
+    }
+
+    #[test]
+    fn costs_in_several_currencies_and_a_throughput_of_0_are_told() {
+        use dbdyno_core::analysis::fixture::at;
+        let list = include_str!("../../../examples/prices/exadata-x2-2-dbserver.toml");
+        let runs: Vec<RunTests> = [("a", 1, 100.0), ("b", 2, 0.0)]
+            .map(|(name, id, rate)| {
+                let run = dbdyno_core::model::RunRecord { id, ..run(name) };
+                RunTests { run, tests: vec![Test::from(at(1, rate))] }
+            })
+            .into();
+        let price = |platform: &str, currency: &str| {
+            let (platform, currency) = (Some(platform.into()), currency.into());
+            PriceList { platform, currency, ..PriceList::parse(list).unwrap() }
+        };
+        let input = |other: &str| {
+            let prices = vec![price("a", "EUR"), price("b", other)];
+            Input { runs: runs.clone(), prices, ..Input::default() }
+        };
+        let several = "Costs are not compared: prices are in several currencies (EUR, USD).";
+        assert_eq!(answer(&input("USD")), several);
+        let table = values(&input("EUR"));
+        assert_eq!(table.rows.len(), 2, "{table:?}");
+        assert_eq!(table.footnotes, ["the throughput is 0"]);
+        assert!(answer(&input("EUR")).ends_with("of fewer than two platforms: 1 of 1."));
     }
 
     #[test]

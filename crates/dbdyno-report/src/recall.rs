@@ -9,8 +9,8 @@ use super::document::{
 };
 use super::format::json;
 use super::{Input, Language, Report, masthead};
-use dbdyno_core::analysis::recall::{self, Search, searches};
-use dbdyno_core::model::Sentence;
+use dbdyno_core::analysis::recall::{self, Best, Search, searches};
+use dbdyno_core::model::{Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -20,6 +20,8 @@ const HOW_TO_READ: &str = "Recall is the share of the true neighbors that ops fo
                            takes longer, so that a throughput means something only at its recall: \
                            engines are compared at an equal one. The best at a recall is the \
                            fastest valid figure that reaches it, at any number of jobs.";
+const OF_CONDITIONAL: &str = "Without a valid figure it is the fastest conditional one, with its \
+                              mark; beside a faster conditional one it is a lower bound.";
 const NO_TESTS: &str =
     "No test of these runs counts the neighbors that it found: the suite 'vector' does.";
 
@@ -69,7 +71,8 @@ impl Report for RecallReport {
 }
 
 fn section(language: Language, at: usize, name: &str, found: &[Search]) -> Section {
-    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
+    let how = [HOW_TO_READ, OF_CONDITIONAL].map(|said| language.phrase(said)).join(" ");
+    let mut blocks = vec![Block::Paragraph(how)];
     for (number, search) in found.iter().enumerate() {
         blocks.push(Block::Drawing(chart(language, at, number, search)));
     }
@@ -128,8 +131,10 @@ fn chart(language: Language, at: usize, number: usize, search: &Search) -> Chart
 struct BestRow<'a> {
     search: &'a Search,
     recall: f64,
-    /// None if no valid figure reaches the recall.
+    /// None if no figure reaches the recall, or invalid ones alone.
     point: Option<&'a recall::Point>,
+    /// Verdict on the best, as a lower bound where a faster figure is conditional.
+    status: Option<Status>,
 }
 
 fn bests(language: Language, at: usize, found: &[Search]) -> Table {
@@ -138,10 +143,31 @@ fn bests(language: Language, at: usize, found: &[Search]) -> Table {
     for search in found {
         for best in &search.best {
             let point = best.point.map(|at| &search.points[at]);
-            table.add_row(&columns, &BestRow { search, recall: best.recall, point });
+            let status = best.status(&search.points);
+            table.add_row(&columns, &BestRow { search, recall: best.recall, point, status });
+            table.remarks.extend(lower_bound(language, search, best));
         }
     }
     table
+}
+
+/// Remark on a best beside which a faster figure is conditional.
+fn lower_bound(language: Language, search: &Search, best: &Best) -> Option<String> {
+    let faster = &search.points[best.passed_over?];
+    let percent = language.number(100.0 * best.recall, Digits::Decimals(0));
+    let value = language.number(faster.value, RATE);
+    let values = [
+        ("label", label(search)),
+        ("recall", percent),
+        ("value", value),
+        ("unit", faster.unit.clone()),
+        ("effort", faster.effort.clone()),
+        ("jobs", language.jobs(faster.jobs)),
+    ];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let said = "{label} at {recall} %: a lower bound, since {value} {unit} with {effort} at {jobs} \
+                reaches it and is conditional";
+    Some(language.say(said, &values))
 }
 
 fn best_columns<'a>() -> [Declared<BestRow<'a>>; 7] {
@@ -153,8 +179,11 @@ fn best_columns<'a>() -> [Declared<BestRow<'a>>; 7] {
             verdict: None,
         }),
         Declared::new("Best", "", 0, |row, table| match row.point {
-            Some(point) => throughput_cell(point),
-            None => table.unknown(Sentence::new("no valid figure reaches this recall")),
+            Some(point) => Cell::Number { value: point.value, digits: RATE, verdict: row.status },
+            None => {
+                let why = "no valid or conditional figure reaches this recall";
+                table.unknown(Sentence::new(why))
+            }
         }),
         Declared::new("Unit", "", 2, |row, _| {
             row.point.map_or(Cell::Empty, |point| Cell::text(&point.unit))
@@ -166,7 +195,7 @@ fn best_columns<'a>() -> [Declared<BestRow<'a>>; 7] {
             row.point.map_or(Cell::Empty, |point| Cell::text(&point.effort))
         }),
         Declared::new("Verdict", "", 0, |row, _| {
-            row.point.map_or(Cell::Empty, |point| Cell::Verdict(point.verdict))
+            row.status.map_or(Cell::Empty, Cell::Verdict)
         }),
     ]
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::ramp;
-use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
+use crate::model::{Disclosure, Durability, RunRecord, Sentence, Status, Test};
 
 /// Degree to which a run satisfies a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub fn audit(run: &RunRecord, tests: &[Test], circumstances: Circumstances) -> V
         cost(circumstances),
         data(run),
         settings(run),
-        durability(run),
+        durability(run, &measured),
         verdicts(&measured),
     ]
 }
@@ -282,7 +282,21 @@ fn settings(run: &RunRecord) -> Point {
     )
 }
 
-fn durability(run: &RunRecord) -> Point {
+/// Missing or partly, if commits were not durable; else by the look at the device.
+fn durability(run: &RunRecord, tests: &[&Test]) -> Point {
+    let stamps = tests.iter().filter_map(|test| test.measured()?.durability);
+    let stamps: Vec<Durability> = stamps.collect();
+    let durable = stamps.iter().filter(|stamp| **stamp == Durability::Durable).count();
+    if durable < stamps.len() {
+        let found = "commits of {others} of {all} tests that commit did not wait until they were \
+                     durable";
+        let found = Sentence::new(found)
+            .with("others", stamps.len() - durable)
+            .with("all", stamps.len());
+        let advice = "measure with settings under which each commit waits for the log";
+        let state = share_of(durable, stamps.len());
+        return point("Durability of commits", "TPC", found, state, advice);
+    }
     let (state, found) = match &run.device_sync {
         Some(_) => (
             State::Kept,
@@ -358,6 +372,31 @@ mod tests {
         let run = compare::fixture::run("ours");
         let coverage = &audit(&run, &tests, Circumstances::default())[1];
         assert_eq!(coverage.found.to_string(), "1 workload at one number of jobs");
+    }
+
+    #[test]
+    fn commits_that_were_not_durable_are_no_durability_of_commits() {
+        use Durability::{Durable, Implausible, Relaxed};
+        let run = compare::fixture::run("ours");
+        let of = |stamps: &[Durability]| {
+            let test = |stamp: &Durability| {
+                let durability = Some(*stamp);
+                Test::from(crate::model::TestResult { durability, ..fixture::at(1, 1000.0) })
+            };
+            let tests: Vec<Test> = stamps.iter().map(test).collect();
+            let points = audit(&run, &tests, Circumstances::default());
+            let point = points.into_iter().find(|point| point.asked == "Durability of commits");
+            point.map(|point| (point.state, point.found.to_string())).unwrap()
+        };
+        let said = |count: u32, all: u32| {
+            format!(
+                "commits of {count} of {all} tests that commit did not wait until they were durable"
+            )
+        };
+        assert_eq!(of(&[Relaxed]), (State::Missing, said(1, 1)));
+        assert_eq!(of(&[Durable, Relaxed, Implausible]), (State::Partly, said(2, 3)));
+        let unknown = "no durable write of the device was measured";
+        assert_eq!(of(&[Durable]), (State::Missing, unknown.to_string()));
     }
 
     #[test]

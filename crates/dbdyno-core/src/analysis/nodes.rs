@@ -93,8 +93,17 @@ pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
             .or_default()
             .push(test);
     }
-    let several = groups.into_iter().filter(|(_, on_nodes)| on_nodes.len() > 1);
-    several.flat_map(|((label, _), on_nodes)| of_group(&label, &on_nodes)).collect()
+    groups.retain(|_, on_nodes| on_nodes.len() > 1);
+    let labels: Vec<&str> = groups.keys().map(|(label, _)| label.as_str()).collect();
+    let lines = |((label, drive), on_nodes): (&(String, &str), &OnNodes<'_>)| {
+        // Two drives of a workload are two lines, which only the drive distinguishes.
+        let is_alone = labels.iter().filter(|other| **other == label.as_str()).count() == 1;
+        match is_alone {
+            true => of_group(label, on_nodes),
+            false => of_group(&format!("{label} drive={drive}"), on_nodes),
+        }
+    };
+    groups.iter().flat_map(lines).collect()
 }
 
 /// Number of nodes of a test: of one that did no op those that it was to run on, if they were
@@ -247,7 +256,7 @@ fn gone(node: &NodeResult, is_too_few: bool) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Counters, Verdict};
+    use crate::model::{Counters, Drive, Verdict};
 
     #[test]
     fn a_node_that_is_missing_is_a_reason_and_one_that_is_lost_spoils_the_test() {
@@ -324,6 +333,25 @@ mod tests {
             "{width}"
         );
         assert_eq!(node_scaling(&tests[..2]), [], "one number of nodes only");
+    }
+
+    #[test]
+    fn lines_of_two_drives_say_which_is_which() {
+        let of_drive = |drive: Drive, rate: f64| -> Vec<Test> {
+            let both = [repeated(1, &[rate], Status::Valid), repeated(2, &[rate], Status::Valid)];
+            let with = |test: &Test| {
+                Test::from(TestResult { drive, ..test.measured().unwrap().clone() })
+            };
+            both.concat().iter().map(with).collect()
+        };
+        let labels = |tests: &[Test]| -> Vec<String> {
+            node_scaling(tests).into_iter().map(|line| line.label).collect()
+        };
+        let client = of_drive(Drive::Client, 100.0);
+        assert_eq!(labels(&client), ["SRV-QUERY1"; 2]);
+        let both = [client, of_drive(Drive::Database, 150.0)].concat();
+        let (client, database) = ("SRV-QUERY1 drive=client", "SRV-QUERY1 drive=database");
+        assert_eq!(labels(&both), [client, client, database, database]);
     }
 
     #[test]

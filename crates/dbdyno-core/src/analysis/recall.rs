@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::interval::supports;
+use super::interval::most_trusted;
 pub use super::kpm::recall;
 use super::kpm::{NEAR, found_share};
 use super::ramp;
@@ -23,7 +23,7 @@ pub struct Search {
     pub drive: &'static str,
     /// Points in ascending order of recall.
     pub points: Vec<Point>,
-    /// Fastest valid point for each recall that is asked about.
+    /// Fastest point for each recall that is asked about.
     pub best: Vec<Best>,
 }
 
@@ -46,13 +46,24 @@ pub struct Point {
     pub verdict: Status,
 }
 
-/// The fastest valid point that reaches a recall, if one does.
+/// The fastest valid point that reaches a recall; a conditional one only if no valid one does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Best {
     /// Recall to reach, 0 to 1.
     pub recall: f64,
     /// Index in the points.
     pub point: Option<usize>,
+    /// Index of the fastest conditional point that reaches it and is faster: the best is then a
+    /// lower bound.
+    pub passed_over: Option<usize>,
+}
+
+impl Best {
+    /// Verdict on the best among these points, that of a lower bound included; none without a best.
+    pub fn status(&self, points: &[Point]) -> Option<Status> {
+        let own = points[self.point?].verdict;
+        Some(if self.passed_over.is_some() { own.max(Status::Conditional) } else { own })
+    }
 }
 
 /// The searches of a run.
@@ -119,12 +130,16 @@ fn points(group: &[&Test], effort: &str) -> Vec<Point> {
 }
 
 fn best(points: &[Point], level: f64) -> Best {
-    let reaches = points
-        .iter()
-        .enumerate()
-        .filter(|(_, point)| supports(point.verdict) && point.recall >= level);
-    let fastest = reaches.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
-    Best { recall: level, point: fastest.map(|(at, _)| at) }
+    let is_sound = |at: &usize| points[*at].verdict < Status::Invalid;
+    let reaches = |at: &usize| points[*at].recall >= level && is_sound(at);
+    let sound: Vec<usize> = (0..points.len()).filter(reaches).collect();
+    let fastest = |of: &[usize]| -> Option<usize> {
+        of.iter().copied().max_by(|a, b| points[*a].value.total_cmp(&points[*b].value))
+    };
+    let point = fastest(&most_trusted(sound.clone(), |at| points[*at].verdict));
+    let is_faster = |best: usize, other: &usize| points[*other].value > points[best].value;
+    let passed_over = point.and_then(|best| fastest(&sound).filter(|other| is_faster(best, other)));
+    Best { recall: level, point, passed_over }
 }
 
 #[cfg(test)]
@@ -165,6 +180,33 @@ mod tests {
             searches(&tests[..1])[0].best.iter().filter(|best| best.point.is_some()).count(),
             0
         );
+    }
+
+    #[test]
+    fn a_faster_conditional_point_makes_the_best_a_lower_bound() {
+        let judged = |ef: &str, found: f64, per_s: f64, status: Status| {
+            published_checks::fixture::judged(search(ef, found, per_s), status)
+        };
+        let tests = [
+            judged("40", 9.3, 5000.0, Status::Conditional),
+            judged("60", 9.4, 4000.0, Status::Valid),
+            judged("80", 9.7, 3000.0, Status::Conditional),
+            judged("200", 9.95, 9000.0, Status::Invalid),
+        ];
+        let [found] = searches(&tests).try_into().unwrap();
+        let told: Vec<_> = found
+            .best
+            .iter()
+            .map(|best| (best.point, best.passed_over, best.status(&found.points)))
+            .collect();
+        let expected = [
+            (Some(1), Some(0), Some(Status::Conditional)),
+            (Some(2), None, Some(Status::Conditional)),
+            (None, None, None),
+        ];
+        assert_eq!(told, expected);
+        let [valid] = searches(&tests[1..2]).try_into().unwrap();
+        assert_eq!(valid.best[0].status(&valid.points), Some(Status::Valid));
     }
 
     #[test]

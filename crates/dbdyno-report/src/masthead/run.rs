@@ -175,7 +175,7 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     sentences.map(|text| language.say(text, &values)).collect::<Vec<_>>().join(" ")
 }
 
-/// Limit of most of the valid best throughputs.
+/// Limit of most of the valid best throughputs; all of those that limit equally many.
 fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     let valid =
         entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
@@ -184,13 +184,20 @@ fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     for limit in measured.iter().filter_map(Figure::limit) {
         *causes.entry(limit.cause).or_default() += 1;
     }
-    let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else {
-        return String::new();
+    let Some(most) = causes.values().copied().max() else { return String::new() };
+    let foremost = causes.into_iter().filter(|(_, count)| *count == most);
+    let names: Vec<String> = foremost
+        .map(|(cause, _)| language.say(&format!("limit_{}", cause.code()), &[]))
+        .map(|name| StyledText::strong(&name))
+        .collect();
+    let text = match names.len() {
+        1 => "What limited most was {limit}: {count} of {all} valid throughputs.",
+        _ => "What limited most were {limit}: {count} of {all} valid throughputs each.",
     };
-    let limit = StyledText::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
-    let (count, all) = (count.to_string(), measured.len().to_string());
+    let (count, all) = (most.to_string(), measured.len().to_string());
+    let limit = language.list(&names);
     let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
-    language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
+    language.say(text, &values)
 }
 
 /// Sentence about everything that the sentences leave out.
@@ -290,4 +297,44 @@ pub(crate) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
         is_open: false,
         blocks: told.into_iter().map(Block::Paragraph).chain(more).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::{at, counters};
+    use dbdyno_core::model::TestResult;
+
+    /// The sentence about the limits of workloads that keep all CPUs busy, and of others that wait
+    /// for the log.
+    fn said(busy: usize, waiting: usize) -> String {
+        let of_processors =
+            counters(&[("os_cpu_total_s", 20.0), ("os_cpu_idle_s", 0.0), ("server_cpu_s", 19.0)]);
+        let of_log = counters(&[("wal_sync_time_ms", 20_000.0), ("wal_syncs", 100.0)]);
+        let test = |number: usize| {
+            let workload = format!("W{number}");
+            let result = TestResult { workload, ..at(2, 100.0) };
+            Test::from(match number < busy {
+                true => TestResult { window_counters: of_processors.clone(), ..result },
+                false => TestResult { counters: of_log.clone(), ..result },
+            })
+        };
+        let tests = (0..busy + waiting).map(test).collect();
+        let runs = vec![RunTests { run: run("a"), tests }];
+        let input = Input { runs, ..Input::default() };
+        let groups = entries::groups(&input);
+        let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
+        let told = StyledText::sentence(&limits(Language::English, &entries));
+        told.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    #[test]
+    fn limits_of_equally_many_workloads_are_all_named() {
+        assert_eq!(said(2, 1), "What limited most was the CPU: 2 of 3 valid throughputs.");
+        let both = "What limited most were the CPU and the sync of the log: 1 of 2 valid \
+                    throughputs each.";
+        assert_eq!(said(1, 1), both);
+        assert_eq!(said(0, 0), "");
+    }
 }

@@ -110,23 +110,33 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<StyledTex
     StyledText::sentence(&if said.is_empty() { nothing() } else { said.join(" ") })
 }
 
-/// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
-/// those that are left out.
+/// Numbers of valid figures that are better, inside the noise, worse, or without interval; of those
+/// that differ by their own interval alone, which is no finding among so many; and of those left
+/// out.
 fn shares(comparisons: &[Comparison], language: Language) -> Vec<Share> {
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
     let of = |change: Change| {
         rows().filter(|row| supports(row.status) && row.change() == change).count()
     };
+    let found = |change: Change| rows().filter(|row| row.stands && row.change() == change).count();
     let share = |tone, count: usize, word: &str| Share { tone, count, word: language.phrase(word) };
     let left_out = rows().filter(|row| !supports(row.status)).count();
-    vec![
-        share(Tone::Better, of(Change::Better), "better beyond the noise"),
+    let by_chance: usize = comparisons.iter().map(Comparison::by_chance).sum();
+    let by_chance = (by_chance > 0).then(|| share(Tone::Plain, by_chance, BY_CHANCE));
+    let decided = [
+        share(Tone::Better, found(Change::Better), "better beyond the noise"),
         share(Tone::Same, of(Change::Same), "within the noise"),
-        share(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
+        share(Tone::Worse, found(Change::Worse), "worse beyond the noise"),
+    ];
+    let open = [
         share(Tone::Plain, of(Change::Undecided), "undecided"),
         share(Tone::Plain, left_out, "not valid"),
-    ]
+    ];
+    decided.into_iter().chain(by_chance).chain(open).collect()
 }
+
+/// Word for figures that differ by their own interval and are no finding.
+const BY_CHANCE: &str = "differ no more than chance explains";
 
 fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
     let mut ratio = Part {
@@ -160,4 +170,53 @@ fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
         });
     }
     vec![ratio, differs]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::compare::Terms;
+    use dbdyno_core::analysis::compare::fixture::{run, side};
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::model::{Test, TestResult};
+
+    /// Three repetitions of forty workloads at two jobs, of which the last one has this rate.
+    fn tests(rate_of_last: f64) -> Vec<Test> {
+        let of_workload = |number: u32| {
+            let rate = if number == 39 { rate_of_last } else { 100.0 };
+            [1.0, 0.999, 1.001].map(|noise| {
+                let workload = format!("W{number}");
+                let short = TestResult { ci_fraction: None, window_s: 1.0, ..at(2, rate * noise) };
+                Test::from(TestResult { group: format!("G{number}"), workload, ..short })
+            })
+        };
+        (0..40).flat_map(of_workload).collect()
+    }
+
+    #[test]
+    fn a_difference_that_is_no_finding_is_counted_and_coloured_as_none() {
+        let runs = [run("a"), run("b")];
+        let (base, other) = (tests(100.0), tests(107.0));
+        let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
+        let found = comparison::compare(&base, &other, &Terms::new(&[]));
+        assert_eq!((found.by_chance(), found.findings.len()), (1, 0));
+        let english = Language::English;
+        let told: Vec<(usize, String)> = shares(std::slice::from_ref(&found), english)
+            .into_iter()
+            .map(|share| (share.count, share.word))
+            .collect();
+        let expected = [
+            (0, "better beyond the noise"),
+            (39, "within the noise"),
+            (0, "worse beyond the noise"),
+            (1, BY_CHANCE),
+            (0, "undecided"),
+            (0, "not valid"),
+        ];
+        assert_eq!(told, expected.map(|(count, word)| (count, word.to_string())));
+        let said = compare::nothing_found(&found, english);
+        assert!(said.starts_with("Of 40 comparisons, about 2 would differ by chance."), "{said}");
+        let tones: Vec<Tone> = found.kpms.iter().map(ratios::tone).collect();
+        assert!(!tones.contains(&Tone::Better) && tones.contains(&Tone::Plain), "{tones:?}");
+    }
 }

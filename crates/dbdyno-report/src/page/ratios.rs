@@ -135,10 +135,12 @@ fn verdict(language: Language, status: Status, reasons: &[String]) -> String {
     if reasons.is_empty() { word } else { format!("{word}: {}", reasons.join("; ")) }
 }
 
-/// Tone of the ratio; neutral if the verdict does not accept it.
+/// Tone of the ratio; neutral if the verdict does not accept it, and if it is no finding among all
+/// figures of the comparison.
 pub(super) fn tone(row: &Row) -> Tone {
     match row.change() {
         _ if !supports(row.status) => Tone::Plain,
+        Change::Better | Change::Worse if !row.stands => Tone::Plain,
         Change::Better => Tone::Better,
         Change::Worse => Tone::Worse,
         Change::Same => Tone::Same,

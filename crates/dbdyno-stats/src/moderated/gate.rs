@@ -171,4 +171,14 @@ mod tests {
         assert!((mean.variance().value - (2.5e-4 + 1e-4)).abs() < 1e-12, "{mean:?}");
         assert!((mean.fixed - 1.5e-4).abs() < 1e-12 && mean.log.abs() < 1e-12);
     }
+
+    #[test]
+    fn a_mean_of_ratios_of_one_run_and_of_many_is_no_surer_than_that_of_the_one() {
+        let of_one = Ratio { common: Variance { value: 2e-4, freedom: 10.0 }, ..ratio(0.0) };
+        for ratios in [[ratio(0.0), of_one], [of_one, ratio(0.0)]] {
+            let mean = mean_of(&ratios);
+            assert_eq!(mean.common, of_one.common);
+            assert!((mean.variance().value - (5e-4 + 2e-4)).abs() < 1e-12, "{mean:?}");
+        }
+    }
 }

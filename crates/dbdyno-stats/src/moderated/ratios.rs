@@ -267,12 +267,14 @@ fn widen(found: &mut Ratios, groups: &[usize]) {
     found.widened = Some(wider);
 }
 
-/// The mean of several ratios (one or more): what all points share counts once.
+/// The mean of several ratios (one or more): what all points share counts once. Where ratios of two
+/// runs stand beside those of a base of many, which share less, that of two runs counts.
 pub fn mean_of(ratios: &[Ratio]) -> Ratio {
     let count = ratios.len() as f64;
     let own: Vec<Variance> =
         ratios.iter().map(|ratio| ratio.own.times(1.0 / (count * count))).collect();
-    let common = ratios.first().map_or(NONE, |ratio| ratio.common);
+    let shared = ratios.iter().map(|ratio| ratio.common);
+    let common = shared.max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(NONE);
     let sum = |part: fn(&Ratio) -> f64| ratios.iter().map(part).sum::<f64>();
     Ratio {
         log: sum(|ratio| ratio.log) / count,

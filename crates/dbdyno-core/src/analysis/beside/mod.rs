@@ -570,6 +570,10 @@ pub struct Standing {
     pub ahead: usize,
     /// Pairs in which the two are level.
     pub level: usize,
+    /// Pairs in which theirs is a lower bound, so that neither is known to be ahead.
+    pub open: usize,
+    /// Pairs in which yours is not valid.
+    pub doubtful: usize,
     /// All pairs.
     pub all: usize,
 }
@@ -578,10 +582,12 @@ pub struct Standing {
 pub fn standing(pairs: &[&Pair], kind: Kind) -> Standing {
     let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
     // A ratio that is only an upper bound does not show who is ahead.
-    let open = |pair: &&&Pair| pair.bound.is_none();
-    let ahead = of_kind().filter(open).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
-    let level = of_kind().filter(open).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();
-    Standing { ahead, level, all: of_kind().count() }
+    let known = |pair: &&&Pair| pair.bound.is_none();
+    let ahead = of_kind().filter(known).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
+    let level = of_kind().filter(known).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();
+    let open = of_kind().filter(|pair| pair.bound.is_some()).count();
+    let doubtful = of_kind().filter(|pair| pair.yours.status > Status::Valid).count();
+    Standing { ahead, level, open, doubtful, all: of_kind().count() }
 }
 
 #[cfg(test)]

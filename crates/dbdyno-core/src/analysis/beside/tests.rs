@@ -121,8 +121,17 @@ fn a_lower_bound_makes_the_ratio_a_bound_and_a_misprint_makes_no_pair() {
     let bound = found(&ours, &[noted("lower bound: 20 s timing floor")]);
     assert_eq!(bound.pairs[0].bound, Some("at-most"));
     let pairs: Vec<&Pair> = bound.pairs.iter().collect();
-    let nobody = Standing { ahead: 0, level: 0, all: 1 };
+    let nobody = Standing { ahead: 0, level: 0, open: 1, doubtful: 0, all: 1 };
     assert_eq!(standing(&pairs, Kind::Speed), nobody, "a bound tells nobody ahead");
+    let [mut doubted] = ours.clone();
+    if let Test::Measured(test) = &mut doubted {
+        let stolen = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+        test.verdict = Verdict::from_reasons(vec![stolen]);
+    }
+    let doubtful = found(&[doubted], &[noted("")]);
+    let pairs: Vec<&Pair> = doubtful.pairs.iter().collect();
+    let ahead = Standing { ahead: 1, level: 0, open: 0, doubtful: 1, all: 1 };
+    assert_eq!(standing(&pairs, Kind::Speed), ahead);
     let misprint = found(&ours, &[noted("misprint in source")]);
     assert_eq!(misprint.unpaired[0].reason, Why::SourceContradicts);
 }

@@ -16,7 +16,8 @@ use crate::stats::moderated::Resource;
 pub struct Context<'a> {
     /// Names of base and other.
     names: [&'a str; 2],
-    /// The tests of earlier fresh runs.
+    /// The     let known = tests.iter().filter(|test| test.kpm_value().is_some());
+    let test = known.copied().find(|test| can_have(test, kind))?;s of earlier fresh runs.
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
@@ -103,7 +104,10 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
                 comparison.not_compared.push(missing);
                 continue;
             }
-            (None, None) => continue,
+            (None, None) => {
+                comparison.not_compared.extend(in_neither(context, pair, kind));
+                continue;
+            }
         };
         if own.is_same(&foreign) {
             comparison.kpms.extend(row(context, pair, kind, &own));
@@ -119,6 +123,7 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
         comparison.further.extend(service_row(context, pair, kind));
     }
     comparison.equal_jobs.extend(equal_jobs(context, pair));
+    comparison.not_compared.extend(zeros_at_more_jobs(context, pair));
 }
 
 /// Figure that only one side has: a test of the other side (its name and its tests) failed, or was
@@ -138,6 +143,57 @@ fn missing(name: &str, tests: &[&Test], pair: &Pair<'_>, kind: Kind) -> NotCompa
     NotCompared { label, kind: Some(kind), why, lost: false }
 }
 
+/// Figure that neither side has, although both measured for it: their tests failed or measured 0.
+fn in_neither(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<NotCompared> {
+    let [base, other] = [&pair.base, &pair.other].map(|tests| {
+        tests.iter().filter(|test| is_measured_for(test, kind)).copied().collect::<Vec<&Test>>()
+    });
+    if base.is_empty() || other.is_empty() {
+        return None;
+    }
+    let of_base = missing(context.names[0], &base, pair, kind);
+    let of_other = missing(context.names[1], &other, pair, kind);
+    let why = Sentence::new("{base}; {other}");
+    let why = why.with("base", of_base.why).with("other", of_other.why);
+    Some(NotCompared { label: pair.subject.label(), kind: Some(kind), why, lost: false })
+}
+
+/// True of a measured test that a figure of this kind could come from; a time at one job is a speed
+/// alone.
+fn is_measured_for(test: &Test, kind: Kind) -> bool {
+    test.measured().is_some()
+        && can_have(test, kind)
+        && !is_again(kind, &Metric::kpm(test), test.jobs())
+}
+
+/// Numbers of jobs, above one, at which one side has a rate and the other measured 0: neither speed
+/// nor the best throughput shows that. None of a side that has no rate at all.
+fn zeros_at_more_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<NotCompared> {
+    let sides = [&pair.base, &pair.other];
+    let rates = sides.map(|tests| {
+        let rate = tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
+        rate.map(|rate| readings(tests, &rate, PublishedKind::Point)).unwrap_or_default()
+    });
+    let mut found = Vec::new();
+    for (at, name) in context.names.iter().enumerate() {
+        let (own, foreign) = (&rates[at], &rates[1 - at]);
+        for jobs in foreign.iter().filter_map(|reading| reading.jobs).filter(|jobs| *jobs > 1) {
+            let is_known = own.iter().any(|reading| reading.jobs == Some(jobs));
+            let mut tests = sides[at].iter().filter(|test| test.measured().is_some());
+            let is_zero =
+                tests.any(|test| test.jobs() == Some(jobs) && test.kpm_value() == Some(0.0));
+            if is_zero && !is_known && !own.is_empty() {
+                let why = Sentence::new("no figure in {name} at {jobs}: it measured 0")
+                    .with("name", *name)
+                    .with("jobs", Sentence::jobs(jobs));
+                let label = pair.subject.label();
+                found.push(NotCompared { label, kind: None, why, lost: false });
+            }
+        }
+    }
+    found
+}
+
 /// True of a time at one job that is asked for as throughput: it was a speed already.
 fn is_again(kind: Kind, metric: &Metric, jobs: Option<u32>) -> bool {
     kind == Kind::Throughput && metric.better == Better::Lower && jobs == Some(1)
@@ -147,6 +203,14 @@ fn is_again(kind: Kind, metric: &Metric, jobs: Option<u32>) -> bool {
 struct MetricReading<'a> {
     metric: Metric,
     reading: Reading<'a>,
+}
+
+/// True if a figure of this kind can come from the test.
+fn can_have(test: &Test, kind: Kind) -> bool {
+    match kind {
+        Kind::Speed => test.jobs() == Some(1) && !test.states(PublishedKind::Throughput),
+        Kind::Throughput => !test.states(PublishedKind::Speed),
+    }
 }
 
 /// The KPM of tests at one job, or where the ramp is best.

@@ -140,6 +140,35 @@ fn a_figure_of_0_is_not_compared_and_told_as_such() {
 }
 
 #[test]
+fn a_figure_of_0_in_both_runs_is_told_and_a_time_at_one_job_once() {
+    let zero = measured(&[(1, 0.0), (4, 0.0)]);
+    let found = compared(&zero, &zero);
+    let why = "no figure in a: it measured 0; no figure in b: it measured 0";
+    assert_eq!(self::told(&found), [why; 2]);
+    assert_eq!(found.findings.last().map(|finding| finding.code.as_str()), Some("not-compared"));
+    let times = |tests: Vec<TestResult>| -> Vec<TestResult> {
+        let kpm =
+            crate::analysis::fixture::kpm(crate::model::KpmValue::ServiceTime, "s", Better::Lower);
+        tests.into_iter().map(|test| TestResult { kpm: kpm.clone(), ..test }).collect()
+    };
+    let one_job = times(measured(&[(1, 0.0)]));
+    assert_eq!(self::told(&compared(&one_job, &one_job)), [why]);
+    // Without a test at one job nobody asked for a speed.
+    let at_four = measured(&[(4, 0.0)]);
+    assert_eq!(self::told(&compared(&at_four, &at_four)), [why]);
+}
+
+#[test]
+fn a_rate_of_0_at_a_number_of_jobs_of_one_run_is_told() {
+    let base = measured(&[(1, 100.0), (2, 190.0), (4, 180.0)]);
+    let other = measured(&[(1, 100.0), (2, 190.0), (4, 0.0)]);
+    let told = |base: &[TestResult], other: &[TestResult]| self::told(&compared(base, other));
+    assert_eq!(told(&base, &other), ["no figure in b at 4 jobs: it measured 0"]);
+    assert_eq!(told(&other, &base), ["no figure in a at 4 jobs: it measured 0"]);
+    assert!(told(&base, &base).is_empty() && told(&other, &other).is_empty());
+}
+
+#[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
     let reason = Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors");
@@ -403,8 +432,8 @@ fn what_the_base_does_not_have_is_told_and_not_lost() {
     assert_eq!(told(&found), ["no figure in a: too many errors"; 2]);
     let kinds: Vec<_> = found.not_compared.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [Some(Kind::Speed), Some(Kind::Throughput)]);
-    // Neither run has a figure: there is nothing to report.
-    assert_eq!(told(&compared(&failed, &failed)), Vec::<String>::new());
+    let neither = "no figure in a: too many errors; no figure in b: too many errors";
+    assert_eq!(told(&compared(&failed, &failed)), [neither; 2]);
 }
 
 #[test]

@@ -90,29 +90,43 @@ fn colour(sheet: &mut Sheet<'_>, row: &HeatRow) -> Written {
     let cells: Vec<String> =
         columns.iter().map(|&column| row_col_to_cell_absolute(sheet.row, column)).collect();
     let ranges = cells.join(" ").replace('$', "");
-    let scale = scale(row.better, &cells.join(",")).set_multi_range(ranges);
+    let most = row.cells.iter().filter_map(|cell| cell.share).fold(0.0, f64::max);
+    let best = best(row.better, &cells.join(","), most);
+    let scale = scale(row.better, &best).set_multi_range(ranges);
     sheet.worksheet.add_conditional_format(sheet.row, *first, sheet.row, *last, &scale)?;
     Ok(())
 }
 
-fn scale(better: Better, cells: &str) -> ConditionalFormat3ColorScale {
+/// Formula of the best of a row, whose best figure has the share `most` of it: less than 1 where
+/// only a lower bound, which has no color, is known of a better one.
+fn best(better: Better, cells: &str, most: f64) -> String {
+    let is_beyond = most > 0.0 && most < 1.0;
+    match better {
+        Better::Higher if is_beyond => format!("MAX({cells})/{most}"),
+        Better::Higher => format!("MAX({cells})"),
+        Better::Lower if is_beyond => format!("MIN({cells})*{most}"),
+        Better::Lower => format!("MIN({cells})"),
+    }
+}
+
+fn scale(better: Better, best_of_row: &str) -> ConditionalFormat3ColorScale {
     let [worst, middle, best] = [NEARLY_NOTHING, 0.5, NEARLY_BEST].map(|share| rgb(ground(share)));
     let formula = |text: String| Formula::new(text);
     let scale = ConditionalFormat3ColorScale::new();
     match better {
         Better::Higher => scale
             .set_minimum(ConditionalFormatType::Number, 0)
-            .set_midpoint(ConditionalFormatType::Formula, formula(format!("=MAX({cells})/2")))
-            .set_maximum(ConditionalFormatType::Formula, formula(format!("=MAX({cells})")))
+            .set_midpoint(ConditionalFormatType::Formula, formula(format!("={best_of_row}/2")))
+            .set_maximum(ConditionalFormatType::Formula, formula(format!("={best_of_row}")))
             .set_minimum_color(worst)
             .set_midpoint_color(middle)
             .set_maximum_color(best),
         Better::Lower => scale
-            .set_minimum(ConditionalFormatType::Formula, formula(format!("=MIN({cells})")))
-            .set_midpoint(ConditionalFormatType::Formula, formula(format!("=MIN({cells})*2")))
+            .set_minimum(ConditionalFormatType::Formula, formula(format!("={best_of_row}")))
+            .set_midpoint(ConditionalFormatType::Formula, formula(format!("={best_of_row}*2")))
             .set_maximum(
                 ConditionalFormatType::Formula,
-                formula(format!("=MIN({cells})*{WORST_MULTIPLE}")),
+                formula(format!("={best_of_row}*{WORST_MULTIPLE}")),
             )
             .set_minimum_color(best)
             .set_midpoint_color(middle)
@@ -128,6 +142,14 @@ fn rgb(color: Rgb) -> Color {
 mod tests {
     use super::*;
     use crate::shade::BLACK;
+
+    #[test]
+    fn the_strongest_color_is_that_of_a_lower_bound_beyond_the_best() {
+        assert_eq!(best(Better::Higher, "$C$3,$D$3", 1.0), "MAX($C$3,$D$3)");
+        assert_eq!(best(Better::Higher, "$C$3,$D$3", 0.8), "MAX($C$3,$D$3)/0.8");
+        assert_eq!(best(Better::Lower, "$C$3,$D$3", 0.5), "MIN($C$3,$D$3)*0.5");
+        assert_eq!(best(Better::Lower, "$C$3,$D$3", 1.0), "MIN($C$3,$D$3)");
+    }
 
     #[test]
     fn black_can_be_read_on_the_whole_scale() {
