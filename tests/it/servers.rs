@@ -304,7 +304,9 @@ impl Lease {
         for database in column(admin.as_mut(), DATABASES) {
             admin.execute(&format!("drop database {database}")).unwrap();
         }
-        let defaults = [("innodb_lock_wait_timeout", "default")];
+        // As the server was started; another test may have changed them.
+        let defaults =
+            [("innodb_lock_wait_timeout", "default"), ("innodb_flush_log_at_trx_commit", "0")];
         for (setting, value) in defaults.iter().chain(settings) {
             admin.execute(&format!("set global {setting} = {value}")).unwrap();
         }
