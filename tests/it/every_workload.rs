@@ -408,16 +408,20 @@ const THREADED: [&str; 7] =
 fn threads_asked_for_are_threads_that_work() {
     let wishes = THREADED.map(|id| format!(" --workload {id}:threads=2")).concat();
     let line = format!(
-        "run postgres{wishes} --size {SIZE_GB} --profile XS --jobs 1 --warmup 0 --duration 500ms \
-         --format json"
+        "run postgres{wishes} --workload DA-SCAN --size {SIZE_GB} --profile XS --jobs 1 --warmup 0 \
+         --duration 500ms --format json"
     );
     let document = crate::support::Desk::new().run(&line).ok().json();
     let tests = document["tests"].as_array().unwrap();
-    assert_eq!(tests.len(), THREADED.len());
-    for test in tests {
-        let used = test["metrics"]["threads_used"]
-            .as_f64()
-            .unwrap_or_else(|| panic!("no threads_used: {test:#}"));
+    let [threaded @ .., alone] = tests.as_slice() else { panic!("no test") };
+    assert_eq!(threaded.len(), THREADED.len());
+    let used_by = |test: &serde_json::Value| {
+        let used = test["metrics"]["threads_used"].as_f64();
+        used.unwrap_or_else(|| panic!("no threads_used: {test:#}"))
+    };
+    assert!((used_by(alone) - 1.0).abs() < 0.01, "{alone:#}");
+    for test in threaded {
+        let used = used_by(test);
         assert!((used - 2.0).abs() < 0.1, "{}: {used} threads", test["workload"]);
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         assert!(reasons.iter().all(|reason| reason["code"] != "threads"), "{test:#}");
