@@ -596,7 +596,7 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
         if !capabilities.parallel_load || subject.create.is_empty() {
             return;
         }
-        for _ in 0..10 {
+        for _ in 0..5 {
             let mut session = database.session().unwrap();
             let (table, noted) = (subject.table(), format!("{}noted", subject.prefix));
             let anew = [

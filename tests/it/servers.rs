@@ -55,8 +55,13 @@ impl Server {
 
     fn with(max_connections: &str, server_bin: Option<PathBuf>) -> Server {
         let (dir, port) = (directory(), free_port());
-        let settings =
-            [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", max_connections)];
+        // Tests leave databases behind; autovacuum would go round them all every minute.
+        let settings = [
+            ("shared_buffers", "32MB"),
+            ("fsync", "off"),
+            ("max_connections", max_connections),
+            ("autovacuum_naptime", "1h"),
+        ];
         let options =
             StartOptions { port: Some(port), server_bin, ..start_options(dir.path(), &settings) };
         let server = server::start("postgres", &options).unwrap();
