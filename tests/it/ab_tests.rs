@@ -117,13 +117,15 @@ fn assert_shuffled(a: &Value, b: &Value) {
 #[test]
 fn equal_sides_are_equal_within_a_wide_margin_and_the_rest_is_undecided() {
     let desk = Desk::new();
-    let line =
-        format!("ab-test sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
-    let done = desk.run(&line).ok();
+    let done = loops(&desk, 1_000, 1_000, "--margin 90% --format json").ok();
     let document = done.json();
     assert_eq!(figure(&document)["outcome"], "equal", "{document:#}");
     assert!(done.stderr.contains("equal x"), "{}", done.stderr);
-    let none = desk.run(&format!("{line} --quiet --max-duration 0 --fail-below 0%")).ok();
+    let line = format!(
+        "ab-test sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json --quiet \
+         --max-duration 0 --fail-below 0%"
+    );
+    let none = desk.run(&line).ok();
     let open = none.json();
     assert_eq!(
         (&figure(&open)["outcome"], &figure(&open)["low"]),
