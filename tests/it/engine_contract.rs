@@ -770,60 +770,56 @@ impl Pacer for Acting<'_> {
 
 #[test]
 fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
-    on_engines_that(
-        |subject| subject.sever.is_some(),
-        |subject, database| {
-            let sever = subject.sever.unwrap();
-            load_few(subject, database);
-            let mut acting = Acting(Script::new(&[50, 50]), &|| {
-                drop(database.session().unwrap().query(sever, &[]).unwrap())
-            });
-            let facts = Facts::from([("rows".into(), FEW_ROWS as f64)]);
-            let code = client(subject.lookup, Commit::None);
-            let order = JobSpec {
-                job: 1,
-                jobs: 1,
-                code: &code,
-                session: &[],
-                seed: 1,
-                facts: &facts,
-                rows: ROWS,
-                wire: Default::default(),
-                node: None,
-            };
-            let error = database.run_job(&order, &mut acting).unwrap_err();
-            assert_eq!(error.class, ErrorClass::Lost, "{}: {error}", subject.engine);
-            assert_eq!(acting.0.tallies[0].ops, 50);
-            run(database, &code, 1, &mut Script::new(&[5])).unwrap();
-        },
-    );
+    let can_be_lost = |subject: &Subject| subject.sever.is_some();
+    on_engines_that(can_be_lost, |subject, database| {
+        let sever = subject.sever.unwrap();
+        load_few(subject, database);
+        let mut acting = Acting(Script::new(&[50, 50]), &|| {
+            drop(database.session().unwrap().query(sever, &[]).unwrap())
+        });
+        let facts = Facts::from([("rows".into(), FEW_ROWS as f64)]);
+        let code = client(subject.lookup, Commit::None);
+        let order = JobSpec {
+            job: 1,
+            jobs: 1,
+            code: &code,
+            session: &[],
+            seed: 1,
+            facts: &facts,
+            rows: ROWS,
+            wire: Default::default(),
+            node: None,
+        };
+        let error = database.run_job(&order, &mut acting).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Lost, "{}: {error}", subject.engine);
+        assert_eq!(acting.0.tallies[0].ops, 50);
+        run(database, &code, 1, &mut Script::new(&[5])).unwrap();
+    });
 }
 
 #[test]
 fn cancelling_ends_statements_and_leaves_the_database_usable() {
-    on_engines_that(
-        |subject| subject.endless.is_some(),
-        |subject, database| {
-            let endless = subject.endless.unwrap();
-            let code = client(endless, Commit::None);
-            let class = std::thread::scope(|scope| {
-                let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));
-                // Before the statement has begun there is nothing to cancel: asked again, as the runner
-                // does.
-                until_or_abort("the statement is cancelled", || {
-                    database.cancel();
-                    job.is_finished()
-                });
-                job.join().unwrap().unwrap_err().class
+    let can_cancel = |subject: &Subject| subject.endless.is_some();
+    on_engines_that(can_cancel, |subject, database| {
+        let endless = subject.endless.unwrap();
+        let code = client(endless, Commit::None);
+        let class = std::thread::scope(|scope| {
+            let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));
+            // Before the statement has begun there is nothing to cancel: asked again, as the runner
+            // does.
+            until_or_abort("the statement is cancelled", || {
+                database.cancel();
+                job.is_finished()
             });
-            assert_eq!(class, ErrorClass::Cancelled, "{}", subject.engine);
-            assert!(
-                database.session().unwrap().query(subject.count, &[]).is_ok(),
-                "{}",
-                subject.engine
-            );
-        },
-    );
+            job.join().unwrap().unwrap_err().class
+        });
+        assert_eq!(class, ErrorClass::Cancelled, "{}", subject.engine);
+        assert!(
+            database.session().unwrap().query(subject.count, &[]).is_ok(),
+            "{}",
+            subject.engine
+        );
+    });
 }
 
 #[test]

@@ -60,8 +60,8 @@ fn the_published_suites_run_on_postgres() {
     assert!(!entries("pairs").is_empty(), "{beside:#}");
 }
 
-/// Suites have so many tests on an engine, among them those of these codes. Their workloads run on it
-/// in [`crate::every_workload`].
+/// Suites have so many tests on an engine, among them those of these codes. Their workloads run on
+/// it in [`crate::every_workload`].
 fn assert_planned(engine: &str, suites: &[&str], tests: usize, codes: &[&str]) {
     let request = plan::Request {
         suites: suites.iter().copied().map(String::from).collect(),
