@@ -262,15 +262,21 @@ impl Place {
 /// Runs `check` on every engine and every version of its server that the tests have, each with an
 /// empty database.
 fn on_every_engine(check: impl Fn(&Subject, &dyn Database)) {
-    on_every_engine_with(|_| &[], check);
+    on_engines_that(|_| true, check);
+}
+
+/// The same on engines of a kind.
+fn on_engines_that(is: impl Fn(&Subject) -> bool, check: impl Fn(&Subject, &dyn Database)) {
+    on_engines_with(is, |_| &[], check);
 }
 
 /// The same with further settings.
-fn on_every_engine_with(
+fn on_engines_with(
+    is: impl Fn(&Subject) -> bool,
     more: impl Fn(&Subject) -> &'static [Setting],
     check: impl Fn(&Subject, &dyn Database),
 ) {
-    for subject in SUBJECTS {
+    for subject in SUBJECTS.iter().filter(|subject| is(subject)) {
         for server_bin in servers(subject.engine) {
             if subject.org.is_some() && server_bin.is_some() {
                 continue; // only the distribution's server has its plugins
@@ -591,12 +597,11 @@ fn two_jobs_run_and_load_side_by_side() {
 
 #[test]
 fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
-    on_every_engine(|subject, database| {
-        let capabilities = find(subject.engine).capabilities();
-        if !capabilities.parallel_load || subject.create.is_empty() {
-            return;
-        }
-        for _ in 0..10 {
+    let is_parallel = |subject: &Subject| {
+        find(subject.engine).capabilities().parallel_load && !subject.create.is_empty()
+    };
+    on_engines_that(is_parallel, |subject, database| {
+        for _ in 0..5 {
             let mut session = database.session().unwrap();
             let (table, noted) = (subject.table(), format!("{}noted", subject.prefix));
             let anew = [
@@ -647,10 +652,14 @@ fn jobs_load_batches_that_never_collide() {
     });
 }
 
+fn counts_lookups(subject: &Subject) -> bool {
+    subject.lookups.is_some()
+}
+
 #[test]
 fn the_servers_own_count_of_lookups_is_ours() {
-    on_every_engine(|subject, database| {
-        let Some(lookups) = subject.lookups else { return };
+    on_engines_that(counts_lookups, |subject, database| {
+        let lookups = subject.lookups.unwrap();
         load_few(subject, database);
         let counted = || -> i64 {
             database
@@ -674,9 +683,10 @@ fn the_servers_own_count_of_lookups_is_ours() {
 
 #[test]
 fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
+    let has_locks = |subject: &Subject| subject.update.is_some();
     let impatience = |subject: &Subject| subject.impatience;
-    on_every_engine_with(impatience, |subject, database| {
-        let Some(update) = subject.update else { return };
+    on_engines_with(has_locks, impatience, |subject, database| {
+        let update = subject.update.unwrap();
         load_few(subject, database);
         let mut holder = database.session().unwrap();
         holder.execute("begin").unwrap();
@@ -707,10 +717,8 @@ fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
 
 #[test]
 fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
-    on_every_engine(|subject, database| {
-        if subject.lookups.is_none() {
-            return; // without row locks nobody can wait for each other
-        }
+    // Without row locks nobody can wait for each other.
+    on_engines_that(counts_lookups, |subject, database| {
         load_few(subject, database);
         let table = subject.table();
         let update = |id: u32| format!("update {table} set status = 1 where id = {id}");
@@ -762,8 +770,9 @@ impl Pacer for Acting<'_> {
 
 #[test]
 fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
-    on_every_engine(|subject, database| {
-        let Some(sever) = subject.sever else { return };
+    let can_be_lost = |subject: &Subject| subject.sever.is_some();
+    on_engines_that(can_be_lost, |subject, database| {
+        let sever = subject.sever.unwrap();
         load_few(subject, database);
         let mut acting = Acting(Script::new(&[50, 50]), &|| {
             drop(database.session().unwrap().query(sever, &[]).unwrap())
@@ -790,8 +799,9 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
 
 #[test]
 fn cancelling_ends_statements_and_leaves_the_database_usable() {
-    on_every_engine(|subject, database| {
-        let Some(endless) = subject.endless else { return };
+    let can_cancel = |subject: &Subject| subject.endless.is_some();
+    on_engines_that(can_cancel, |subject, database| {
+        let endless = subject.endless.unwrap();
         let code = client(endless, Commit::None);
         let class = std::thread::scope(|scope| {
             let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));

@@ -267,15 +267,25 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     assert!(asked.stderr.contains("the user lacks CREATE ROUTINE"), "{asked:#?}");
 }
 
+/// Routines of a server with sysdate_is_now have a clock, its instruments are named in the verdict,
+/// and without RocksDB it is said how to get log-structured tables.
 #[test]
-fn routines_of_a_server_with_sysdate_is_now_have_a_clock() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[("sysdate_is_now", "on")]));
-    server.create_user("still", "all");
-    let line = format!("run {} {ARGS} --drive database --format json", server.url("still"));
+fn what_an_existing_server_has_and_lacks_is_told() {
+    let settings = [("sysdate_is_now", "on"), ("performance_schema", "on")];
+    let (desk, mut server) = (Desk::new(), Existing::start(&settings));
+    server.create_user("plain", "all");
+    let url = server.url("plain");
+    let line = format!("run {url} {ARGS} --drive database --format json --quiet");
     let test = with_password(&desk, &line, SECRET).ok().json()["tests"][0].clone();
     // Each statement of a procedure has a time of its own, so that slices end.
     let (window_s, ops) = (test["elapsed_s"].as_f64().unwrap(), test["ops"].as_u64().unwrap());
     assert!(test["drive"] == "database" && window_s > 0.0 && ops > 0, "{test:#}");
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["code"] == "instruments"), "{test:#}");
+    server.admin.execute("uninstall soname 'ha_rocksdb'").unwrap();
+    let line = format!("run {url} --size 0.01 --quiet --workload SRV-QUERY1:org=lsm");
+    let words = ["org=lsm is not available: the server has no storage engine ROCKSDB; install"];
+    with_password(&desk, &line, SECRET).fails(2, &words);
 }
 
 #[test]
@@ -306,17 +316,6 @@ fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others
     let left = "select index_name from information_schema.statistics where table_schema = \
                 'dbdyno' order by 1";
     assert_eq!(column(session.as_mut(), left), ["da_index_1_own", "my_da_index_1"]);
-}
-
-#[test]
-fn instruments_of_an_existing_server_are_named_in_the_verdict() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[("performance_schema", "on")]));
-    server.create_user("timed", "all");
-    let line = format!("run {} {ARGS} --format json --quiet", server.url("timed"));
-    let document = with_password(&desk, &line, SECRET).ok().json();
-    let test = &document["tests"][0];
-    let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    assert!(reasons.iter().any(|reason| reason["code"] == "instruments"), "{test:#}");
 }
 
 #[test]
@@ -420,15 +419,4 @@ fn what_log_structured_tables_counted_is_what_we_did() {
         ["Write amplification", "debt_merge_bytes"].iter().all(|figure| page.contains(figure)),
         "{page}"
     );
-}
-
-#[test]
-fn a_server_without_rocksdb_says_how_to_get_log_structured_tables() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
-    server.create_user("plain", "all");
-    server.admin.execute("uninstall soname 'ha_rocksdb'").unwrap();
-    let line =
-        format!("run {} --size 0.01 --quiet --workload SRV-QUERY1:org=lsm", server.url("plain"));
-    let words = ["org=lsm is not available: the server has no storage engine ROCKSDB; install"];
-    with_password(&desk, &line, SECRET).fails(2, &words);
 }

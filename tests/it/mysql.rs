@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -42,13 +43,8 @@ impl MySql {
         let program = Some(program).filter(|program| program.exists())?;
         let (dir, port) = (directory(), free_port());
         let (data, socket) = (dir.path().join("data"), dir.path().join("my.sock"));
-        let mut create = server_command(&program, &data);
-        let log = dir.path().join("create.log");
-        let created = create
-            .arg("--initialize-insecure")
-            .arg(format!("--log-error={}", log.display()))
-            .status();
-        assert!(created.unwrap().success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
+        let copied = Command::new("cp").arg("-a").arg(new_files(&program)).arg(&data).status();
+        assert!(copied.unwrap().success());
         let mut run = server_command(&program, &data);
         run.args(SETTINGS)
             .arg(format!("--port={port}"))
@@ -81,6 +77,21 @@ impl Drop for MySql {
         let _ = self.process.kill(); // if it has not ended itself
         let _ = self.process.wait();
     }
+}
+
+/// The files of a new database, which are created once for all tests of this process.
+fn new_files(program: &Path) -> PathBuf {
+    static CREATED: OnceLock<Directory> = OnceLock::new();
+    let created = CREATED.get_or_init(|| {
+        let dir = directory();
+        let log = dir.path().join("create.log");
+        let mut create = server_command(program, &dir.path().join("data"));
+        create.arg("--initialize-insecure").arg(format!("--log-error={}", log.display()));
+        let ended = create.status().unwrap();
+        assert!(ended.success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
+        dir
+    });
+    created.path().join("data")
 }
 
 fn server_command(program: &Path, data: &Path) -> Command {

@@ -55,8 +55,13 @@ impl Server {
 
     fn with(max_connections: &str, server_bin: Option<PathBuf>) -> Server {
         let (dir, port) = (directory(), free_port());
-        let settings =
-            [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", max_connections)];
+        // Tests leave databases behind; autovacuum would go round them all every minute.
+        let settings = [
+            ("shared_buffers", "32MB"),
+            ("fsync", "off"),
+            ("max_connections", max_connections),
+            ("autovacuum_naptime", "1h"),
+        ];
         let options =
             StartOptions { port: Some(port), server_bin, ..start_options(dir.path(), &settings) };
         let server = server::start("postgres", &options).unwrap();
@@ -304,7 +309,9 @@ impl Lease {
         for database in column(admin.as_mut(), DATABASES) {
             admin.execute(&format!("drop database {database}")).unwrap();
         }
-        let defaults = [("innodb_lock_wait_timeout", "default")];
+        // As the server was started; another test may have changed them.
+        let defaults =
+            [("innodb_lock_wait_timeout", "default"), ("innodb_flush_log_at_trx_commit", "0")];
         for (setting, value) in defaults.iter().chain(settings) {
             admin.execute(&format!("set global {setting} = {value}")).unwrap();
         }

@@ -73,36 +73,44 @@ fn why(rows: &[Value], layer: &str) -> Vec<String> {
     of.map(|row| row["why"].as_str().unwrap_or_default().to_string()).collect()
 }
 
-#[test]
-fn a_private_server_is_measured_by_every_way_that_it_has() {
-    // Six blocks are enough for intervals, which are the same of either server; one for the ways.
-    let cases = [(6, &["-", "prepared-text", "simple"][..]), (1, &["-", "simple"])];
-    for (kind, (blocks, protocols)) in PRIVATE.iter().zip(cases) {
-        let desk = Desk::new();
-        let line = format!("layers {} {SHORT} --blocks {blocks} --format json", kind.engine);
-        let document = desk.run(&line).ok().json();
-        let mut expected = BTreeMap::from([("database - -".to_string(), blocks)]);
-        for (transport, protocol) in
-            ["socket", "tcp"].iter().flat_map(|way| protocols.iter().map(move |of| (way, of)))
-        {
-            expected.insert(format!("client {transport} {protocol}"), blocks);
-        }
-        assert_eq!(count_tests(&desk), expected, "{}", kind.engine);
-        assert_complete(layers(&document));
-        // A private server has no certificate.
-        assert!(why(layers(&document), "tls")[0].starts_with("not measured: "), "{document:#}");
-        if protocols.len() == 2 {
-            assert!(
-                why(layers(&document), "text").iter().all(|why| why.contains("prepared-text")),
-                "{document:#}"
-            );
-        }
-        // The report shows the same again, in every form.
-        assert_eq!(desk.run("report layers --format json").ok().json(), document);
-        let german = desk.run("report layers --language de").ok();
-        assert!(german.stdout.contains("nicht gemessen"), "{}", german.stdout);
-        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+/// A private server is measured by these protocols over each transport.
+fn assert_every_way(engine: &str, blocks: usize, protocols: &[&str]) {
+    let desk = Desk::new();
+    let line = format!("layers {engine} {SHORT} --blocks {blocks} --format json");
+    let document = desk.run(&line).ok().json();
+    let mut expected = BTreeMap::from([("database - -".to_string(), blocks)]);
+    for (transport, protocol) in
+        ["socket", "tcp"].iter().flat_map(|way| protocols.iter().map(move |of| (way, of)))
+    {
+        expected.insert(format!("client {transport} {protocol}"), blocks);
     }
+    assert_eq!(count_tests(&desk), expected, "{engine}");
+    assert_complete(layers(&document));
+    // A private server has no certificate.
+    assert!(why(layers(&document), "tls")[0].starts_with("not measured: "), "{document:#}");
+    if protocols.len() == 2 {
+        assert!(
+            why(layers(&document), "text").iter().all(|why| why.contains("prepared-text")),
+            "{document:#}"
+        );
+    }
+    // The report shows the same again, in every form.
+    assert_eq!(desk.run("report layers --format json").ok().json(), document);
+    let german = desk.run("report layers --language de").ok();
+    assert!(german.stdout.contains("nicht gemessen"), "{}", german.stdout);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+/// Six blocks are enough for intervals, which are the same of either server.
+#[test]
+fn a_private_postgres_is_measured_by_every_way_that_it_has() {
+    assert_every_way("postgres", 6, &["-", "prepared-text", "simple"]);
+}
+
+/// One block shows the ways.
+#[test]
+fn a_private_mariadb_is_measured_by_every_way_that_it_has() {
+    assert_every_way("mariadb", 1, &["-", "simple"]);
 }
 
 #[test]
@@ -514,43 +522,50 @@ fn a_sweep_of_too_few_blocks_draws_medians_that_are_conditional_and_have_no_inte
 /// Sweeps that are tried at most after one of which others have spoiled a step.
 const MORE_SWEEPS: usize = 3;
 
-#[test]
-fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
-    for kind in &PRIVATE {
-        let desk = Desk::new();
-        let caches = [FEW_FREE_PAGES[0], ["cache_mb = 64\n", "cache_mb = 16\n"]];
-        let small = small_caches(&desk, &caches);
-        let sweep = |warmup: &str| {
-            let line = format!(
-                "sweep {} {small} --size 0.128 --blocks 1 --warmup {warmup} --duration 200ms",
-                kind.engine
-            );
-            desk.run(&format!("{line} --quiet --format json")).ok().json()
-        };
-        let mut document = sweep("300ms");
-        // The profile's cache has 16 MB, the table 40.
-        let covers = |steps: &[Value]| {
-            let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
-            steps.len() >= 10 && mb(steps.first()) < 1.5 && (30.0..55.0).contains(&mb(steps.last()))
-        };
-        for _ in 0..MORE_SWEEPS {
-            if all_curves(&document, leaves_the_cache) && all_curves(&document, covers) {
-                break;
-            }
-            // On a busy machine the cache may not be filled so soon, and a step may be invalid.
-            document = sweep("3s");
-        }
-        let curves = document["studies"][0]["curves"].as_array().unwrap();
-        assert_eq!(
-            curves.iter().map(|curve| &curve["evicted"]).collect::<Vec<_>>(),
-            [false, true],
-            "{document:#}"
+/// A growing active set leaves the cache by the server's own counters.
+fn assert_cache_is_left(engine: &str) {
+    let desk = Desk::new();
+    let caches = [FEW_FREE_PAGES[0], ["cache_mb = 64\n", "cache_mb = 16\n"]];
+    let small = small_caches(&desk, &caches);
+    let sweep = |warmup: &str| {
+        let line = format!(
+            "sweep {engine} {small} --size 0.128 --blocks 1 --warmup {warmup} --duration 200ms"
         );
-        assert!(all_curves(&document, covers), "{document:#}");
-        assert!(all_curves(&document, leaves_the_cache), "{document:#}");
-        assert_eq!(desk.run("report sweep --format json").ok().json(), document);
-        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        desk.run(&format!("{line} --quiet --format json")).ok().json()
+    };
+    let mut document = sweep("300ms");
+    // The profile's cache has 16 MB, the table 40.
+    let covers = |steps: &[Value]| {
+        let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
+        steps.len() >= 10 && mb(steps.first()) < 1.5 && (30.0..55.0).contains(&mb(steps.last()))
+    };
+    for _ in 0..MORE_SWEEPS {
+        if all_curves(&document, leaves_the_cache) && all_curves(&document, covers) {
+            break;
+        }
+        // On a busy machine the cache may not be filled so soon, and a step may be invalid.
+        document = sweep("3s");
     }
+    let curves = document["studies"][0]["curves"].as_array().unwrap();
+    assert_eq!(
+        curves.iter().map(|curve| &curve["evicted"]).collect::<Vec<_>>(),
+        [false, true],
+        "{document:#}"
+    );
+    assert!(all_curves(&document, covers), "{document:#}");
+    assert!(all_curves(&document, leaves_the_cache), "{document:#}");
+    assert_eq!(desk.run("report sweep --format json").ok().json(), document);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+#[test]
+fn a_growing_active_set_leaves_the_cache_of_postgres() {
+    assert_cache_is_left("postgres");
+}
+
+#[test]
+fn a_growing_active_set_leaves_the_cache_of_mariadb() {
+    assert_cache_is_left("mariadb");
 }
 
 fn all_curves(document: &Value, is: impl Fn(&[Value]) -> bool) -> bool {

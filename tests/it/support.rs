@@ -249,11 +249,11 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Time between two looks at what is waited for already so long: at most a twentieth of that is
-/// waited in vain, and whoever waits for long, on a busy machine, does not keep it busy by looking:
-/// many looks open a session or read what is told of every process.
+/// Time between two looks at what is waited for already so long: at most a tenth of that is waited
+/// in vain, and whoever waits for long, on a busy machine, does not keep it busy by looking: many
+/// looks open a session or read what is told of every process.
 pub fn pause_after(waited: Duration) -> Duration {
-    (waited / 20).clamp(Duration::from_millis(10), Duration::from_millis(200))
+    (waited / 10).clamp(Duration::from_millis(20), Duration::from_millis(200))
 }
 
 /// As [`until`], beside threads that end only when it is so: a panic would wait for them for ever.

@@ -1,10 +1,42 @@
 //! Session samples of a test: sampled beside it, stored, exported and shown.
 
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
 use crate::support::{Desk, assert_run_schema, directory, in_a_calm_moment, start_options};
 
 const LINE: &str = "--size 0.01 --jobs 2 --warmup 200ms --duration 2s --format json --quiet";
+/// As [`LINE`], where what a server counts is looked at, not its sessions.
+const SHORT: &str = "--size 0.01 --jobs 2 --warmup 200ms --duration 500ms --format json --quiet";
+
+/// Runs of commits on PostgreSQL and on MariaDB, in a desk that nobody changes.
+struct Commits {
+    desk: Desk,
+    /// The numbers of the runs, which the desk has, as texts.
+    runs: [String; 2],
+}
+
+/// The runs of commits that the tests of this process share.
+fn commits() -> &'static Commits {
+    static MEASURED: OnceLock<Commits> = OnceLock::new();
+    MEASURED.get_or_init(|| {
+        let desk = Desk::new();
+        // On a crowded machine all of the few looks at the sessions may fall between two waits for
+        // the log.
+        let runs = ENGINES.map(|engine| in_a_calm_moment(|| run_commits(&desk, engine)));
+        Commits { desk, runs }
+    })
+}
+
+const ENGINES: [&str; 2] = ["postgres", "mariadb"];
+
+/// Runs commits; gives the number of the run.
+fn run_commits(desk: &Desk, engine: &str) -> String {
+    let run = desk.run(&format!("run {engine} --workload LGWR-LAT {LINE}")).ok().json();
+    assert!(activities(&run["tests"][0]["waits"]).contains(&"log-sync"), "{engine}: {run:#}");
+    run["run_id"].to_string()
+}
 
 fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
@@ -46,9 +78,9 @@ fn assert_device(run: &Value, test: &Value, waits: &Value) {
 
 #[test]
 fn commits_are_seen_waiting_for_the_log_on_both_servers_and_an_export_keeps_them() {
-    let desk = Desk::new();
-    for engine in ["postgres", "mariadb"] {
-        let run = desk.run(&format!("run {engine} --workload LGWR-LAT {LINE}")).ok().json();
+    let Commits { desk, runs } = commits();
+    for (engine, run) in ENGINES.iter().zip(runs) {
+        let run = desk.shown(run);
         assert_run_schema(&run);
         let (test, waits) = (&run["tests"][0], &run["tests"][0]["waits"]);
         let [samples, sessions, idle] =
@@ -66,7 +98,6 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers_and_an_export_keeps_them
             sessions,
             "{waits:#}"
         );
-        assert!(activities(waits).contains(&"log-sync"), "{engine}: {waits:#}");
         assert!(waits["cost"]["own_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         assert!(waits["cost"]["server_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         // What the kernel counted of both sessions, who may be read late.
@@ -116,16 +147,16 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers_and_an_export_keeps_them
         );
         assert!(test["server_log"]["lines"].is_array() && test["server_log"]["missing"].is_null());
     }
-    assert_export_keeps_what_was_sampled(&desk);
+    assert_export_keeps_what_was_sampled(desk, runs);
 }
 
-/// Both runs of a desk are the same after an export and an import.
-fn assert_export_keeps_what_was_sampled(desk: &Desk) {
+/// Runs of a desk are the same after an export and an import.
+fn assert_export_keeps_what_was_sampled(desk: &Desk, runs: &[String]) {
     let other = Desk::new();
     let file = other.path("runs.jsonl");
     desk.run(&format!("results export --output {}", file.display())).ok();
     other.run(&format!("results import {}", file.display())).ok();
-    for run in ["1", "2"] {
+    for run in runs {
         let [before, after] = [desk, &other].map(|desk| desk.shown(run));
         for name in ["waits", "profiles", "server_log"] {
             assert!(before["tests"][0][name].is_object());
@@ -156,7 +187,7 @@ fn statements_are_told_where_the_server_counts_them() {
     let server = dbdyno::server::start("postgres", &start_options(home.path(), &settings)).unwrap();
     crate::support::session(&server.url()).execute("create extension pg_stat_statements").unwrap();
     let run = desk
-        .run(&format!("run {} --workload SRV-QUERY1 --drive client {LINE}", server.url()))
+        .run(&format!("run {} --workload SRV-QUERY1 --drive client {SHORT}", server.url()))
         .ok()
         .json();
     let profile = &run["tests"][0]["profiles"]["statements"];
@@ -177,7 +208,7 @@ fn mariadb_tells_statements_and_times_of_files_where_its_instruments_are_on() {
     let (desk, home) = (Desk::new(), directory());
     let settings = [("performance_schema", "on")];
     let server = dbdyno::server::start("mariadb", &start_options(home.path(), &settings)).unwrap();
-    let line = format!("run {} --workload LGWR-LAT --drive client {LINE}", server.url());
+    let line = format!("run {} --workload LGWR-LAT --drive client {SHORT}", server.url());
     let test = desk.run(&line).ok().json()["tests"][0].clone();
     let rows = |name: &str| {
         let profile = &test["profiles"][name];
@@ -198,11 +229,9 @@ fn mariadb_tells_statements_and_times_of_files_where_its_instruments_are_on() {
 
 #[test]
 fn the_page_of_a_test_reads_like_the_reports_of_databases_and_two_stand_side_by_side() {
-    let desk = Desk::new();
-    // On a crowded machine all of the few looks at the sessions may fall between two waits for the
-    // log.
-    let [one, other] =
-        ["postgres", "mariadb"].map(|engine| in_a_calm_moment(|| page_of_a_test(&desk, engine)));
+    let Commits { desk, runs } = commits();
+    runs.iter().for_each(|run| assert_page_of_a_test(desk, run));
+    let [one, other] = runs;
     let both = desk.run(&format!("report test {one}:1 {other}:1 --language de")).ok().stdout;
     let is_first = both.contains(&format!("A ({one}:1)"));
     assert!(both.contains("Nebeneinander") && is_first && both.contains("Unterschied"), "{both}");
@@ -212,10 +241,9 @@ fn the_page_of_a_test_reads_like_the_reports_of_databases_and_two_stand_side_by_
         .fails(2, &[&format!("no test 7 of run {other}")]);
 }
 
-/// Runs a test, looks at what its page says; the run.
-fn page_of_a_test(desk: &Desk, engine: &str) -> u64 {
-    let run = desk.run(&format!("run {engine} --workload LGWR-LAT {LINE}")).ok().json();
-    let page = desk.run("report test last:1").ok().stdout;
+/// The page of the only test of a run has its sections in their order.
+fn assert_page_of_a_test(desk: &Desk, run: &str) {
+    let page = desk.run(&format!("report test {run}:1")).ok().stdout;
     let sections = [
         "Verdict",
         "Load profile",
@@ -227,10 +255,7 @@ fn page_of_a_test(desk: &Desk, engine: &str) -> u64 {
         "Second by second",
     ];
     let places: Vec<_> = sections.iter().map(|title| page.find(&format!("\n{title}\n"))).collect();
-    assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{engine}: {places:?}\n{page}"
-    );
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{run}: {places:?}\n{page}");
     let words = [
         "Redo (WAL)",
         "Writing and syncing the log",
@@ -238,6 +263,5 @@ fn page_of_a_test(desk: &Desk, engine: &str) -> u64 {
         "sessions by class of event",
         "Checkpoints during the test",
     ];
-    words.iter().for_each(|word| assert!(page.contains(word), "{engine}: {word}\n{page}"));
-    run["run_id"].as_u64().unwrap()
+    words.iter().for_each(|word| assert!(page.contains(word), "{run}: {word}\n{page}"));
 }
