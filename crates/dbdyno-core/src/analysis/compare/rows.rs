@@ -16,8 +16,7 @@ use crate::stats::moderated::Resource;
 pub struct Context<'a> {
     /// Names of base and other.
     names: [&'a str; 2],
-    /// The     let known = tests.iter().filter(|test| test.kpm_value().is_some());
-    let test = known.copied().find(|test| can_have(test, kind))?;s of earlier fresh runs.
+    /// The tests of earlier fresh runs.
     past: &'a [Past<'a>],
     /// Throughput is compared at the same number of jobs.
     is_same_platform: bool,
@@ -215,11 +214,8 @@ fn can_have(test: &Test, kind: Kind) -> bool {
 
 /// The KPM of tests at one job, or where the ramp is best.
 fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<MetricReading<'a>> {
-    let fits = |test: &&&Test| match kind {
-        Kind::Speed => test.jobs() == Some(1) && !test.states(PublishedKind::Throughput),
-        Kind::Throughput => !test.states(PublishedKind::Speed),
-    };
-    let test = tests.iter().filter(|test| test.kpm_value().is_some()).find(fits)?;
+    let mut known = tests.iter().filter(|test| test.kpm_value().is_some());
+    let test = known.find(|test| can_have(test, kind))?;
     let metric = if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) };
     let reading = reading(tests, kind, &metric)?;
     Some(MetricReading { metric, reading })
