@@ -16,6 +16,33 @@ pub struct Counters(pub BTreeMap<String, f64>);
 /// Separator between a counter's name and the node that it belongs to.
 const OF_NODE: char = '@';
 
+/// Beginnings of the names of values that may fall: gauges, and what the system counts of a host
+/// and of processes, which begins anew with these and is partly an estimate.
+const MAY_FALL: [&str; 11] = [
+    "cache_lock",
+    "debt_",
+    "device_",
+    "durable",
+    "instruments",
+    "os_",
+    "replication_lag_s",
+    "self_",
+    "server_",
+    "table_bytes",
+    "watch_",
+];
+
+/// Counters that a database may keep by table: those of a table that is dropped go with it.
+const OF_TABLES: [&str; 7] = [
+    "index_scans",
+    "rows_deleted",
+    "rows_fetched",
+    "rows_inserted",
+    "rows_returned",
+    "rows_updated",
+    "seq_scans",
+];
+
 impl Counters {
     /// The value of `name`, if it is known.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -64,13 +91,22 @@ impl Counters {
     pub fn is_of_node(name: &str) -> bool {
         name.contains(OF_NODE)
     }
-    /// `self - earlier` for every counter that both have.
+    /// True if a value of this name may fall without anybody having reset it.
+    pub fn may_fall(name: &str) -> bool {
+        MAY_FALL.iter().any(|begin| name.starts_with(begin))
+    }
+    /// True if a counter of this name may go with the table that it is of.
+    pub fn is_of_tables(name: &str) -> bool {
+        OF_TABLES.contains(&name)
+    }
+    /// `self - earlier` for every counter that both have. One that fell though it cannot has no
+    /// difference: somebody has reset it, or it began anew.
     pub fn since(&self, earlier: &Counters) -> Counters {
-        let both = self
-            .0
-            .iter()
-            .filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
-        Counters(both.collect())
+        let growth = |(name, value): (&String, &f64)| {
+            let growth = value - earlier.get(name)?;
+            (growth >= 0.0 || Self::may_fall(name)).then(|| (name.clone(), growth))
+        };
+        Counters(self.0.iter().filter_map(growth).collect())
     }
 }
 
@@ -102,5 +138,17 @@ mod tests {
         let delta = end.since(&begin);
         assert_eq!(delta.get("commits"), Some(15.0));
         assert_eq!(delta.get("wal_bytes"), None);
+    }
+    #[test]
+    fn a_counter_that_fell_has_no_difference_and_a_gauge_has() {
+        let read = |value| {
+            let names = ["commits", "rows_inserted", "debt_undo", "os_cpu_iowait_s", "commits@n1"];
+            Counters(names.map(|name| (name.to_owned(), value)).into())
+        };
+        let growth = read(7.0).since(&read(9.0));
+        let known: Vec<_> = growth.0.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(known, [("debt_undo", -2.0), ("os_cpu_iowait_s", -2.0)]);
+        assert_eq!(read(9.0).since(&read(9.0)).0.len(), 5, "one that stood still is known");
+        assert!(Counters::is_of_tables("rows_inserted") && !Counters::is_of_tables("commits"));
     }
 }
