@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn counters_that_somebody_reset_are_named_and_not_compared() {
-        let begin = [("commits", 500.0), ("debt_undo", 9.0), ("rows_inserted", 7.0)];
+        let begin = [("commits", 500.0), ("debt_undo", 9.0), ("rows_inserted", 700.0)];
         let fallen = [("commits", 90.0), ("debt_undo", 2.0), ("rows_inserted", 1.0)];
         let found = judge(&test(&begin, &fallen)).unwrap();
         assert_eq!((found.status, found.code), (Status::Valid, ReasonCode::Unchecked));

@@ -32,7 +32,8 @@ const MAY_FALL: [&str; 11] = [
     "watch_",
 ];
 
-/// Counters that a database may keep by table: those of a table that is dropped go with it.
+/// Counters that a database may keep by table: those of a table that is dropped go with it. Where it
+/// keeps them for the whole server, our own readings count in them and are subtracted.
 const OF_TABLES: [&str; 7] = [
     "index_scans",
     "rows_deleted",
@@ -42,6 +43,8 @@ const OF_TABLES: [&str; 7] = [
     "rows_updated",
     "seq_scans",
 ];
+/// Events of our own readings of which it is not known on which side of another reading they fall.
+const OWN_EVENTS: f64 = 100.0;
 
 impl Counters {
     /// The value of `name`, if it is known.
@@ -99,12 +102,16 @@ impl Counters {
     pub fn is_of_tables(name: &str) -> bool {
         OF_TABLES.contains(&name)
     }
-    /// `self - earlier` for every counter that both have. One that fell though it cannot has no
-    /// difference: somebody has reset it, or it began anew.
+    /// True if a counter fell though it cannot: somebody has reset it, or it began anew.
+    pub fn is_reset(name: &str, from: f64, to: f64) -> bool {
+        let doubt = if Self::is_of_tables(name) { OWN_EVENTS } else { 0.0 };
+        to < from - doubt && !Self::may_fall(name)
+    }
+    /// `self - earlier` for every counter that both have. One that was reset has no difference.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let growth = |(name, value): (&String, &f64)| {
-            let growth = value - earlier.get(name)?;
-            (growth >= 0.0 || Self::may_fall(name)).then(|| (name.clone(), growth))
+            let before = earlier.get(name)?;
+            (!Self::is_reset(name, before, *value)).then(|| (name.clone(), value - before))
         };
         Counters(self.0.iter().filter_map(growth).collect())
     }
@@ -142,13 +149,16 @@ mod tests {
     #[test]
     fn a_counter_that_fell_has_no_difference_and_a_gauge_has() {
         let read = |value| {
-            let names = ["commits", "rows_inserted", "debt_undo", "os_cpu_iowait_s", "commits@n1"];
+            let names = ["commits", "index_scans", "debt_undo", "os_cpu_iowait_s", "commits@n1"];
             Counters(names.map(|name| (name.to_owned(), value)).into())
         };
-        let growth = read(7.0).since(&read(9.0));
-        let known: Vec<_> = growth.0.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        assert_eq!(known, [("debt_undo", -2.0), ("os_cpu_iowait_s", -2.0)]);
-        assert_eq!(read(9.0).since(&read(9.0)).0.len(), 5, "one that stood still is known");
-        assert!(Counters::is_of_tables("rows_inserted") && !Counters::is_of_tables("commits"));
+        let known = |from, to| {
+            let growth = read(to).since(&read(from)).0;
+            growth.into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(known(900.0, 700.0), ["debt_undo -200", "os_cpu_iowait_s -200"]);
+        let own = ["debt_undo -2", "index_scans -2", "os_cpu_iowait_s -2"];
+        assert_eq!(known(9.0, 7.0), own, "readings of our own are subtracted");
+        assert_eq!(known(9.0, 9.0).len(), 5, "one that stood still is known");
     }
 }

@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 
 use dbdyno_core::model::{Counters, NamedValues, Names};
 
-/// A counter that fell by more was reset; by less it may have fallen since readings of our own are
-/// subtracted from it.
-const MAX_JITTER: f64 = 100.0;
-
 /// Readings in the order of time.
 #[derive(Debug, Default)]
 pub struct Samples {
@@ -65,18 +61,19 @@ impl Samples {
             self.readings.windows(2).filter(|pair| pair[1].t_s > from_s && pair[0].t_s < to_s);
         let mut found = BTreeSet::new();
         for pair in pairs {
-            let values = pair[0].values.iter().zip(&pair[1].values);
-            let fell = values.zip(&self.names).filter(|((from, to), _)| *from - *to > MAX_JITTER);
-            found.extend(fell.map(|(_, name)| name.as_str()));
+            for ((from, to), name) in pair[0].values.iter().zip(&pair[1].values).zip(&self.names) {
+                if Counters::is_reset(name, *from, *to) && !Counters::is_of_tables(name) {
+                    found.insert(name.as_str());
+                }
+            }
         }
-        found.retain(|name| !Counters::may_fall(name) && !Counters::is_of_tables(name));
         found
     }
 }
 
 /// Growth of a counter; unknown, not a number, if it was reset.
 fn growth(name: &str, from: f64, to: f64) -> f64 {
-    if to < from && !Counters::may_fall(name) { f64::NAN } else { to - from }
+    if Counters::is_reset(name, from, to) { f64::NAN } else { to - from }
 }
 
 #[cfg(test)]
@@ -110,12 +107,11 @@ mod tests {
         let commits = [500.0, 900.0, 10.0, 800.0, 1300.0];
         let mut samples = Samples::default();
         for (at, commits) in commits.into_iter().enumerate() {
-            // Free memory falls by itself, rows go with their table, and who subtracts jitters.
+            // Free memory falls by itself, and rows go with their table.
             let read = counters(&[
                 ("commits", commits),
                 ("os_mem_available_bytes", 1e9 - commits),
                 ("rows_inserted", commits),
-                ("statements_run", 1000.0 - at as f64),
             ]);
             samples.push(at as f64, &read);
         }
