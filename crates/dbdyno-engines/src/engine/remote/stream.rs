@@ -98,7 +98,7 @@ impl Stream {
                     let _ = sockopt::set_socket_keepalive(&stream, true);
                     let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
                     let stream = Stream::over(Socket::Tcp(stream), timeouts.clone());
-                    return Ok((stream, address.ip().is_loopback()));
+                    return Ok((stream, is_loopback(address)));
                 }
                 Err(error) => failure = error,
             }
@@ -224,6 +224,11 @@ impl Stream {
             Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
         };
     }
+}
+
+/// True of an address of this host alone, also where it stands for one of IPv4 (`::ffff:127.0.0.1`).
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 fn read_encrypted(
