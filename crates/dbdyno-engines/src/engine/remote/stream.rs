@@ -370,3 +370,19 @@ impl Write for Plain {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loopback_address_is_local_in_each_of_its_forms() {
+        let is_local = |address: &str| is_loopback(address.parse().unwrap());
+        for address in ["127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in ["10.0.0.1:1", "[fe80::1]:1", "[::ffff:10.0.0.1]:1"] {
+            assert!(!is_local(address), "{address}");
+        }
+    }
+}
