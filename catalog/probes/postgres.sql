@@ -226,10 +226,11 @@ from pg_stat_database where datname = current_database()
 
 -- name: profile.io.log
 -- from: 14
--- until: 16
--- the times need track_wal_io_timing
+-- until: 18
+-- the times need track_wal_io_timing; before 18 the log is not in pg_stat_io; wal_sync is not counted with an open_sync method
 select 'log' as name, wal_write as writes, wal_bytes as written_bytes,
-  case when current_setting('track_wal_io_timing')::boolean then wal_write_time end as write_ms, wal_sync as syncs,
+  case when current_setting('track_wal_io_timing')::boolean then wal_write_time end as write_ms,
+  case when current_setting('wal_sync_method') not in ('open_datasync', 'open_sync') then wal_sync end as syncs,
   case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end as sync_ms
 from pg_stat_wal
 

@@ -8,6 +8,7 @@
 //! - `circumstances`: reasons that follow from how a test came about.
 //! - `contract`, `crosscheck`: claims of the workload, and dbdyno's counts compared with the
 //!   database's counters.
+//! - `resets`: counters that somebody reset meanwhile.
 //! - `samples`, `littles_law`: whether there were enough ops, and whether their times add up.
 //! - `cpu_quota`, `cpu_speed`, `durability`, `nodes`, `parts`: quotas of CPUs and their clock rate,
 //!   commits, the nodes of a cluster, and the parts of a mixed workload.
@@ -101,6 +102,7 @@ mod reason_count;
 pub mod recall;
 pub mod repeats;
 pub mod repetitions;
+mod resets;
 mod samples;
 pub mod scaling;
 pub mod scope;

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::scope::unchecked_note;
-use super::{contract, cpu, cpu_quota, cpu_speed, crosscheck, littles_law, samples, tiers};
+use super::{contract, cpu, cpu_quota, cpu_speed, crosscheck, littles_law, resets, samples, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -86,6 +86,7 @@ pub fn judge(
         instruments(result),
         cache_lock(result),
         timing_cost(result),
+        resets::judge(result),
     ]
     .into_iter()
     .flatten()

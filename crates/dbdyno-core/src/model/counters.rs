@@ -16,6 +16,36 @@ pub struct Counters(pub BTreeMap<String, f64>);
 /// Separator between a counter's name and the node that it belongs to.
 const OF_NODE: char = '@';
 
+/// Beginnings of the names of values that may fall: gauges, and what the system counts of a host
+/// and of processes, which begins anew with these and is partly an estimate.
+const MAY_FALL: [&str; 11] = [
+    "cache_lock",
+    "debt_",
+    "device_",
+    "durable",
+    "instruments",
+    "os_",
+    "replication_lag_s",
+    "self_",
+    "server_",
+    "table_bytes",
+    "watch_",
+];
+
+/// Counters that a database may keep by table: those of a table that is dropped go with it. Where it
+/// keeps them for the whole server, our own readings count in them and are subtracted.
+const OF_TABLES: [&str; 7] = [
+    "index_scans",
+    "rows_deleted",
+    "rows_fetched",
+    "rows_inserted",
+    "rows_returned",
+    "rows_updated",
+    "seq_scans",
+];
+/// Events of our own readings of which it is not known on which side of another reading they fall.
+const OWN_EVENTS: f64 = 100.0;
+
 impl Counters {
     /// The value of `name`, if it is known.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -64,13 +94,26 @@ impl Counters {
     pub fn is_of_node(name: &str) -> bool {
         name.contains(OF_NODE)
     }
-    /// `self - earlier` for every counter that both have.
+    /// True if a value of this name may fall without anybody having reset it.
+    pub fn may_fall(name: &str) -> bool {
+        MAY_FALL.iter().any(|begin| name.starts_with(begin))
+    }
+    /// True if a counter of this name may go with the table that it is of.
+    pub fn is_of_tables(name: &str) -> bool {
+        OF_TABLES.contains(&name)
+    }
+    /// True if a counter fell though it cannot: somebody has reset it, or it began anew.
+    pub fn is_reset(name: &str, from: f64, to: f64) -> bool {
+        let doubt = if Self::is_of_tables(name) { OWN_EVENTS } else { 0.0 };
+        to < from - doubt && !Self::may_fall(name)
+    }
+    /// `self - earlier` for every counter that both have. One that was reset has no difference.
     pub fn since(&self, earlier: &Counters) -> Counters {
-        let both = self
-            .0
-            .iter()
-            .filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
-        Counters(both.collect())
+        let growth = |(name, value): (&String, &f64)| {
+            let before = earlier.get(name)?;
+            (!Self::is_reset(name, before, *value)).then(|| (name.clone(), value - before))
+        };
+        Counters(self.0.iter().filter_map(growth).collect())
     }
 }
 
@@ -102,5 +145,20 @@ mod tests {
         let delta = end.since(&begin);
         assert_eq!(delta.get("commits"), Some(15.0));
         assert_eq!(delta.get("wal_bytes"), None);
+    }
+    #[test]
+    fn a_counter_that_fell_has_no_difference_and_a_gauge_has() {
+        let read = |value| {
+            let names = ["commits", "index_scans", "debt_undo", "os_cpu_iowait_s", "commits@n1"];
+            Counters(names.map(|name| (name.to_owned(), value)).into())
+        };
+        let known = |from, to| {
+            let growth = read(to).since(&read(from)).0;
+            growth.into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(known(900.0, 700.0), ["debt_undo -200", "os_cpu_iowait_s -200"]);
+        let own = ["debt_undo -2", "index_scans -2", "os_cpu_iowait_s -2"];
+        assert_eq!(known(9.0, 7.0), own, "readings of our own are subtracted");
+        assert_eq!(known(9.0, 9.0).len(), 5, "one that stood still is known");
     }
 }

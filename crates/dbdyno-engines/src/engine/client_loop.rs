@@ -434,7 +434,8 @@ impl<'a, S: ClientSession> Job<'a, S> {
     /// the start of the next. With a longer stride bursts of stride - 1 ops follow each timed one,
     /// and the clock is read around that one only. As in the routines of the database drive the
     /// first op is timed, and a burst is never longer than the rest of the slice allows at the mean
-    /// op time seen so far. Returns the end in ns.
+    /// op time seen so far. What a failed op and its recovery took is the time of no other op.
+    /// Returns the end in ns.
     fn ops(
         &mut self,
         slice: &Slice,
@@ -446,32 +447,37 @@ impl<'a, S: ClientSession> Job<'a, S> {
         let mut start_ns = 0;
         while self.ops < slice.max_ops && start_ns < limit_ns {
             let result = self.op();
-            let end_ns = clock.ns();
+            let mut end_ns = clock.ns();
             match result {
                 Ok(()) => self.latency.record_ns(end_ns - start_ns),
-                Err(error) => self.recover(error, pacer)?,
+                Err(error) => {
+                    self.recover(error, pacer)?;
+                    end_ns = clock.ns();
+                }
             }
             start_ns = end_ns;
             if untimed > 0 && end_ns < limit_ns {
                 let before = self.ops;
                 let left = (slice.max_ops - before).min(ops_until(limit_ns, before, end_ns));
-                self.run_untimed(untimed.min(left), pacer)?;
+                let all_succeeded = self.run_untimed(untimed.min(left), pacer)?;
                 start_ns = clock.ns();
-                self.stalls.record_untimed(self.ops - before, start_ns - end_ns);
+                if all_succeeded {
+                    self.stalls.record_untimed(self.ops - before, start_ns - end_ns);
+                }
             }
         }
         Ok(start_ns)
     }
 
     /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun
-    /// the clock.
-    fn run_untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    /// the clock. True if none failed.
+    fn run_untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<bool, EngineError> {
         for _ in 0..count {
             if let Err(error) = self.op() {
-                return self.recover(error, pacer);
+                return self.recover(error, pacer).map(|()| false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     #[inline]

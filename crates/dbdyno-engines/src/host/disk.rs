@@ -1,7 +1,9 @@
 //! Disks: the mount and the device behind a path, and the space that is free.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -158,11 +160,30 @@ fn mount_of(path: &Path) -> Option<MountInfo> {
 
 /// The last mount on the longest point that is a part of `path`.
 fn longest(mounts: Vec<MountInfo>, path: &Path) -> Option<MountInfo> {
-    let point = |mount: &MountInfo| {
-        PathBuf::from(mount.mount_point.to_string_lossy().replace("\\040", " "))
-    };
+    let point = |mount: &MountInfo| unescape(&mount.mount_point);
     let holding = mounts.into_iter().filter(|mount| path.starts_with(point(mount)));
     holding.max_by_key(|mount| point(mount).components().count())
+}
+
+/// A path of the table of mounts, in which a blank, a tab, the end of a line and a backslash stand
+/// as a backslash with three octal digits (proc_pid_mountinfo(5)).
+fn unescape(path: &Path) -> PathBuf {
+    let mut rest = path.as_os_str().as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let Some((&byte, tail)) = rest.split_first() {
+        let escaped = if byte == b'\\' { octal_byte(tail) } else { None };
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() { &tail[3..] } else { tail };
+    }
+    OsString::from_vec(bytes).into()
+}
+
+/// The byte that three octal digits at the beginning of a text stand for.
+fn octal_byte(text: &[u8]) -> Option<u8> {
+    let digits = text.get(..3)?;
+    let is_octal = digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+    let value = digits.iter().fold(0_u32, |value, digit| 8 * value + u32::from(digit & 7));
+    u8::try_from(value).ok().filter(|_| is_octal)
 }
 
 /// The options of a mount by name, the way of access first.
@@ -232,6 +253,16 @@ mod tests {
         assert_eq!(source("/srv/fast/db"), "/dev/nvme0n1p2");
         assert_eq!(source("/srv/faster"), "/dev/vda1");
         assert_eq!(source("/srv/my data/x"), "/dev/vdb1");
+    }
+
+    #[test]
+    fn a_mount_point_may_have_any_name() {
+        let plain = |path: &str| unescape(Path::new(path)).to_str().unwrap().to_string();
+        assert_eq!(plain("/srv/my\\040data"), "/srv/my data");
+        assert_eq!(plain("/a\\134040b\\011c"), "/a\\040b\tc");
+        for whole in ["/", "/a\\", "/a\\04", "/a\\09x", "/a\\777"] {
+            assert_eq!(plain(whole), whole);
+        }
     }
 
     #[test]

@@ -118,11 +118,16 @@ fn busiest(before: &CpuTimes, after: &CpuTimes) -> Vec<String> {
     used.into_iter().take(NAMED).map(|(name, _)| name.to_string()).collect()
 }
 
+/// Memory that is swapped out. A container's own view of it may show more free than there is.
+fn swapped_bytes(memory: &Meminfo) -> u64 {
+    memory.swap_total.saturating_sub(memory.swap_free)
+}
+
 /// Settings of the machine that make figures vary.
 fn settings() -> Vec<Cause> {
     let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let pages = file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text));
-    let swap = Meminfo::current().ok().map(|memory| memory.swap_total - memory.swap_free);
+    let swap = Meminfo::current().ok().map(|memory| swapped_bytes(&memory));
     let numa = file("/proc/sys/kernel/numa_balancing");
     let found = [
         governor.filter(|governor| governor != "performance").map(|governor| {

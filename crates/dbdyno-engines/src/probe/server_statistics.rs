@@ -15,6 +15,11 @@ const PROFILE: &str = "profile.";
 const MISSING: &str = ".missing";
 /// Rows that a profile keeps.
 const MAX_ROWS: usize = 12;
+/// Largest error of a sum of times, as a fraction of it.
+const ROUNDING: f64 = 1e-9;
+/// Line about rows whose values fell.
+const RESET: &str = "counts that fell during the test are left out: somebody reset them, or the \
+                     server had no room for them";
 
 /// The profiles of an engine.
 pub struct Profiles {
@@ -125,24 +130,36 @@ pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
     profiles
 }
 
-/// Difference of two sets of counters; names that are new count from 0.
+/// Difference of two sets of counters; names that are new count from 0. A row of which a value fell
+/// is left out, with a line that says so: its statement was forgotten, or somebody reset it.
 fn difference(before: &BTreeMap<String, Counters>, after: &BTreeMap<String, Counters>) -> Profile {
-    let row = |(name, after): (&String, &Counters)| {
-        let mut values = after.clone();
-        if let Some(before) = before.get(name) {
-            values = after.since(before);
+    let (mut rows, mut is_reset) = (Vec::new(), false);
+    for (name, after) in after {
+        let values = match before.get(name) {
+            None => after.clone(),
+            Some(before) if fell(before, after) => {
+                is_reset = true;
+                continue;
+            }
+            Some(before) => after.since(before),
+        };
+        if values.0.values().any(|value| *value > 0.0) {
+            rows.push(ProfileRow { name: name.clone(), values });
         }
-        ProfileRow { name: name.clone(), values }
-    };
-    let mut rows: Vec<ProfileRow> = after
-        .iter()
-        .map(row)
-        .filter(|row| row.values.0.values().any(|value| *value > 0.0))
-        .collect();
+    }
     rows.sort_by(|a, b| weight(b).partial_cmp(&weight(a)).unwrap_or(std::cmp::Ordering::Equal));
     let left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
-    Profile { rows, left_out, missing: None }
+    Profile { rows, left_out, missing: is_reset.then(|| RESET.to_string()) }
+}
+
+/// True if one of the values is smaller than before, by more than sums of the same times differ
+/// that are made in another order.
+fn fell(before: &Counters, after: &Counters) -> bool {
+    let is_less = |(column, value): (&String, &f64)| {
+        before.get(column).is_some_and(|before| *value < before * (1.0 - ROUNDING))
+    };
+    after.0.iter().any(is_less)
 }
 
 /// Time first; what was not timed by all that was counted.
@@ -186,6 +203,24 @@ mod tests {
             .map(|row| (row.name.as_str(), row.values.get("calls"), row.values.get("time_ms")))
             .collect();
         assert_eq!(rows, [("update", Some(3.0), Some(10.0)), ("select 1", Some(5.0), Some(2.0))]);
+    }
+
+    #[test]
+    fn a_sum_in_another_order_is_no_reset() {
+        let before = reading(&[("other", 3.0, 0.6 + 1e-13), ("update", 8.0, 9.0)]);
+        let after = reading(&[("other", 3.0, 0.6), ("update", 9.0, 11.0)]);
+        let profile = between(&before, after).remove("statements").unwrap();
+        assert_eq!((profile.rows.len(), profile.missing), (1, None));
+    }
+
+    #[test]
+    fn a_row_that_was_reset_is_left_out_and_told() {
+        let before = reading(&[("select 1", 100.0, 50.0), ("update", 8.0, 9.0)]);
+        let after = reading(&[("select 1", 3.0, 60.0), ("update", 9.0, 11.0)]);
+        let profile = between(&before, after).remove("statements").unwrap();
+        let rows: Vec<_> =
+            profile.rows.iter().map(|row| (row.name.as_str(), row.values.get("calls"))).collect();
+        assert_eq!((rows, profile.missing.as_deref()), (vec![("update", Some(1.0))], Some(RESET)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::timeline::Timeline;
 use dbdyno_core::model::{
     Background, BackgroundResult, Counters, Facts, JobResult, LatencySummary, Loop, OfferedLoad,
     OpenLoop, OpsPerSample, PartPlan, PartResult, PhaseResult, Precision, RatePhase, Selection,
-    SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, TestSpec,
+    SeriesPoint, SnapshotPoint, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::stats::arrivals::{Backlog, LoadOverTime};
 use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
@@ -40,6 +40,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     let window = merge(jobs.iter().map(|job| &job.tally));
     let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 { total_rate(&rated, count) };
     let counters = whole_test_counters(&raw);
+    let window_counters = window_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
     raw.sessions.spread(&mut series);
     let precision = selection.window.precision();
@@ -69,7 +70,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         latency_stride: longest_stride(&raw.jobs),
         parts: part_figures(&selection.parts, &raw.jobs, &rated),
         series,
-        window_counters: window_counters(&raw.snapshots),
+        window_counters,
         counters,
         waits: raw.sessions.waits(open_s, close_s),
         window,
@@ -341,23 +342,26 @@ fn part_figures(
     results
 }
 
-fn difference(snapshots: &[Snapshot], from: SnapshotPoint, to: SnapshotPoint) -> Counters {
-    let find = |moment| snapshots.iter().find(|snapshot| snapshot.moment == moment);
-    match (find(from), find(to)) {
-        (Some(from), Some(to)) => to.counters.since(&from.counters),
-        _ => Counters::default(),
-    }
+/// Growth of the counters between two snapshots. One that was reset meanwhile is not known, also if
+/// it has grown beyond its former value since.
+fn difference(raw: &Raw, from: SnapshotPoint, to: SnapshotPoint) -> Counters {
+    let find = |moment| raw.snapshots.iter().find(|snapshot| snapshot.moment == moment);
+    let (Some(from), Some(to)) = (find(from), find(to)) else { return Counters::default() };
+    let mut growth = to.counters.since(&from.counters);
+    let reset = raw.samples.find_reset(from.t_s, to.t_s);
+    growth.0.retain(|name, _| !reset.contains(name.as_str()));
+    growth
 }
 
 /// Counters over the window, as the probes read them at its edges.
-fn window_counters(snapshots: &[Snapshot]) -> Counters {
-    difference(snapshots, SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose)
+fn window_counters(raw: &Raw) -> Counters {
+    difference(raw, SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose)
 }
 
 /// Counters over the whole test: the probes' differences and what the job sessions counted
 /// themselves.
 fn whole_test_counters(raw: &Raw) -> Counters {
-    let mut counters = difference(&raw.snapshots, SnapshotPoint::Begin, SnapshotPoint::End);
+    let mut counters = difference(raw, SnapshotPoint::Begin, SnapshotPoint::End);
     for (_, log) in &raw.jobs {
         counters.add(&log.counters);
     }

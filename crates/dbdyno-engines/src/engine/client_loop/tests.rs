@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use super::*;
 use dbdyno_core::model::rows::RowFunction;
@@ -44,6 +45,8 @@ struct Script {
     slices: std::vec::IntoIter<Slice>,
     tallies: Vec<Tally>,
     samples: Vec<u64>,
+    /// The longest op of each slice, timed or not, in ns.
+    longest_ns: Vec<u64>,
     failed: Vec<ErrorClass>,
     after: AfterError,
     connects: Vec<Connects>,
@@ -60,6 +63,7 @@ impl Script {
             slices: slices.into_iter(),
             tallies: vec![],
             samples: vec![],
+            longest_ns: vec![],
             failed: vec![],
             after: AfterError::GoOn,
             connects: vec![],
@@ -79,6 +83,7 @@ impl Pacer for Script {
         self.tallies.push(report.tally.clone());
         self.connects.push(report.tally.connects);
         self.samples.push(report.latency.len());
+        self.longest_ns.push(report.latency.max_ns().max(report.longest_ns));
     }
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
         self.failed.push(error.class);
@@ -111,6 +116,14 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
 }
 
 fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(), EngineError> {
+    run_session(code, recorder, script)
+}
+
+fn run_session(
+    code: &JobCode,
+    session: impl ClientSession,
+    script: &mut Script,
+) -> Result<(), EngineError> {
     let facts = Facts::from([("n".into(), 1000.0)]);
     let rows = RowFunction { table_rows: 8000, seed: 1 };
     let order = JobSpec {
@@ -124,7 +137,7 @@ fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(
         wire: Default::default(),
         node: None,
     };
-    drive(&order, script, |_| Ok(recorder))
+    drive(&order, script, |_| Ok(session))
 }
 
 #[test]
@@ -213,6 +226,63 @@ fn a_retriable_error_rolls_back_and_the_op_does_not_count() {
         .unwrap();
     assert_eq!(recorder.calls, ["begin", "0[]", "rollback", "begin", "0[]", "commit"]);
     assert_eq!((script.tallies[0].ops, script.failed.as_slice()), (1, &[ErrorClass::Deadlock][..]));
+}
+
+/// Fails once; the failed statement and the rollback after it take their time.
+struct SlowFailure {
+    runs: usize,
+    fails_at: usize,
+    took: Duration,
+}
+
+impl SlowFailure {
+    fn take_time(&mut self) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(5) {
+            std::hint::spin_loop();
+        }
+        self.took += began.elapsed();
+    }
+}
+
+impl ClientSession for &mut SlowFailure {
+    fn begin(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn commit(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn rollback(&mut self) -> Result<(), EngineError> {
+        self.take_time();
+        Ok(())
+    }
+    fn run(&mut self, _: usize, _: &[i64]) -> Result<u64, EngineError> {
+        self.runs += 1;
+        if self.runs != self.fails_at {
+            return Ok(1);
+        }
+        self.take_time();
+        Err(EngineError::new(ErrorClass::Deadlock, "as told"))
+    }
+    fn load(&mut self, _: &RowLoad<'_>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_time_of_a_failed_op_and_of_its_rollback_is_that_of_no_other_op() {
+    let code = code(vec![branch(100.0, Commit::None, &[&[]], 1)], false);
+    // One that is timed; one of those between timed ones, when it is known how long ops take.
+    for (slices, fails_at) in [(&[(3, 1)][..], 2), (&[(8, 4), (8, 4)][..], 11)] {
+        let mut session = SlowFailure { runs: 0, fails_at, took: Duration::ZERO };
+        let mut script = Script::new(slices);
+        run_session(&code, &mut session, &mut script).unwrap();
+        let (took_s, last) = (session.took.as_secs_f64(), slices.len() - 1);
+        let longest_s = script.longest_ns[last] as f64 / 1e9;
+        assert_eq!(script.failed, [ErrorClass::Deadlock]);
+        // Times are kept to a thousandth.
+        assert!(took_s >= 0.01 && 0.999 * longest_s + took_s <= script.tallies[last].busy_s);
+    }
 }
 
 #[test]

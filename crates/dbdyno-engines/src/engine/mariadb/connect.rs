@@ -51,6 +51,8 @@ pub(super) struct Connection {
     pub product: &'static Product,
     /// Number of the session, to end its statements by.
     pub id: u32,
+    /// The host that answered.
+    pub host: Host,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
     /// Time to open it, and login method.
@@ -163,6 +165,7 @@ fn connect_host(
         server_version,
         product: config.product,
         id: greeting.connection_id(),
+        host: host.clone(),
         local,
         opened,
         login: method,

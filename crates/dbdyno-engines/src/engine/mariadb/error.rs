@@ -14,7 +14,9 @@ use crate::engine::{EngineError, ErrorClass};
 pub(super) const ERROR: u8 = 0xFF;
 
 /// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those
-/// of the operating system's layer) with its SQLSTATE.
+/// of the operating system's layer; MySQL manual, "Server Error Message Reference": those from 3000
+/// to 3999 are its own, of 4031 MariaDB's is about triggers) with its SQLSTATE. Words of a message
+/// are those that no language of the server replaces.
 fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
     match code {
         1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 4151 => ErrorClass::Denied,
@@ -25,22 +27,30 @@ fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
         // What Galera says in a commit, with one of several codes.
         _ if message.contains("Not connected to Primary Component") => ErrorClass::Unreachable,
         1213 => ErrorClass::Deadlock,
+        // What the handler of a storage engine says in a commit: so does MySQL's group replication.
+        1180 if message.contains("Lock deadlock") => ErrorClass::Deadlock,
+        // The group of servers has found that another transaction was first.
+        3101 => ErrorClass::Certification,
         1020 => ErrorClass::Serialization,
-        1205 => ErrorClass::Busy,
+        1205 | 3572 => ErrorClass::Busy,
         20 | 1021 | 1114 => ErrorClass::DiskFull,
         // Errors of a file operation, with the number of the operating system's error: 28 = no
         // space, 122 = quota.
-        3 | 1004 | 1026 | 1030 | 1296 if out_of_space(message) => ErrorClass::DiskFull,
-        1317 | 1969 => ErrorClass::Cancelled,
-        1053 | 1077..=1080 | 1152..=1161 | 1184 | 1927 => ErrorClass::Lost,
-        1040 | 1129 | 1203 => ErrorClass::Unreachable,
+        3 | 1004 | 1005 | 1025 | 1026 | 1030 | 1180 | 1296 if out_of_space(message) => {
+            ErrorClass::DiskFull
+        }
+        1317 | 1969 | 3024 => ErrorClass::Cancelled,
+        1053 | 1077..=1080 | 1152..=1161 | 1184 | 1927 | 3169 | 4031 => ErrorClass::Lost,
+        1040 | 1129 | 1203 | 1226 => ErrorClass::Unreachable,
+        // The SQLSTATE 42000 of this limit is that of wrong statements.
+        1461 => ErrorClass::Other,
         _ if sqlstate.starts_with("42") || sqlstate.starts_with("22") => ErrorClass::Statement,
         _ => ErrorClass::Other,
     }
 }
 
 fn out_of_space(message: &str) -> bool {
-    ["rrcode: 28", "errno: 28", "error 28", "errno: 122", "No space left"]
+    ["rrcode: 28", "errno: 28", "error 28", "errno: 122", "No space left", "Disk quota exceeded"]
         .iter()
         .any(|words| message.contains(words))
 }
@@ -51,6 +61,8 @@ fn advice_of(code: u16) -> Option<&'static str> {
         1045 | 1698 => "check the user and the password in MYSQL_PWD or [client] of ~/.my.cnf",
         1130 => "create the user for this host, or connect from another one",
         1040 | 1203 => "raise max_connections or use fewer --jobs",
+        1226 => "raise this limit of the user (alter user ... with ...), or use fewer --jobs",
+        1461 => "raise max_prepared_stmt_count or use fewer --jobs",
         1049 => {
             "create the database first, or leave it out of the URL: our tables are in a database \
              of their own"
@@ -132,6 +144,13 @@ mod tests {
             (1040, "08004", ErrorClass::Unreachable),
             (1146, "42S02", ErrorClass::Statement),
             (1062, "23000", ErrorClass::Other),
+            (1226, "42000", ErrorClass::Unreachable),
+            (1461, "42000", ErrorClass::Other),
+            (3024, "HY000", ErrorClass::Cancelled),
+            (3101, "40000", ErrorClass::Certification),
+            (3169, "HY000", ErrorClass::Lost),
+            (3572, "HY000", ErrorClass::Busy),
+            (4031, "HY000", ErrorClass::Lost),
         ] {
             assert_eq!(class_of(code, state, ""), class, "{code}");
         }
@@ -143,6 +162,16 @@ mod tests {
         assert_eq!(class_of(1180, "HY000", cut_off), ErrorClass::Unreachable);
         let full = "Got error 28 \"No space left on device\" from storage engine InnoDB";
         assert_eq!(class_of(1030, "HY000", full), ErrorClass::DiskFull);
+    }
+
+    #[test]
+    fn a_server_that_speaks_another_language_is_understood() {
+        let quota = "Fehler beim Schreiben der Datei './a' (Fehler: 122 \"Disk quota exceeded\")";
+        assert_eq!(class_of(1026, "HY000", quota), ErrorClass::DiskFull);
+        let full = "Fehler 28 \"No space left on device\" beim COMMIT";
+        assert_eq!(class_of(1180, "HY000", full), ErrorClass::DiskFull);
+        let first = "Fehler 149 - 'Lock deadlock; Retry transaction' beim COMMIT";
+        assert_eq!(class_of(1180, "HY000", first), ErrorClass::Deadlock);
     }
 
     #[test]

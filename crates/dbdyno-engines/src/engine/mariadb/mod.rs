@@ -203,6 +203,7 @@ fn open_one(
     let version = product.version(&connection.server_version)?;
     set_up(&mut connection)?;
     let (is_local, running) = (connection.local, RunningHandles::new());
+    let host = connection.host.clone();
     let mut session = MariaSession::new(connection, &running);
     let ours = provision::prepare(&mut session, access)?;
     if is_ours && access == Access::Provision {
@@ -217,7 +218,7 @@ fn open_one(
     let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
     Ok(Box::new(MariaDatabase {
         product,
-        routes: Routes::new(Route { config, passwords }),
+        routes: Routes::new(Route { config, passwords }.keep_to(host)),
         options,
         is_local,
         is_ours,

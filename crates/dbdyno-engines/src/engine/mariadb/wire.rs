@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Tls, Watch};
+use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Tls, Watch, closing_error};
 
 /// Three bytes of length, one of sequence number.
 const HEADER_BYTES: usize = 4;
@@ -95,7 +95,7 @@ impl Wire {
     fn write_failed(&mut self, error: &io::Error) -> EngineError {
         match self.packet() {
             Ok(payload) if payload.first() == Some(&error::ERROR) => {
-                error::from_packet(payload, "")
+                closing_error(error::from_packet(payload, ""))
             }
             _ => error::from_io(error),
         }
@@ -161,6 +161,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::engine::ErrorClass;
     use crate::engine::remote::READ_BUFFER_BYTES;
 
     #[test]
@@ -179,7 +180,20 @@ mod tests {
         wire.end_greeting();
         assert_eq!(wire.packet().unwrap(), body);
         writer.join().unwrap().unwrap();
-        assert_eq!(wire.packet().unwrap_err().class, crate::engine::ErrorClass::Lost);
+        assert_eq!(wire.packet().unwrap_err().class, ErrorClass::Lost);
+    }
+
+    #[test]
+    fn a_session_that_was_ended_while_it_rested_is_lost_whatever_the_server_said() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let said = b"\xff\x2c\x07#HY000Running in read-only mode";
+        theirs.write_all(&header(said.len(), 0)).unwrap();
+        theirs.write_all(said).unwrap();
+        drop(theirs);
+        let mut wire = Wire::new(ours.into());
+        let error = wire.send_command(b"\x01\0\0\0\x0e").unwrap_err();
+        assert_eq!(error.message, "Running in read-only mode");
+        assert_eq!((error.class, error.code.as_deref()), (ErrorClass::Lost, Some("1836")));
     }
 
     #[test]

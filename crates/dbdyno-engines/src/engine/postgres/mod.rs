@@ -164,6 +164,7 @@ fn open(
     let version = Version::parse(&connection.server_version);
     check_version(&version, &connection.server_version)?;
     let (pid, is_local) = (connection.backend_pid, connection.local);
+    let host = connection.cancel_key.host.clone();
     let running = RunningHandles::new();
     let mut session = PgSession::new(connection, &running);
     provision::check_state(&mut session, pid, access)?;
@@ -176,7 +177,7 @@ fn open(
         .and_then(|pid| session::postmaster_of(session.wire.stream(), pid, &config.database));
     let named = provision::sql("directory")?;
     let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
-    let routes = Routes::new(Route { config, passwords });
+    let routes = Routes::new(Route { config, passwords }.keep_to(host));
     let jobs = RunningHandles::new();
     Ok(Box::new(PgDatabase {
         routes,

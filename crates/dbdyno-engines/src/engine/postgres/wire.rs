@@ -8,7 +8,7 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
 use super::error;
-use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Watch};
+use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Watch, closing_error};
 use crate::engine::{EngineError, ErrorClass};
 
 /// A longer message is taken as a sign that the peer does not speak our protocol.
@@ -65,7 +65,7 @@ impl Wire {
     fn write_failed(&mut self, error: &io::Error) -> EngineError {
         while let Ok((tag, body)) = self.frame() {
             if tag == b'E' {
-                return error::from_body(body, "");
+                return closing_error(error::from_body(body, ""));
             }
         }
         error::from_io(error)
@@ -254,6 +254,21 @@ pub(super) mod tests {
         let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
         assert!(error.message.contains("due to transaction timeout"), "{error}");
         assert_eq!(error.class, ErrorClass::Lost, "the session cannot be used any more");
+    }
+
+    #[test]
+    fn a_session_that_was_ended_while_it_rested_is_lost_whatever_the_server_said() {
+        let late = b"SFATAL\0C25P03\0Mterminating connection due to idle-in-transaction\0\0";
+        let (mut wire, server) = answering_server(&[(b'E', late)]);
+        drop(server);
+        let error = wire.send(b"Q\0\0\0\x05\0").unwrap_err();
+        assert!(error.message.contains("due to idle-in-transaction"), "{error}");
+        assert_eq!((error.class, error.code.as_deref()), (ErrorClass::Lost, Some("25P03")));
+        let full = b"SFATAL\0C53300\0Msorry, too many clients already\0\0";
+        let (mut wire, server) = answering_server(&[(b'E', full)]);
+        drop(server);
+        let refused = wire.send(b"startup").unwrap_err();
+        assert_eq!(refused.class, ErrorClass::Unreachable, "the next host may answer");
     }
 
     #[test]

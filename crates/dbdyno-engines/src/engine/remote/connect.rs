@@ -134,6 +134,15 @@ pub(in crate::engine) fn lost(message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorClass::Lost, message)
 }
 
+/// The error that a server sent before it closed the connection: whatever it says, the session
+/// cannot be used any more. One that was refused was never open.
+pub(in crate::engine) fn closing_error(error: EngineError) -> EngineError {
+    match error.class {
+        ErrorClass::Unreachable | ErrorClass::Denied => error,
+        _ => EngineError { class: ErrorClass::Lost, ..error },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

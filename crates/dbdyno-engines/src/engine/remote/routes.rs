@@ -171,6 +171,13 @@ impl<C: Routable> Routes<C> {
 }
 
 impl<C: Routable> Route<C> {
+    /// The same route to that host of its list which has answered first. Sessions that are opened
+    /// later are of the same server, also where it refuses them or another host answers by then:
+    /// the counters of one server say nothing about jobs on another.
+    pub(in crate::engine) fn keep_to(&self, host: Host) -> Self {
+        self.lead_to(vec![host])
+    }
+
     /// The same route to other hosts.
     fn lead_to(&self, hosts: Vec<Host>) -> Self {
         let config = self.config.with_hosts(hosts, self.config.tls().clone());
@@ -314,6 +321,18 @@ mod tests {
     fn given_route() -> Route<UserAtHosts> {
         let config = UserAtHosts { user: "me".into(), hosts: Vec::new(), tls: Tls::default() };
         Route { config, passwords: Arc::new(Passwords::new(SOURCES, None)) }
+    }
+
+    #[test]
+    fn a_route_is_kept_to_the_host_that_has_answered() {
+        let tcp = |name: &str| Host::Tcp { name: name.into(), port: 5432 };
+        let mut listed = given_route();
+        listed.config.hosts = vec![tcp("a"), tcp("b"), tcp("c")];
+        let routes = Routes::new(listed.keep_to(tcp("b")));
+        assert_eq!(routes.given.config.hosts, [tcp("b")]);
+        let other = |_: Transport| Err(no_route("the URL names the host"));
+        let by_tcp = routes.by(Transport::Tcp, false, &other, &|_| Ok(())).unwrap();
+        assert_eq!(by_tcp.config.hosts, [tcp("b")]);
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Stream {
                     let _ = sockopt::set_socket_keepalive(&stream, true);
                     let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
                     let stream = Stream::over(Socket::Tcp(stream), timeouts.clone());
-                    return Ok((stream, address.ip().is_loopback()));
+                    return Ok((stream, is_loopback(address)));
                 }
                 Err(error) => failure = error,
             }
@@ -224,6 +224,11 @@ impl Stream {
             Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
         };
     }
+}
+
+/// True of an address of this host alone, also where it stands for one of IPv4 (`::ffff:127.0.0.1`).
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 fn read_encrypted(
@@ -363,5 +368,21 @@ impl Write for Plain {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loopback_address_is_local_in_each_of_its_forms() {
+        let is_local = |address: &str| is_loopback(address.parse().unwrap());
+        for address in ["127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in ["10.0.0.1:1", "[fe80::1]:1", "[::ffff:10.0.0.1]:1"] {
+            assert!(!is_local(address), "{address}");
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Looks at the processors of this host.
 
+use std::collections::BTreeMap;
 use std::sync::{OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
-use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::work::{Walk, integers, integers_s, walk_s};
@@ -47,7 +47,7 @@ pub(super) struct Host {
 impl Host {
     /// Measures how fast all processors are when all of them work; none where that cannot be known.
     pub fn open() -> Option<Self> {
-        KernelStats::current().ok()?;
+        Usage::now()?;
         let allowed = sched_getaffinity(None).ok()?;
         let numbers =
             || (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>();
@@ -61,19 +61,18 @@ impl Host {
 
     /// Looks at some processors after `pause`.
     pub fn round(&mut self, pause: Duration) -> CpuSpeedSample {
-        let before = KernelStats::current().ok();
+        let before = Usage::now();
         let due = Instant::now() + pause;
         std::thread::sleep(pause);
         let late_s = due.elapsed().as_secs_f64();
-        let after = KernelStats::current().ok();
-        let working = before
-            .zip(after.as_ref())
-            .map(|(before, after)| find_working(&before.cpu_time, &after.cpu_time));
+        let after = Usage::now();
+        let working =
+            before.zip(after.as_ref()).map(|(before, after)| find_working(&before, after));
         let chosen = self.chosen(&working.unwrap_or_default());
         let look =
             |(at, works): &(usize, bool)| sample_cpu(&self.processors[*at], *works, &mut self.walk);
         let looks: Vec<CpuSample> = chosen.iter().filter_map(look).collect();
-        let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
+        let runnable = after.and_then(|usage| usage.runnable);
         CpuSpeedSample { late_s, runnable, cpu_s: thread_cpu_s(), ..together(&looks) }
     }
 
@@ -124,16 +123,66 @@ fn together(looks: &[CpuSample]) -> CpuSpeedSample {
     CpuSpeedSample { pace, walk_s, walk_speed, mhz, ..CpuSpeedSample::default() }
 }
 
-/// True, by CPU number, for those that worked for most of the time between two readings.
-fn find_working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
-    let busy = |time: &CpuTime| time.user + time.nice + time.system;
-    let all = |time: &CpuTime| busy(time) + time.idle + time.iowait.unwrap_or(0);
-    let works = |(before, after): (&CpuTime, &CpuTime)| {
+/// Time of the CPUs so far, as `/proc/stat` shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Usage {
+    /// By CPU number: those that are switched off have no line, so that a CPU's position in the
+    /// file is not its number.
+    cpus: BTreeMap<usize, CpuTicks>,
+    /// Processes that run or want to.
+    runnable: Option<f64>,
+}
+
+/// Time of a CPU so far, in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct CpuTicks {
+    busy: u64,
+    /// Busy, idle, or waiting for I/O.
+    all: u64,
+}
+
+impl Usage {
+    /// None where the system does not tell.
+    fn now() -> Option<Usage> {
+        let usage = Usage::parse(&std::fs::read_to_string("/proc/stat").ok()?);
+        (!usage.cpus.is_empty()).then_some(usage)
+    }
+
+    fn parse(stat: &str) -> Usage {
+        let mut usage = Usage::default();
+        for line in stat.lines() {
+            let Some((name, values)) = line.split_once(' ') else { continue };
+            if name == "procs_running" {
+                usage.runnable = values.trim().parse().ok();
+            }
+            // The line `cpu` is the sum of all.
+            let Some(number) = name.strip_prefix("cpu").and_then(|text| text.parse().ok()) else {
+                continue;
+            };
+            let ticks = values.split_whitespace().map_while(|value| value.parse::<u64>().ok());
+            // user, nice, system; then idle, waiting for I/O (proc_stat(5))
+            let ticks: Vec<u64> = ticks.take(5).collect();
+            let busy = ticks.iter().take(3).sum();
+            usage.cpus.insert(number, CpuTicks { busy, all: ticks.iter().sum() });
+        }
+        usage
+    }
+}
+
+/// True, by CPU number, for those that worked for most of the time between two readings; one that
+/// was switched on or off between them did not.
+fn find_working(before: &Usage, after: &Usage) -> Vec<bool> {
+    let works = |number: usize| {
+        let (Some(before), Some(after)) = (before.cpus.get(&number), after.cpus.get(&number))
+        else {
+            return false;
+        };
         let (busy, all) =
-            (busy(after).saturating_sub(busy(before)), all(after).saturating_sub(all(before)));
+            (after.busy.saturating_sub(before.busy), after.all.saturating_sub(before.all));
         all > 0 && busy as f64 >= AT_WORK * all as f64
     };
-    before.iter().zip(after).map(works).collect()
+    let count = after.cpus.last_key_value().map_or(0, |(last, _)| last + 1);
+    (0..count).map(works).collect()
 }
 
 /// Every processor with its speed while all do the same.
@@ -209,6 +258,38 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_cpu_is_known_by_its_number_also_where_others_are_switched_off() {
+        let stat = |busy: [u64; 3]| {
+            // CPUs 1 and 3 are the siblings of 0 and 2, which the system has switched off.
+            let [zero, two, four] = busy;
+            Usage::parse(&format!(
+                "cpu  9 9 9 9 9 0 0 0 0 0\ncpu0 {zero} 0 0 {} 0 0 0 0 0 0\n\
+                 cpu2 0 {two} 0 {} 0 0 0 0 0 0\ncpu4 0 0 {four} 0 {} 0 0 0 0 0\n\
+                 intr 1 2 3\nprocs_running 3\n",
+                100 - zero,
+                100 - two,
+                100 - four
+            ))
+        };
+        let (before, after) = (stat([0; 3]), stat([0; 3]));
+        assert_eq!((before.cpus.len(), before.runnable), (3, Some(3.0)));
+        assert_eq!(find_working(&before, &after), [false; 5], "no time has passed");
+        let later = |busy: [u64; 3]| {
+            let mut usage = stat(busy);
+            usage.cpus.values_mut().for_each(|ticks| ticks.all += 100);
+            usage
+        };
+        assert_eq!(find_working(&before, &later([10, 90, 60])), [false, false, true, false, true]);
+        let mut switched_on = later([10, 90, 60]);
+        switched_on.cpus.insert(1, CpuTicks { busy: 500, all: 500 });
+        assert_eq!(
+            find_working(&before, &switched_on),
+            [false, false, true, false, true],
+            "what a CPU that came back did is not known"
+        );
     }
 
     #[test]
