@@ -5,7 +5,7 @@ use super::reply;
 use super::session::MariaSession;
 use super::wire::Wire;
 use crate::engine::remote::{TCP_ACCOUNT, own_sql};
-use crate::engine::{Access, EngineError, ErrorClass, Rows, Session};
+use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Database of all our objects (see `Capabilities::prefix`).
 pub(super) const DATABASE: &str = "dbdyno";
@@ -96,14 +96,10 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
         exists = true;
     }
     let lacking = missing(&FOR_ROUTINES);
-    let no_routines = if !lacking.is_empty() {
-        Some(format!("the user lacks {} on database {DATABASE}", lacking.join(", ")))
-    } else if let Some(reason) = reason_of_clock(session)? {
-        Some(reason)
-    } else if access == Access::Provision {
-        try_routine(session)?
-    } else {
-        None
+    let no_routines = match lacking.is_empty() {
+        false => Some(format!("the user lacks {} on database {DATABASE}", lacking.join(", "))),
+        true if access == Access::Provision => try_routine(session)?,
+        true => None,
     };
     Ok(Ours { exists, no_routines })
 }
@@ -144,25 +140,6 @@ fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineErro
             "drop the trigger".into(),
         ),
     }
-}
-
-/// The reason for which routines could not see how long they have run, if there is one.
-fn reason_of_clock(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
-    match session.query(&sql(session.product, "clock")?, &[]) {
-        Ok(shown) => Ok(stands_still(&shown).then(|| {
-            "the clock of routines, sysdate(), stands still: the server was started with \
-             sysdate-is-now"
-                .to_string()
-        })),
-        Err(error) if error.class == ErrorClass::Lost => Err(error),
-        // Whether it has routines at all is tried out.
-        Err(_) => Ok(None),
-    }
-}
-
-/// True if the answer to the block `clock` is that of a clock that stands still.
-fn stands_still(shown: &Rows) -> bool {
-    shown.get(0, "goes") == Some("0")
 }
 
 /// Makes a procedure and drops it: a server that only speaks the protocol may have none. The
@@ -210,21 +187,11 @@ mod tests {
                 assert!(sql(product, block).unwrap().contains(DATABASE), "{block}");
             }
             assert!(
-                ["user", "directory", "sessions", "clock"]
+                ["user", "directory", "sessions"]
                     .into_iter()
                     .all(|block| sql(product, block).is_ok())
             );
             assert!(sql(product, "gone").is_err());
         }
-    }
-
-    #[test]
-    fn routines_need_a_clock_that_goes() {
-        let shown = |goes: &str| Rows {
-            columns: ["sleep(0.001)", "goes"].map(String::from).to_vec(),
-            rows: vec![vec![Some("0".into()), Some(goes.into())]],
-        };
-        assert!(stands_still(&shown("0")));
-        assert!(!stands_still(&shown("1")) && !stands_still(&Rows::default()));
     }
 }

@@ -59,11 +59,6 @@ where routine_schema = '{{database}}' and routine_name = 'w_try' and routine_com
 -- Another dbdyno that starts now has tried, too.
 drop procedure if exists {{database}}.w_try
 
--- name: clock
--- Whether sysdate() goes on within a statement: by it routines know how long they have run. On a server that was started with
--- sysdate-is-now it stands still as now() does, and a routine would never end.
-select sleep(0.001), sysdate(6) > now(6) as goes
-
 -- name: rocksdb
 -- MyRocks is a plugin that a server may have loaded.
 select count(*) from information_schema.engines where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
