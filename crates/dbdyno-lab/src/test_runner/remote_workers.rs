@@ -1,5 +1,7 @@
 //! A test whose jobs run on several load generators, as its coordinator sees it.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -20,6 +22,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub trait Workers: Send {
     /// Number of workers.
     fn count(&self) -> u32;
+    /// From now on nobody waits long for results that are silent once this flag is set. The first
+    /// flag counts.
+    fn heed(&self, interrupt: Arc<AtomicBool>);
     /// Lays out the shares of a test, to be claimed.
     ///
     /// # Errors
