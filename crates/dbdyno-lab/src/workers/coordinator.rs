@@ -251,7 +251,7 @@ impl Workers for WorkerPool {
             .first()
             .and_then(|row| row.first()?.real())
             .ok_or_else(|| unreadable("a start"))?;
-        let start = self.clock.moment(start_s);
+        let start = self.clock.start(start_s)?;
         std::thread::sleep(start.saturating_duration_since(Instant::now()));
         Ok(start)
     }

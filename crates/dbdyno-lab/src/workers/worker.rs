@@ -266,7 +266,7 @@ impl CoordinatorLink for CoordinatorClient<'_> {
                 return None;
             }
             match start_s {
-                Some(start_s) => return Some(self.clock.moment(start_s)),
+                Some(start_s) => return self.clock.start(start_s).ok(),
                 None => std::thread::sleep(LISTENING),
             }
         }
