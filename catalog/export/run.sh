@@ -43,8 +43,13 @@ if [ $((jobs % parts)) -ne 0 ]; then
     echo "$workload: $jobs jobs, an equal number for each of its $parts parts" >&2
 fi
 
-# One client session; its statements come from standard input. Unquoted: the options are words.
-sql() { $CLIENT; }
+# One client session; its statements come from standard input. Unquoted: the options are words. While it runs its process
+# stands in a file, and none begins once the file "ended" is there: so an interrupt ends every client.
+sql() {
+    sh -c 'echo $$ >"$0/client.$1"; [ ! -e "$0/ended" ] || exit 1; shift; exec "$@"' "$scratch" "$job" $CLIENT ||
+        { rm -f "$scratch/client.$job"; return 1; }
+    rm -f "$scratch/client.$job"
+}
 
 # A script with this run's values.
 fill() {
@@ -209,12 +214,27 @@ finish() {
     # A second signal does not end the end.
     trap '' HUP INT TERM
     trap - EXIT
-    fill teardown.sql | sql >/dev/null || true
+    fill teardown.sql | $CLIENT >/dev/null || true
     rm -rf "$scratch"
 }
-# A job that is told to end begins nothing more.
+# Sends signal $1 to the clients that run.
+signal_clients() {
+    for file in "$scratch"/client.*; do
+        [ ! -s "$file" ] || kill -s "$1" "$(cat "$file" 2>/dev/null)" 2>/dev/null || true
+    done
+}
+# A job that is told to end begins nothing more. At an interrupt most clients also cancel their call in the server, on which the
+# teardown would wait; one that does not end within 2 s is ended.
 interrupted() {
+    : >"$scratch/ended"
     [ -z "$pids" ] || kill $pids 2>/dev/null || true
+    signal_clients INT
+    tries=20
+    while [ "$tries" -gt 0 ] && ls "$scratch"/client.* >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+    signal_clients TERM
     exit "$1"
 }
 trap finish EXIT

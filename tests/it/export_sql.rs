@@ -379,6 +379,42 @@ fn a_signal_ends_the_scripts_and_what_they_made_goes() {
     assert!(!dir.join("results.spool").exists(), "{done:#?}");
 }
 
+/// A client whose calls of a routine take minutes, and that notes the process that is at work.
+const CLIENT_THAT_DOES_NOT_END: &str = "#!/bin/sh
+text=$(cat)
+case $text in
+    *'from dbdyno.w_'*)
+        echo $$ >\"$1/called.new\"
+        mv \"$1/called.new\" \"$1/called\"
+        exec sleep 300
+        ;;
+    *) echo 0 ;;
+esac
+";
+
+#[test]
+fn a_signal_ends_the_clients_of_the_scripts_too() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let client = desk.path("client.sh");
+    std::fs::write(&client, CLIENT_THAT_DOES_NOT_END).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command
+        .args(["SRV-QUERY1", "1", "300", "0.1"])
+        .env("CLIENT", format!("sh {} {}", client.display(), dir.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let script = command.spawn().unwrap();
+    until("a job calls its routine", || dir.join("called").exists());
+    let client = std::fs::read_to_string(dir.join("called")).unwrap();
+    signal(script.id(), Signal::TERM);
+    let done = ended(script, "run.sh");
+    assert_eq!(done.code, Some(143), "{done:#?}");
+    let process = Path::new("/proc").join(client.trim());
+    until("the client of the job has ended", || !process.exists());
+}
+
 /// A client that notes the locale and the encoding that it is called with.
 const CLIENT_THAT_LOOKS: &str = "#!/bin/sh
 cat >/dev/null

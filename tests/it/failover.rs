@@ -274,6 +274,12 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
         ["t"],
         "the ledger is removed"
     );
+    let mut command = desk.command(&line);
+    command.args(["--fault-command", &format!("kill -STOP {replica}")]);
+    command.args(["--repair-command", &format!("kill -CONT {replica}; false")]);
+    finished(command, &line).fails(3, &["--repair-command"]);
+    let kept = desk.shown("last");
+    assert_eq!(kept["tests"].as_array().map(Vec::len), Some(1), "{kept:#}");
     let refused = desk
         .run(&format!("{line} --fault-command false --repair-command true"))
         .fails(3, &["--fault-command"]);

@@ -350,6 +350,22 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
+fn a_run_that_goes_on_is_not_deleted() {
+    let desk = Desk::new();
+    let path = desk.path("results.db");
+    let mut store = Store::open(&path).unwrap();
+    // Written by this process, which lives.
+    let running = RunRecord { status: RunStatus::Running, ..fixture::run() };
+    let id = store.begin_run(&running).unwrap();
+    let line = format!("results delete last --results {}", path.display());
+    desk.run(&line).fails(2, &["run 1", "still being written"]);
+    store.save_test(id, &fixture::tests()[0]).unwrap();
+    store.finish_run(id, RunStatus::Finished).unwrap();
+    desk.run(&line).ok();
+    assert!(store.runs().unwrap().is_empty());
+}
+
+#[test]
 fn a_file_that_may_only_be_read_is_read() {
     let desk = Desk::new();
     let (dir, path) = (desk.path("archive"), desk.path("archive/results#1%3f.db"));

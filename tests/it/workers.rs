@@ -177,6 +177,32 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     desk.run(&in_a_file).fails(2, &["seen by one machine only", "postgres://"]);
 }
 
+/// The server ends the session by which the coordinator tells its workers what to do.
+#[test]
+fn a_coordinator_that_loses_the_results_loses_one_test_and_the_workers_come_again() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let (url, mut admin) = (&lease.url, session(&lease.url));
+    let _machines = Machines::started(&desk, url, 2);
+    let run = desk.spawn(&format!(
+        "run {url} --results {url} --workers 2 --jobs 4 --size 0.01 --warmup 0.5s --duration 3s \
+         --workload SRV-QUERY1 --workload SRV-QUERY25"
+    ));
+    until_begun(admin.as_mut());
+    let end = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and \
+               classid = 1684169850 and objsubid = 2 and database = (select oid from pg_database \
+               where datname = current_database())";
+    assert_eq!(column(admin.as_mut(), end).len(), 1, "one coordinator");
+    ended(run, "a run whose coordinator loses the results");
+    let (status, tests) = tests_of_last(url);
+    assert_eq!((status, tests.len()), (RunStatus::Finished, 2));
+    let reason = &tests[0].verdict.reasons[0];
+    assert!(
+        reason.code == ReasonCode::WorkerLost && reason.text.contains("results database"),
+        "{reason:?}"
+    );
+    assert_sums(&tests[1]);
+}
+
 /// The last run's tests, of which the first is by so many workers.
 fn shared_test(url: &str, workers: usize) -> TestResult {
     let test = tests_of_last(url).1.remove(0);

@@ -9,7 +9,7 @@ use super::show::find;
 use crate::cli::args::ExportArgs;
 use crate::cli::context::Context;
 use crate::cli::{file, out, paths, request};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shell_word, shell_words};
 use crate::export::{self, Export, Script};
 use crate::fit;
 use crate::host::{leads_where_others_want, processors};
@@ -71,7 +71,13 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
 fn without_its_directory(command: &str, output: &Path) -> String {
     let name = output.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "DIR".into());
-    command.replace(&output.display().to_string(), &name)
+    let directory = output.display().to_string();
+    let shortened = |word: String| match word.strip_suffix(directory.as_str()) {
+        // Only as a whole: "." stands in numbers, too.
+        Some(option @ ("" | "--output=" | "-o" | "-o=")) => shell_word(&format!("{option}{name}")),
+        _ => shell_word(&word),
+    };
+    shell_words(command).into_iter().map(shortened).collect::<Vec<_>>().join(" ")
 }
 
 fn has_vectors(selection: &Selection) -> bool {
@@ -132,4 +138,26 @@ fn write(dir: &Path, script: &Script) -> Result<()> {
 fn unwritten(path: &Path, error: &std::io::Error) -> Error {
     Error::usage("--output", format!("{} cannot be written ({error})", path.display()))
         .advise("choose a directory that you may write to")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_of_a_pack_is_left_out_of_its_command_and_nothing_else() {
+        let of = |command: &str, output: &str| without_its_directory(command, Path::new(output));
+        assert_eq!(
+            of("dbdyno export-sql postgres --size 0.01 --output .", "."),
+            "dbdyno export-sql postgres --size 0.01 --output DIR"
+        );
+        assert_eq!(
+            of("dbdyno export-sql postgres --output=/home/me/pack", "/home/me/pack"),
+            "dbdyno export-sql postgres --output=pack"
+        );
+        assert_eq!(
+            of("dbdyno export-sql postgres --output 'of mine/a pack'", "of mine/a pack"),
+            "dbdyno export-sql postgres --output 'a pack'"
+        );
+    }
 }

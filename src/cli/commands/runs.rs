@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::{file, out, paths};
 use crate::error::{Error, Kind, Result};
 use crate::import::{self, ImportedRun, Text};
-use crate::model::Test;
+use crate::model::{RunStatus, Test};
 use crate::report::Report;
 use crate::report::run_json::RunReport;
 use crate::store::{Role, Store};
@@ -21,7 +21,7 @@ const MAX_SPOOL_BYTES: u64 = 256_000_000;
 /// Runs the subcommand.
 ///
 /// # Errors
-/// Unknown runs, unreadable or damaged files.
+/// Unknown runs, unreadable or damaged files; a run that is to be deleted and still goes on.
 pub fn runs(context: &Context, what: &Runs) -> Result<()> {
     if !matches!(what, Runs::List | Runs::Show { .. }) {
         context.text_only()?;
@@ -177,6 +177,7 @@ fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Pa
 fn delete(context: &Context, runs: &[String]) -> Result<()> {
     let mut store = context.existing_store()?;
     let ids = ids(&store, runs)?;
+    refuse_running(&store, &ids)?;
     for id in &ids {
         store.delete(*id)?;
     }
@@ -184,6 +185,19 @@ fn delete(context: &Context, runs: &[String]) -> Result<()> {
         out::report(&format!("deleted {}", counted(ids.len() as u64, "run")));
     }
     Ok(())
+}
+
+/// Refuses runs that some dbdyno still writes: its next test could not be stored.
+fn refuse_running(store: &Store, ids: &[i64]) -> Result<()> {
+    let all = store.outlines(ids)?;
+    match all.iter().find(|run| run.status == RunStatus::Running) {
+        None => Ok(()),
+        Some(run) => {
+            let what = "is still being written by the dbdyno that measures it";
+            Err(Error::usage(format!("run {}", run.id), what)
+                .advise("wait until it ends, or end it with Ctrl-C"))
+        }
+    }
 }
 
 /// `1 run with 3 tests`.

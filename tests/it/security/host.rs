@@ -58,6 +58,30 @@ fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
 }
 
 #[test]
+fn an_embedded_database_takes_no_file_of_others_for_its_own() {
+    if !is_root("a file and a link of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    let (place, victim) = (desk.path("open"), desk.path("victim"));
+    std::fs::create_dir(&place).unwrap();
+    set_mode(&place, 0o1777);
+    std::fs::write(&victim, "of root").unwrap();
+    let line = format!("run sqlite {TINY} --quiet --data-dir {}", place.display());
+    for name in ["dbdyno-sqlite.lock", "dbdyno-sqlite.db", "dbdyno-sqlite.db-journal"] {
+        let theirs = place.join(name);
+        as_user(uid_of(MALLORY), || symlink(&victim, &theirs).unwrap());
+        desk.run(&line).fails(3, &[name, "somebody else made it", "--data-dir"]);
+        std::fs::remove_file(&theirs).unwrap();
+        as_user(uid_of(MALLORY), || std::fs::write(&theirs, "passing").unwrap());
+        desk.run(&line).fails(3, &[name, "somebody else made it", "--data-dir"]);
+        std::fs::remove_file(&theirs).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of root");
+    desk.run(&line).ok();
+}
+
+#[test]
 fn scripts_go_through_no_link_of_others() {
     if !is_root("a link of another user") {
         return;

@@ -3,7 +3,7 @@
 //! are those that waited for the period, however idle the processors of the host are.
 
 use super::cpu::is_elsewhere;
-use crate::model::{Reason, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
+use crate::model::{Drive, Reason, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
 
 /// Time for which a quota may stop somebody, as a share of the window. The kernel sums it over
 /// processors: one of them that stands still for the whole window is 1.
@@ -18,6 +18,15 @@ pub(super) struct Stop {
     pub s: f64,
     /// The quota is the database's, alone or together with ours.
     pub is_of_database: bool,
+    /// Counters of the CPU time that was used within the quota.
+    cpu_s: &'static [&'static str],
+}
+
+impl Stop {
+    /// True if it took a part of the window that matters.
+    fn matters(&self, result: &TestResult) -> bool {
+        self.s > TOLERATED * result.window_s
+    }
 }
 
 /// Stops of the database's server and of dbdyno by quotas; both are one entry if they share a
@@ -25,13 +34,39 @@ pub(super) struct Stop {
 pub(super) fn stops(result: &TestResult) -> Vec<Stop> {
     let stopped_s = |name: &str| result.window_counters.get(name).filter(|s| *s > 0.0);
     let (server, own) = (stopped_s("server_throttled_s"), stopped_s("self_throttled_s"));
-    let stop = |whom, s, is_of_database| Stop { whom: Sentence::new(whom), s, is_of_database };
     if let Some(s) = server.filter(|_| is_shared(result)) {
-        return vec![stop("the database's server and dbdyno", s, true)];
+        let whom = Sentence::new("the database's server and dbdyno");
+        let cpu_s = &["server_cpu_s", "self_cpu_s"];
+        return vec![Stop { whom, s, is_of_database: true, cpu_s }];
     }
-    let server = server.map(|s| stop("the database's server", s, true));
-    let own = own.map(|s| stop("dbdyno", s, is_within_us(result)));
+    let server = server.map(|s| Stop {
+        whom: Sentence::new("the database's server"),
+        s,
+        is_of_database: true,
+        cpu_s: &["server_cpu_s"],
+    });
+    let own = own.map(|s| Stop {
+        whom: Sentence::new("dbdyno"),
+        s,
+        is_of_database: is_within_us(result),
+        cpu_s: &["self_cpu_s"],
+    });
     server.into_iter().chain(own).collect()
+}
+
+/// CPUs that the tightest quota left to the jobs of a test in which one stopped the database, or
+/// dbdyno that drives it: those that were used, for no more were to be had. None if nobody was
+/// stopped for a time that matters, or the CPU time is not known.
+pub(super) fn cpus_of_jobs(result: &TestResult) -> Option<f64> {
+    let holds = |stop: &Stop| {
+        stop.matters(result) && (stop.is_of_database || result.drive == Drive::Client)
+    };
+    let used = |stop: Stop| {
+        let cpu_s = stop.cpu_s.iter().map(|name| result.window_counters.get(name));
+        Some(cpu_s.sum::<Option<f64>>()? / result.window_s)
+    };
+    let used = stops(result).into_iter().filter(holds).filter_map(used);
+    used.filter(|cpus| cpus.is_finite() && *cpus > 0.0).reduce(f64::min)
 }
 
 /// True if one quota, which has one time, stopped the server and us.
@@ -63,13 +98,19 @@ pub fn cores(run: &RunRecord, tests: &[Test]) -> Option<f64> {
     (usable > 0.0).then_some(usable)
 }
 
-/// Share of its CPU quota that the database used in a test, with our own share if both have one
-/// quota; none without a quota, or if the CPU time is not known.
+/// Share of its CPU quota that the database used in a test, see [`used_cpus`]; none without a
+/// quota, or if the CPU time is not known.
 pub(super) fn used_share(run: &RunRecord, result: &TestResult) -> Option<f64> {
+    Some(used_cpus(result)? / of_test(run, result)?).filter(|share| share.is_finite())
+}
+
+/// CPUs that the database used in a test, with those that we used if both have one quota; none if
+/// the CPU time is not known.
+pub fn used_cpus(result: &TestResult) -> Option<f64> {
     let counter = |name: &str| result.window_counters.get(name);
     let own_s = counter("self_cpu_s").filter(|_| is_within_us(result) || is_shared(result));
     let used_s = [counter("server_cpu_s"), own_s].into_iter().flatten().reduce(|a, b| a + b)?;
-    Some(used_s / result.window_s / of_test(run, result)?).filter(|share| share.is_finite())
+    Some(used_s / result.window_s).filter(|cpus| cpus.is_finite())
 }
 
 /// True of a database that has no process of its own here: it works within ours.
@@ -83,7 +124,6 @@ fn is_within_us(result: &TestResult) -> bool {
 /// belongs to the platform and is a note. A quota of dbdyno alone makes a client slow that the
 /// platform would serve faster.
 pub(super) fn judge(result: &TestResult) -> Vec<Reason> {
-    let matters = |stop: &Stop| stop.s > TOLERATED * result.window_s;
     let reason = |stop: Stop| {
         let (status, sentence) = match stop.is_of_database {
             true => (
@@ -103,7 +143,7 @@ pub(super) fn judge(result: &TestResult) -> Vec<Reason> {
             .with("window", result.window_s);
         Reason::new(status, ReasonCode::CpuQuota, sentence)
     };
-    stops(result).into_iter().filter(matters).map(reason).collect()
+    stops(result).into_iter().filter(|stop| stop.matters(result)).map(reason).collect()
 }
 
 #[cfg(test)]
@@ -183,6 +223,25 @@ mod tests {
         ];
         let both = TestResult { window_counters: fixture::counters(&shared), ..fixture::result() };
         assert_eq!(of(&run, &both).2, Some(0.9));
+    }
+
+    #[test]
+    fn who_was_stopped_had_no_more_cpus_than_were_used() {
+        // A window of 10 s.
+        let of = |drive, counters: &[(&str, f64)]| {
+            let window_counters = fixture::counters(counters);
+            cpus_of_jobs(&TestResult { drive, window_counters, ..fixture::result() })
+        };
+        let server = [("server_throttled_s", 50.0), ("server_cpu_s", 20.0), ("self_cpu_s", 1.0)];
+        assert_eq!(of(Drive::Database, &server), Some(2.0));
+        let shared = [&server[..], &[("self_throttled_s", 50.0)]].concat();
+        assert_eq!(of(Drive::Database, &shared), Some(2.1));
+        let own = [("self_throttled_s", 50.0), ("server_cpu_s", 20.0), ("self_cpu_s", 1.0)];
+        assert_eq!(of(Drive::Client, &own), Some(0.1));
+        assert_eq!(of(Drive::Database, &own), None, "the jobs are in the database");
+        assert_eq!(of(Drive::Database, &[("server_throttled_s", 50.0)]), None);
+        let seldom = [("server_throttled_s", 0.1), ("server_cpu_s", 20.0)];
+        assert_eq!(of(Drive::Database, &seldom), None);
     }
 
     #[test]

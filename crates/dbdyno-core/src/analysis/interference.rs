@@ -43,6 +43,21 @@ impl Member {
         Some(Member { workload, params, drive: beside.drive })
     }
 
+    /// True if the test had this member in the background. A test that failed has no result of its
+    /// background workload, only the name of it.
+    fn is_beside(&self, test: &TestResult) -> bool {
+        match Member::beside(test) {
+            Some(beside) => beside == *self,
+            None => test.chosen.get(BESIDE) == Some(&self.name()),
+        }
+    }
+
+    /// `TP-LIGHT:update_pct=40,scale=2`, as a background workload is named among parameters.
+    fn name(&self) -> String {
+        let words = [self.workload.clone(), assignments(&self.params, ",")];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(":")
+    }
+
     /// `TP-LIGHT update_pct=40`.
     pub fn label(&self) -> String {
         let words = [self.workload.clone(), assignments(&self.params, " ")];
@@ -125,17 +140,22 @@ pub struct Interference {
 /// another number of jobs in the background its rate is not that of the same work alone.
 pub fn interference(tests: &[Test]) -> Vec<Interference> {
     let measured = || tests.iter().filter_map(Test::measured);
-    let is_beside_as_many =
-        |test: &&TestResult| test.beside.is_some() && !is_beside_another_number(test);
+    let is_beside_as_many = |test: &&TestResult| {
+        (test.beside.is_some() || test.chosen.contains_key(BESIDE))
+            && !is_beside_another_number(test)
+    };
     let mut jobs: Vec<u32> = measured().filter(is_beside_as_many).map(|test| test.jobs).collect();
     jobs.sort_unstable();
     jobs.dedup();
-    jobs.into_iter().map(|jobs| Study::new(tests, jobs).evaluate()).collect()
+    let studies = jobs.into_iter().map(|jobs| Study::new(tests, jobs).evaluate());
+    studies.filter(|study| !study.pairs.is_empty()).collect()
 }
 
 /// True if a test had more or fewer jobs in the background than of its own.
 fn is_beside_another_number(test: &TestResult) -> bool {
-    test.beside.as_ref().is_some_and(|beside| beside.part.jobs != test.jobs)
+    let known = test.beside.as_ref().map(|beside| beside.part.jobs);
+    let asked = || test.chosen.get(BESIDE_JOBS).and_then(|jobs| jobs.parse().ok());
+    known.or_else(asked).is_some_and(|jobs: u32| jobs != test.jobs)
 }
 
 /// Tests at a number of jobs.
@@ -216,7 +236,7 @@ impl<'a> Study<'a> {
                 test.jobs == self.jobs
                     && !is_beside_another_number(test)
                     && Member::from_test(test) == *front
-                    && Member::beside(test).as_ref() == Some(back)
+                    && back.is_beside(test)
             };
             Blocks::from_tests(self.tests, is_of)
         };
@@ -424,8 +444,29 @@ mod tests {
         let found = interference(&tests).remove(0);
         assert_eq!((found.alone[0].blocks, found.alone[0].verdict), (6, Status::Valid));
         let pair = found.pairs.iter().find(|pair| (pair.a, pair.b) == (0, 1)).unwrap();
-        assert_eq!(pair.blocks, 5);
+        assert_eq!((pair.blocks, pair.left_out), (5, 1));
+        assert!(pair.conditions.iter().any(|counted| counted.code == ReasonCode::Failed));
         assert!((pair.median_factor.unwrap() - 1.5).abs() < 1e-9, "{pair:?}");
+    }
+
+    #[test]
+    fn a_pair_that_failed_in_every_block_is_there_without_a_factor() {
+        let failed = |test: &TestResult| {
+            let mut test = test.clone();
+            if let Some(beside) = test.beside.take() {
+                let reason = Reason::new(Status::Invalid, ReasonCode::Failed, "");
+                test.verdict = Verdict::from_reasons(vec![reason]);
+                test.chosen.insert(BESIDE.into(), beside.part.workload);
+                test.chosen.insert(BESIDE_JOBS.into(), "1".into());
+            }
+            Test::from(test)
+        };
+        let tests: Vec<Test> = run(true).iter().filter_map(Test::measured).map(failed).collect();
+        let found = interference(&tests).remove(0);
+        let told = |pair: &Pair| (pair.a, pair.b, pair.factor, pair.blocks, pair.left_out);
+        let pairs: Vec<_> = found.pairs.iter().map(told).collect();
+        assert_eq!(pairs, [(0, 0, None, 0, 6), (0, 1, None, 0, 6)]);
+        assert!(found.pairs.iter().all(|pair| pair.verdict == Status::Invalid));
     }
 
     #[test]

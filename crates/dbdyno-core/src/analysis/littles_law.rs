@@ -8,6 +8,7 @@
 //! the percentiles are those of the sample.
 
 use super::cpu::processors;
+use super::cpu_quota;
 use super::kpm::mean_service_s;
 use crate::model::{
     LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
@@ -80,7 +81,8 @@ fn slice_s(result: &TestResult) -> f64 {
     result.precision.map_or(SLICE_S, |_| 1.0 / POINTS_PER_S as f64)
 }
 
-/// Number of jobs that share a CPU of the database's host, which need not be known.
+/// Number of jobs that share a CPU of the database's host, which need not be known. Where a quota
+/// stopped them they share what it left to them, however many CPUs the host has.
 #[derive(Clone, Copy)]
 struct Crowd {
     /// The fewest that are possible.
@@ -95,7 +97,8 @@ impl Crowd {
 
     fn of(result: &TestResult) -> Crowd {
         let jobs = f64::from(result.jobs);
-        let known = processors(result).map(|processors| (jobs / processors).max(1.0));
+        let of_quota = cpu_quota::cpus_of_jobs(result).unwrap_or(f64::INFINITY);
+        let known = processors(result).map(|of_host| (jobs / of_host.min(of_quota)).max(1.0));
         Crowd { fewest: known.unwrap_or(1.0), most: known.unwrap_or(jobs.max(1.0)) }
     }
 }
@@ -281,6 +284,11 @@ mod tests {
         assert_eq!(judged(560.0, &processors(64.0)), Some(Status::Invalid));
         assert_eq!(judged(560.0, &processors(128.0)), Some(Status::Invalid));
         assert_eq!(judged(350.0, &processors(2.0)), Some(Status::Invalid));
+        let quota = [("os_cpu_total_s", 640.0), ("server_cpu_s", 20.0)];
+        assert_eq!(judged(560.0, &quota), Some(Status::Invalid), "nobody was stopped");
+        let stopped = [&quota[..], &[("server_throttled_s", 500.0)]].concat();
+        assert_eq!(judged(560.0, &stopped), None, "a quota of two processors of 64");
+        assert_eq!(judged(350.0, &stopped), Some(Status::Invalid));
         assert_eq!(
             judged(560.0, &[]),
             Some(Status::Conditional),

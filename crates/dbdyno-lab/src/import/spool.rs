@@ -328,11 +328,24 @@ fn whole(test: SpooledTest, line: &Line<'_>) -> Result<SpooledTest> {
             test.jobs
         )));
     }
+    if !has_sums(&test) {
+        return Err(line.wrong("the counts of the jobs have no sum"));
+    }
     let others = test.warm.iter().map(|(job, _)| job).chain(test.times.keys());
     if others.into_iter().any(|job| *job > test.jobs) {
         return Err(line.wrong(&format!("there are more jobs than {}", test.jobs)));
     }
     Ok(test)
+}
+
+/// True if what the jobs did in the window and outside it can be added up.
+fn has_sums(test: &SpooledTest) -> bool {
+    let all = || test.warm.iter().map(|(_, done)| done).chain(test.window.values());
+    let counts: [fn(&SpooledCounts) -> u64; 3] =
+        [|done| done.ops, |done| done.rows, |done| done.commits];
+    counts
+        .iter()
+        .all(|count| all().try_fold(0_u64, |sum, done| sum.checked_add(count(done))).is_some())
 }
 
 #[cfg(test)]
@@ -387,6 +400,18 @@ mod tests {
             (format!("{HEAD}{}", TEST.replace("us 1 12", "us 2 12")), 22, "more jobs than 1"),
             (format!("{HEAD}{}", TEST.replace("hash", "hahs")), 13, "'hahs' is not known here"),
             (format!("{HEAD}{TEST}pack 02\n"), 23, "two script packs"),
+            (
+                // Each is a count, and all together none: 2,500 x 2^53.
+                format!(
+                    "{HEAD}{}",
+                    TEST.replace(
+                        "begin commits 5\n",
+                        &"warm 1 ops 9007199254740991\n".repeat(2500)
+                    )
+                ),
+                2521,
+                "have no sum",
+            ),
             (TEST.to_string(), 1, "before the head"),
             (
                 format!("{HEAD}{}", TEST.replace("1000 stride", "1000,5 stride")),

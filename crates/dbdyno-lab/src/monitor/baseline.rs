@@ -3,7 +3,9 @@
 //! The utilisation law: a component that serves X units per second, each of which needs it for D
 //! seconds, is busy for U = X D of every second (Denning and Buzen, 1978). The best valid test that
 //! works with the component gives D = 1 / M from the rate M that it reached. The processors' share
-//! is read from the measured ramp, since half of them busy is not half of the throughput.
+//! is read from the measured ramp, since half of them busy is not half of the throughput. Under a
+//! CPU quota of the database it is the share of the quota that counts, not that of the host's
+//! processors, which others use.
 
 use serde::Serialize;
 
@@ -11,7 +13,7 @@ use super::rates::{CPU, Definition, RATES, Rate};
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::kpm::counter_per_s;
 use dbdyno_core::analysis::repeats::{self, Repeats};
-use dbdyno_core::analysis::{cpu, ramp};
+use dbdyno_core::analysis::{cpu, cpu_quota, ramp};
 use dbdyno_core::model::{KpmValue, ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
@@ -56,6 +58,8 @@ pub struct Limit {
 pub struct MeasuredPlatform {
     best: Vec<Best>,
     ramps: Vec<BusyRamp>,
+    /// CPUs that a quota lets the database use, of more that its host has.
+    quota_cpus: Option<f64>,
 }
 
 /// The best test of a rate.
@@ -70,18 +74,22 @@ struct Best {
     half_width: Option<f64>,
 }
 
-/// Busy processors in percent and share of the best rate, ascending.
+/// A ramp that used its processors up.
 #[derive(Debug, Clone, PartialEq)]
 struct BusyRamp {
+    /// Busy processors in percent, of the quota if there is one, and share of the best rate,
+    /// ascending.
     points: Vec<(f64, f64)>,
+    /// Most of the host's processors that were busy, in percent.
+    host_busy_pct: f64,
     workload: String,
     jobs: u32,
 }
 
 impl MeasuredPlatform {
     /// From the tests of a run. Of a rate without a valid test the best conditional one counts,
-    /// with that status.
-    pub fn from_tests(tests: &[Test]) -> MeasuredPlatform {
+    /// with that status. `quota_cpus` are the CPUs that a quota lets the database use.
+    pub fn from_tests(tests: &[Test], quota_cpus: Option<f64>) -> MeasuredPlatform {
         let is_of_use = |test: &&Test| test.measured().is_some_and(is_plain);
         let plain: Vec<&Test> = tests.iter().filter(is_of_use).collect();
         let ramps = ramp::groups(plain.iter().copied(), |test| *test);
@@ -90,14 +98,26 @@ impl MeasuredPlatform {
             .filter(|rate| rate.component.is_some())
             .filter_map(|rate| best_of(rate, &ramps));
         let results: Vec<&TestResult> = plain.iter().filter_map(|test| test.measured()).collect();
-        MeasuredPlatform { best: best.collect(), ramps: busy_ramps(&results) }
+        // One of all processors of the host, or of more, stops nobody.
+        let is_less = |quota: &f64| {
+            results.iter().filter_map(|test| cpu::processors(test)).all(|all| *quota < all)
+        };
+        let quota_cpus = quota_cpus.filter(is_less);
+        let ramps = busy_ramps(&results, quota_cpus);
+        MeasuredPlatform { best: best.collect(), ramps, quota_cpus }
     }
 
-    /// Tells of each rate how much of what was measured it is.
-    pub fn cover(&self, rates: &mut [Rate]) {
+    /// Tells of each rate how much of what was measured it is; `server_cpus` are the CPUs that the
+    /// database's processes use now, if that is known.
+    pub fn cover(&self, rates: &mut [Rate], server_cpus: Option<f64>) {
         for rate in rates {
-            rate.against =
-                if rate.id == CPU { self.of_processors(rate.now) } else { self.of_rate(rate) };
+            rate.against = match self.quota_cpus {
+                _ if rate.id != CPU => self.of_rate(rate),
+                None => self.of_processors(rate.now),
+                Some(quota) => {
+                    server_cpus.and_then(|used| self.of_processors(100.0 * used / quota))
+                }
+            };
         }
     }
 
@@ -114,7 +134,7 @@ impl MeasuredPlatform {
             self.ramps.iter().map(|ramp| (ramp.share(busy_pct), ramp)).collect();
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (used, ramp) = *shares.get(shares.len().checked_sub(1)? / 2)?;
-        let measured = ramp.points.last()?.0;
+        let measured = ramp.host_busy_pct;
         let (workload, jobs) = (ramp.workload.clone(), ramp.jobs);
         Some(Coverage { measured, workload, jobs, status: Status::Valid, used, half_width: None })
     }
@@ -197,7 +217,7 @@ fn label(test: &TestResult) -> String {
 }
 
 /// The valid ramps that made the processors busy.
-fn busy_ramps(tests: &[&TestResult]) -> Vec<BusyRamp> {
+fn busy_ramps(tests: &[&TestResult], quota_cpus: Option<f64>) -> Vec<BusyRamp> {
     let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
     // An open loop is as busy as it was asked to be: it is not a step of a ramp.
     for test in
@@ -211,25 +231,29 @@ fn busy_ramps(tests: &[&TestResult]) -> Vec<BusyRamp> {
             None => ramps.push(vec![test]),
         }
     }
-    ramps.iter().filter_map(|ramp| BusyRamp::from_tests(ramp)).collect()
+    ramps.iter().filter_map(|ramp| BusyRamp::from_tests(ramp, quota_cpus)).collect()
 }
 
 impl BusyRamp {
     /// Up to the best test: beyond it more jobs only wait for one another.
-    fn from_tests(ramp: &[&TestResult]) -> Option<BusyRamp> {
+    fn from_tests(ramp: &[&TestResult], quota_cpus: Option<f64>) -> Option<BusyRamp> {
         let best = ramp.iter().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
-        let point = |test: &&&TestResult| {
-            Some((cpu::busy_pct(&test.window_counters).ok()?, test.ops_per_s / best.ops_per_s))
-        };
-        let mut points: Vec<(f64, f64)> = ramp
-            .iter()
-            .filter(|test| test.jobs <= best.jobs)
-            .filter_map(|test| point(&test))
-            .collect();
+        let of_host = |test: &TestResult| cpu::busy_pct(&test.window_counters).ok();
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let mut host_busy_pct = 0.0_f64;
+        for test in ramp.iter().filter(|test| test.jobs <= best.jobs) {
+            let busy_pct = match quota_cpus {
+                Some(quota) => cpu_quota::used_cpus(test).map(|used| 100.0 * used / quota),
+                None => of_host(test),
+            };
+            points.extend(busy_pct.map(|busy_pct| (busy_pct, test.ops_per_s / best.ops_per_s)));
+            host_busy_pct = host_busy_pct.max(of_host(test).unwrap_or(0.0));
+        }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let busiest = points.last()?.0;
         (busiest >= MIN_BUSY_PCT).then(|| BusyRamp {
             points,
+            host_busy_pct,
             workload: label(best),
             jobs: best.jobs,
         })
@@ -274,14 +298,14 @@ mod tests {
 
     fn used_share(measured: &MeasuredPlatform, id: &'static str, now: f64) -> Option<f64> {
         let mut rates = [rate(id, now)];
-        measured.cover(&mut rates);
+        measured.cover(&mut rates, None);
         rates[0].against.as_ref().map(|covered| covered.used)
     }
 
     #[test]
     fn a_rate_is_a_share_of_the_best_test_and_unknown_if_none_works_with_it() {
         let tests = [test(1, 100.0, 30.0), test(2, 200.0, 60.0)].map(Test::from);
-        let measured = MeasuredPlatform::from_tests(&tests);
+        let measured = MeasuredPlatform::from_tests(&tests, None);
         assert_eq!(used_share(&measured, "logical_reads", 100.0), Some(0.25));
         assert_eq!(used_share(&measured, "commits", 60.0), Some(0.6));
         assert_eq!(
@@ -294,7 +318,8 @@ mod tests {
             let mut test = test(1, 100.0, 30.0);
             test.counters.set("physical_reads", blocks);
             test.window_counters.set("os_disk_reads", 5000.0);
-            used_share(&MeasuredPlatform::from_tests(&[Test::from(test)]), "device_reads", 50.0)
+            let measured = MeasuredPlatform::from_tests(&[Test::from(test)], None);
+            used_share(&measured, "device_reads", 50.0)
         };
         assert_eq!(
             (reads(1.0), reads(900.0)),
@@ -309,7 +334,7 @@ mod tests {
         let rates = [100.0, 101.0, 99.0, 100.5, 400.0];
         let tests: Vec<Test> = rates.map(|rate| Test::from(test(2, rate, 30.0))).into();
         let mut commits = [rate("commits", 50.0)];
-        MeasuredPlatform::from_tests(&tests).cover(&mut commits);
+        MeasuredPlatform::from_tests(&tests, None).cover(&mut commits, None);
         let covered = commits[0].against.as_ref().unwrap();
         // Half a commit per op.
         assert!((49.0..60.0).contains(&covered.measured), "{covered:?}");
@@ -322,12 +347,35 @@ mod tests {
         let tests =
             [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)]
                 .map(Test::from);
-        let measured = MeasuredPlatform::from_tests(&tests);
+        let measured = MeasuredPlatform::from_tests(&tests, None);
         let used = |busy| (used_share(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
             [used(0.0), used(25.0), used(50.0), used(72.5), used(95.0), used(99.0)],
             [0.0, 400.0, 800.0, 900.0, 1000.0, 1000.0]
         );
+    }
+
+    #[test]
+    fn under_a_quota_its_share_counts_and_not_that_of_the_host() {
+        // A quota of 2 CPUs of 64: the host is at most 20 % busy, also by others.
+        let with_cpus = |jobs, ops_per_s, server_cpus: f64| {
+            let mut test = test(jobs, ops_per_s, 20.0);
+            test.window_counters.set("os_cpu_total_s", 64.0 * test.window_s);
+            test.window_counters.set("os_cpu_idle_s", 0.8 * 64.0 * test.window_s);
+            test.window_counters.set("server_cpu_s", server_cpus * test.window_s);
+            Test::from(test)
+        };
+        let tests = [with_cpus(1, 60.0, 1.0), with_cpus(4, 100.0, 2.0)];
+        let used = |quota_cpus, server_cpus| {
+            let mut rates = [rate(CPU, 70.0)];
+            MeasuredPlatform::from_tests(&tests, quota_cpus).cover(&mut rates, server_cpus);
+            rates[0].against.as_ref().map(|covered| (covered.used * 100.0).round())
+        };
+        assert_eq!(used(Some(2.0), Some(1.0)), Some(60.0));
+        assert_eq!(used(Some(2.0), Some(1.9)), Some(96.0));
+        assert_eq!(used(Some(2.0), None), None, "the host is not the quota");
+        assert_eq!(used(None, Some(1.0)), None, "the ramp kept 20 % of the host busy");
+        assert_eq!(used(Some(64.0), Some(1.0)), None, "no quota of a part");
     }
 
     #[test]
@@ -338,7 +386,7 @@ mod tests {
         let mut tests = vec![Test::from(test(1, 100.0, 30.0)), Test::from(faster.clone())];
         let mut rates =
             [rate("commits", 20.0), rate("logical_reads", 50.0), rate("log_syncs", 1e9)];
-        MeasuredPlatform::from_tests(&tests).cover(&mut rates);
+        MeasuredPlatform::from_tests(&tests, None).cover(&mut rates, None);
         let first = limit(&rates).unwrap();
         assert_eq!((first.component, first.used, first.at_times), ("transactions", 0.4, 2.5));
         assert_eq!(doubtful_limit(&rates), None);
@@ -348,7 +396,7 @@ mod tests {
         assert_eq!(limit(&above), Some(first));
         assert_eq!(doubtful_limit(&above).map(|limit| limit.used), Some(0.7));
         tests.remove(0);
-        MeasuredPlatform::from_tests(&tests).cover(&mut rates);
+        MeasuredPlatform::from_tests(&tests, None).cover(&mut rates, None);
         let covered = rates[0].against.as_ref().unwrap();
         assert_eq!(
             (covered.status, covered.used, limit(&rates)),
@@ -356,9 +404,7 @@ mod tests {
         );
         let invalid =
             Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "")]);
-        assert_eq!(
-            MeasuredPlatform::from_tests(&[Test::from(TestResult { verdict: invalid, ..faster })]),
-            MeasuredPlatform::default()
-        );
+        let invalid = [Test::from(TestResult { verdict: invalid, ..faster })];
+        assert_eq!(MeasuredPlatform::from_tests(&invalid, None), MeasuredPlatform::default());
     }
 }

@@ -11,6 +11,7 @@ use super::rates::{Peaks, Rate};
 use crate::run::probing::{HostFigures, read_disclosure};
 use crate::run::{Platform, Request};
 use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
+use dbdyno_core::analysis::cpu_quota;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{
@@ -237,7 +238,7 @@ impl Poller {
                 Error::usage("--baseline", what).advise("measure this one with 'dbdyno run'")
             );
         }
-        self.measured = Some(MeasuredPlatform::from_tests(tests));
+        self.measured = Some(MeasuredPlatform::from_tests(tests, cpu_quota::of_run(run, tests)));
         Ok(())
     }
 
@@ -307,7 +308,9 @@ impl Poller {
         let statements_read = self.read_statements(now);
         let session_samples = self.end_session_samples();
         let mut rates = self.peaks.rates(&grown, interval_s);
-        self.measured.iter().for_each(|measured| measured.cover(&mut rates));
+        if let Some(measured) = &self.measured {
+            measured.cover(&mut rates, self.peaks.per_s("server_cpu_s"));
+        }
         let queries = self.queries as u64 + session_samples.count + u64::from(statements_read);
         let own_cpu = grown.get("self_cpu_s").map(|cpu_s| cpu_s / interval_s);
         Ok(IntervalSample {

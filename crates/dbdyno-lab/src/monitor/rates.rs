@@ -149,6 +149,15 @@ impl Peaks {
         self.means(&sum, over_s)
     }
 
+    /// Mean of a counter per second over the last intervals; none if it is not known in the last
+    /// one, or was reset.
+    pub fn per_s(&self, counter: &str) -> Option<f64> {
+        self.last.back()?.0.get(counter)?;
+        let grown: f64 = self.last.iter().filter_map(|(grown, _)| grown.get(counter)).sum();
+        let over_s: f64 = self.last.iter().map(|(_, s)| s).sum();
+        Some(grown / over_s).filter(|per_s| is_rate(*per_s))
+    }
+
     fn means(&mut self, grown: &Counters, interval_s: f64) -> Vec<Rate> {
         let per_s = |definition: &Definition| {
             Some(grown.get(definition.counter)? / interval_s * definition.scale)
@@ -213,6 +222,19 @@ mod tests {
             (last[0].now, last[1].unit, last[1].now, last[1].peak),
             (30.0, "MB/s", 3.0, 3.0)
         );
+    }
+
+    #[test]
+    fn a_counter_per_second_is_that_of_the_last_intervals_as_long_as_it_is_known() {
+        let mut peaks = Peaks::default();
+        assert_eq!(peaks.per_s("server_cpu_s"), None);
+        peaks.rates(&counters(&[("server_cpu_s", 3.0)]), 2.0);
+        peaks.rates(&counters(&[("server_cpu_s", 5.0)]), 2.0);
+        assert_eq!(peaks.per_s("server_cpu_s"), Some(2.0));
+        peaks.rates(&counters(&[("server_cpu_s", -20.0)]), 2.0);
+        assert_eq!(peaks.per_s("server_cpu_s"), None, "it was reset");
+        peaks.rates(&counters(&[]), 2.0);
+        assert_eq!(peaks.per_s("server_cpu_s"), None);
     }
 
     #[test]

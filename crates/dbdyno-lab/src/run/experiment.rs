@@ -189,7 +189,12 @@ pub(super) struct OnlyPlatform<'x, 'a> {
 /// data set, or of the results file; those of the design.
 pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<ExperimentEnd> {
     let Experiment { arms, design } = experiment;
-    arms.iter().for_each(|arm| store.heed(arm.interrupt.flag()));
+    for arm in &arms {
+        store.heed(arm.interrupt.flag());
+        if let Some(workers) = arm.workers {
+            workers.lock().heed(arm.interrupt.flag());
+        }
+    }
     let mut platforms = open(&arms)?;
     let ended = on_platforms(&arms, design, &mut platforms, store);
     let ended = with_last_words(ended, &mut platforms);

@@ -219,6 +219,7 @@ fn repetitions(
             run.record.id,
             &record::result(seq, options.jobs, started_at, &measured, is_private),
         )?;
+        measured.repaired?;
     }
     Ok(())
 }

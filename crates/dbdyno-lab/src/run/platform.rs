@@ -388,7 +388,13 @@ impl EmbeddedFile {
         let path = EmbeddedFile::path(data_dir, engine);
         let lock = match access {
             Access::Inspect | Access::Watch | Access::Follow => None,
-            Access::Provision => Some(Lock::take(data_dir, engine)?),
+            Access::Provision => {
+                refuse_made_by_others(data_dir, engine)?;
+                let lock = Lock::take(data_dir, engine)?;
+                // Somebody may have been faster.
+                refuse_made_by_others(data_dir, engine)?;
+                Some(lock)
+            }
         };
         if lock.as_ref().is_some_and(Lock::is_of_dead_run) {
             remove_database(&path, engine)?;
@@ -416,16 +422,42 @@ impl EmbeddedFile {
     }
 }
 
+/// A database file and what its engine puts beside it.
+fn files_of(path: &Path, engine: &str) -> Vec<PathBuf> {
+    let endings = engine::find(engine).map_or(&[][..], |engine| engine.capabilities().file_endings);
+    let with_ending = |ending: &&str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    [""].iter().chain(endings).map(with_ending).collect()
+}
+
+/// Refuses files that another user has put where those of the database and its lock would be, into
+/// a directory open to everybody: we would write to them, or take them for ours.
+///
+/// # Errors
+/// Names the file.
+fn refuse_made_by_others(data_dir: &Path, engine: &str) -> Result<()> {
+    let files = files_of(&EmbeddedFile::path(data_dir, engine), engine);
+    for file in std::iter::once(Lock::path(data_dir, engine)).chain(files) {
+        let refused = |what: String| {
+            Error::target(file.display().to_string(), what)
+                .advise("choose a directory of your own with --data-dir")
+        };
+        if host::made_by_others(&file).map_err(|error| refused(error.to_string()))? {
+            return Err(refused("somebody else made it, in a directory open to everybody".into()));
+        }
+    }
+    Ok(())
+}
+
 /// Removes a database file and what its engine put beside it.
 ///
 /// # Errors
 /// Names the file that cannot be removed.
 fn remove_database(path: &Path, engine: &str) -> Result<()> {
-    let endings = engine::find(engine).map_or(&[][..], |engine| engine.capabilities().file_endings);
-    for ending in [""].iter().chain(endings) {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        let file = PathBuf::from(name);
+    for file in files_of(path, engine) {
         // An engine may have a directory beside its file, for what it spills.
         let removed = if file.is_dir() {
             std::fs::remove_dir_all(&file)
@@ -455,6 +487,10 @@ struct Lock {
 const PASSING: &str = "passing";
 
 impl Lock {
+    fn path(data_dir: &Path, engine: &str) -> PathBuf {
+        data_dir.join(format!("dbdyno-{engine}.lock"))
+    }
+
     fn take(data_dir: &Path, engine: &str) -> Result<Lock> {
         let unusable = |error: std::io::Error| {
             Error::target(
@@ -467,7 +503,7 @@ impl Lock {
             Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
                 .advise("wait for it, or choose another --data-dir")
         };
-        let path = data_dir.join(format!("dbdyno-{engine}.lock"));
+        let path = Lock::path(data_dir, engine);
         let locked =
             server::lock_file(&path, || std::fs::create_dir_all(data_dir)).map_err(unusable)?;
         Ok(Lock { path, locked: locked.ok_or_else(in_use)? })
@@ -475,7 +511,10 @@ impl Lock {
 
     /// True if the last owner made the database for itself alone and had no time to remove it.
     fn is_of_dead_run(&self) -> bool {
-        std::fs::read(&self.path).is_ok_and(|noted| noted == PASSING.as_bytes())
+        // Of the file that is locked: another may stand at its path.
+        let mut noted = [0; PASSING.len() + 1];
+        let length = self.locked.file().read_at(&mut noted, 0);
+        length.is_ok_and(|length| noted[..length] == *PASSING.as_bytes())
     }
 
     fn note(&self, words: &str) -> Result<()> {

@@ -30,7 +30,7 @@ impl Drop for FileLock {
 /// `make_directory` makes if it is missing. None if somebody else holds it.
 ///
 /// # Errors
-/// If the directory or the file cannot be made.
+/// If the directory or the file cannot be made; if a link stands there.
 pub fn lock_file(
     path: &Path,
     make_directory: impl Fn() -> io::Result<()>,
@@ -40,8 +40,11 @@ pub fn lock_file(
         let file = match OpenOptions::new()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .mode(0o600)
+            // A link that somebody has put there leads to a file that is no lock.
+            .custom_flags(libc::O_NOFOLLOW)
             .open(path)
         {
             // The last owner has removed the directory in the meantime.
@@ -85,6 +88,19 @@ mod tests {
         let _copy_of_a_child = held.0.try_clone().unwrap();
         drop(held);
         assert!(take().is_some());
+    }
+
+    #[test]
+    fn a_link_is_no_lock_wherever_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("lock"), dir.path().join("victim"));
+        fs::write(&victim, "precious").unwrap();
+        for leads_to in [victim.clone(), dir.path().join("none/at/all")] {
+            std::os::unix::fs::symlink(&leads_to, &path).unwrap();
+            assert!(lock_file(&path, || Ok(())).is_err(), "{}", leads_to.display());
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -20,6 +21,9 @@ use dbdyno_engines::host::{self, Account, is_root};
 const LOG_FILE: &str = "server.log";
 /// Statements stand in it.
 const LOG_MODE: u32 = 0o600;
+/// Bytes at the end of the log in which an error is looked for: the log of a server that is kept is
+/// as long as it has run.
+const LOG_END_BYTES: u64 = 256 * 1024;
 /// Lines of the log that an error shows.
 const LOG_LINES_SHOWN: usize = 3;
 /// Longest wait for an orderly stop, which may have to write the whole cache; then for a hard one.
@@ -156,8 +160,22 @@ pub(super) fn log_path(home: &Path) -> std::path::PathBuf {
 /// The last lines of the server's log, as one: the last alone is often only "is shut down" or
 /// "contains errors".
 pub(super) fn last_log_lines(home: &Path) -> String {
-    let text = fs::read(home.join(LOG_FILE)).unwrap_or_default();
+    let text = end_of(&home.join(LOG_FILE), LOG_END_BYTES).unwrap_or_default();
     tail_of(&String::from_utf8_lossy(&text))
+}
+
+/// The whole lines among so many bytes at the end of a file.
+fn end_of(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let from = file.metadata()?.len().saturating_sub(most_bytes);
+    file.seek(SeekFrom::Start(from))?;
+    let mut text = Vec::new();
+    file.take(most_bytes).read_to_end(&mut text)?;
+    if from > 0 {
+        let first_end = text.iter().position(|byte| *byte == b'\n');
+        text.drain(..first_end.map_or(text.len(), |end| end + 1));
+    }
+    Ok(text)
 }
 
 /// The last lines that say something; only those of errors in a log that marks them as MariaDB
@@ -311,6 +329,18 @@ mod tests {
         assert_eq!(tail_of(log), "unknown variable 'y=1'");
         assert_eq!(tail_of("FATAL:  down\nFATAL:  down\nFATAL:  down\n"), "FATAL:  down");
         assert_eq!(tail_of(""), "it wrote no log");
+    }
+
+    #[test]
+    fn of_a_long_log_only_the_whole_lines_at_its_end_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("server.log");
+        fs::write(&path, "one line\nanother line\nlast\n").unwrap();
+        let end = |most| String::from_utf8(end_of(&path, most).unwrap()).unwrap();
+        assert_eq!(end(100), "one line\nanother line\nlast\n");
+        assert_eq!(end(10), "last\n");
+        assert_eq!(end(3), "");
+        assert!(end_of(&dir.path().join("none"), 3).is_err());
     }
 
     /// A child whose arguments are there: the kernel sets them some moments after `spawn` has

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use secrecy::SecretString;
 
@@ -20,7 +21,15 @@ pub(super) struct Server {
     in_transaction: Cell<bool>,
     /// Runs that we write.
     held: RefCell<Vec<i64>>,
+    /// Set by whoever wants the end of all work.
+    interrupt: RefCell<Option<Arc<AtomicBool>>>,
 }
+
+/// Longest absence of a server whose session was lost: somebody may start it anew, and hours of
+/// measuring are not worth less than that.
+const BACK_WITHIN: Duration = Duration::from_secs(60);
+/// Interval between two attempts to reach it.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Class of the SQLSTATEs of broken rules of a schema (SQL standard).
 const BROKEN_RULE: &str = "23";
@@ -50,12 +59,18 @@ impl Server {
     }
 
     fn connect(url: &str, password: Option<&SecretString>) -> Result<Server> {
-        Ok(Server {
+        Ok(Server::on(url, connect(url, password)?))
+    }
+
+    /// The database of a URL, of which this is a session.
+    fn on(url: &str, session: Box<dyn ResultsBackend>) -> Server {
+        Server {
             url: url.to_string(),
-            backend: RefCell::new(connect(url, password)?),
+            backend: RefCell::new(session),
             in_transaction: Cell::new(false),
             held: RefCell::new(Vec::new()),
-        })
+            interrupt: RefCell::new(None),
+        }
     }
 
     /// The session, for more than results.
@@ -173,14 +188,29 @@ impl Server {
         }
     }
 
+    /// Begins another session, as soon as the server takes one.
+    fn reconnect(&self) -> std::result::Result<(), EngineError> {
+        let began = Instant::now();
+        let is_interrupted =
+            || self.interrupt.borrow().as_ref().is_some_and(|flag| flag.load(Ordering::SeqCst));
+        loop {
+            let reconnected = self.backend.borrow_mut().reconnect();
+            let Err(error) = reconnected else { return Ok(()) };
+            let is_away = matches!(error.class, ErrorClass::Unreachable | ErrorClass::Lost);
+            if !is_away || is_interrupted() || began.elapsed() >= BACK_WITHIN {
+                return Err(error);
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
     /// Distinguishes a lost session from a statement's own failure: the session has ended, and none
     /// of our statements was under way in a transaction. A new one goes on.
     fn again(&self, error: EngineError) -> Answer<()> {
         if error.class != ErrorClass::Lost || self.in_transaction.get() {
             return Err(self.in_words(error));
         }
-        let reconnected = self.backend.borrow_mut().reconnect();
-        reconnected.map_err(|error| self.in_words(error))?;
+        self.reconnect().map_err(|error| self.in_words(error))?;
         self.prove()?;
         let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
@@ -286,9 +316,74 @@ impl StoreBackend for Server {
         Ok(done)
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.interrupt.borrow_mut().get_or_insert_with(|| Arc::clone(&interrupt));
         self.backend.borrow().heed(interrupt);
     }
     fn place(&self) -> String {
         self.url.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Step<T> = std::result::Result<T, EngineError>;
+
+    /// A session that is lost, of a server that is away for a while.
+    struct LostSession {
+        /// Attempts to reach it that fail.
+        away: u32,
+        is_lost: bool,
+    }
+
+    impl ResultsBackend for LostSession {
+        fn run(&mut self, _: &str, _: &[Row]) -> Step<Vec<Row>> {
+            match self.is_lost {
+                true => Err(EngineError::new(ErrorClass::Lost, "the session has ended")),
+                false => Ok(vec![vec![SqlValue::Integer(7)]]),
+            }
+        }
+        fn execute(&mut self, _: &str) -> Step<()> {
+            Ok(())
+        }
+        fn heed(&self, _: Arc<AtomicBool>) {}
+        fn reconnect(&mut self) -> Step<()> {
+            if self.away == 0 {
+                self.is_lost = false;
+                return Ok(());
+            }
+            self.away -= 1;
+            Err(EngineError::new(ErrorClass::Unreachable, "nobody listens"))
+        }
+        fn prove(&mut self) -> Step<bool> {
+            Ok(true)
+        }
+        fn sql_of(&self, name: &str, _: &[(&str, &str)]) -> Step<String> {
+            Ok(name.to_string())
+        }
+        fn schema_words(&self) -> &'static [(&'static str, &'static str)] {
+            &[]
+        }
+    }
+
+    fn lost(away: u32) -> Server {
+        Server::on("postgres://h/d", Box::new(LostSession { away, is_lost: true }))
+    }
+
+    #[test]
+    fn a_server_that_starts_anew_is_waited_for() {
+        let rows = lost(2).run("select 7", &[Vec::new()]).unwrap();
+        assert_eq!(rows, [[SqlValue::Integer(7)]]);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_server_after_an_interrupt() {
+        let server = lost(u32::MAX);
+        server.heed(Arc::new(AtomicBool::new(true)));
+        let Err(Trouble::Said(error)) = server.run("select 7", &[Vec::new()]) else {
+            panic!("nobody listens");
+        };
+        assert!(error.what.contains("nobody listens"), "{error}");
     }
 }

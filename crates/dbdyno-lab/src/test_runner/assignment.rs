@@ -16,6 +16,7 @@ use super::log::{JobLog, Periods, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
 use super::timeline::Timeline;
+use dbdyno_core::error::quote;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, JobSpec, threads};
@@ -138,6 +139,11 @@ impl AssignedJobs {
         (job as usize - 1) % self.parts.len()
     }
 
+    /// Numbers of its jobs.
+    fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.jobs.iter().map(|job| job.number)
+    }
+
     fn part(&self, job: u32) -> &SharePart {
         &self.parts[self.part_of(job)]
     }
@@ -179,6 +185,32 @@ pub struct WorkerLog {
     pub seconds: Periods,
     /// Timeline of its jobs since then.
     pub timeline: Timeline,
+}
+
+impl WorkerLog {
+    /// Checks a log that somebody else wrote, of a share that was laid out `since_s` ago: sums
+    /// of what is not possible would end the run, or take for ever.
+    ///
+    /// # Errors
+    /// It is not of the jobs of the share, or has times or counts that they cannot have reached.
+    pub fn check(&self, share: &WorkerAssignment, since_s: f64) -> Result<(), EngineError> {
+        let numbers = |jobs: &[(u32, JobLog)]| -> Vec<u32> {
+            jobs.iter().map(|(number, _)| *number).collect()
+        };
+        let beside: Vec<u32> = share.beside.iter().flat_map(AssignedJobs::numbers).collect();
+        let is_possible = numbers(&self.jobs) == share.own.numbers().collect::<Vec<u32>>()
+            && numbers(&self.beside) == beside
+            && (0.0..=since_s).contains(&self.late_s)
+            && self.jobs.iter().chain(&self.beside).all(|(_, job)| job.fits(since_s))
+            && self.seconds.fits(since_s)
+            && self.timeline.fits(share.own.parts.len(), since_s);
+        if is_possible {
+            return Ok(());
+        }
+        let what = format!("worker {} reports what its jobs cannot have done", quote(&self.name));
+        Err(EngineError::new(ErrorClass::Other, what)
+            .advised("see who may write to the shared results"))
+    }
 }
 
 /// Update for the jobs of a part while they loop.
@@ -335,5 +367,64 @@ impl AssignmentSupervisor<'_> {
             }
         }
         false
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The share of the first of two workers, of three jobs.
+    pub(in crate::test_runner) fn share() -> WorkerAssignment {
+        let job = |number| ShareJob { number, due: None };
+        let own = AssignedJobs {
+            jobs: vec![job(1), job(3)],
+            after: 0,
+            of_jobs: 3,
+            parts: Vec::new(),
+            drive: Drive::Client,
+            wire: Wire::default(),
+            seed: 0,
+        };
+        WorkerAssignment {
+            own,
+            beside: None,
+            window: Window::time(0.0, 1.0),
+            facts: Facts::default(),
+            rows: RowFunction { table_rows: 8000, seed: 1 },
+            nodes: Vec::new(),
+            connect_s: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_log_that_is_not_possible_is_refused() {
+        let job = || JobLog { span_s: Some((0.0, 2.0)), ..JobLog::default() };
+        let log = || WorkerLog { jobs: vec![(1, job()), (3, job())], ..WorkerLog::default() };
+        log().check(&share(), 3.0).unwrap();
+        let refused = |what: &str, change: &dyn Fn(&mut WorkerLog)| {
+            let mut log = log();
+            change(&mut log);
+            let error = log.check(&share(), 3.0).expect_err(what);
+            assert!(error.message.contains("cannot have done"), "{what}: {error}");
+        };
+        refused("the job of another worker", &|log| log.jobs[1].0 = 2);
+        refused("no job", &|log| log.jobs[0].0 = 0);
+        refused("a job that is missing", &|log| drop(log.jobs.pop()));
+        refused("a background that was not asked for", &|log| log.beside.push((1, job())));
+        refused("a start after the end", &|log| log.late_s = 1e300);
+        refused("a start before the beginning", &|log| log.late_s = -1e300);
+        refused("a job of centuries", &|log| log.jobs[0].1.span_s = Some((0.0, 1e10)));
+        refused("a sum that is none", &|log| log.jobs[0].1.total.ops = u64::MAX);
+        refused("a part that is none", &|log| log.timeline.ops.push(vec![1.0]));
+        refused("errors of an hour", &|log| log.timeline.errors = vec![0; 4 * 3600]);
+        let periods = |text: &str| serde_json::from_str::<Periods>(text).unwrap();
+        for text in [
+            r#"{ "seconds_each": 0, "seconds": 1, "times": [] }"#,
+            r#"{ "seconds_each": 3, "seconds": 3, "times": [] }"#,
+            r#"{ "seconds_each": 1, "seconds": 1000000000000, "times": [] }"#,
+        ] {
+            refused(text, &|log| log.seconds = periods(text));
+        }
     }
 }

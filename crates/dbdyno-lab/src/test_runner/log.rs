@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use super::timeline::{EDGE_S, Stretch, Timeline, Waiting, middle_s, spread};
+use super::timeline::{
+    EDGE_S, MAX_COUNT, Stretch, Timeline, Waiting, middle_s, most_points, spread,
+};
 use dbdyno_core::model::{Counters, Tally};
 use dbdyno_core::stats::sequence::POINTS_PER_S;
 use dbdyno_core::stats::summary::Quantiles;
@@ -127,6 +129,20 @@ impl JobLog {
         }
     }
 
+    /// True if a job can have done so within this many seconds.
+    pub(super) fn fits(&self, within_s: f64) -> bool {
+        let is_time = |at_s: f64| (-1.0..=within_s).contains(&at_s);
+        let is_span = |start_s: f64, end_s: f64| is_time(start_s) && is_time(end_s);
+        let is_counted = |counted: &CountedOps| {
+            is_span(counted.start_s, counted.end_s) && is_countable(&counted.tally)
+        };
+        self.slices as u64 <= MAX_COUNT
+            && self.span_s.is_none_or(|(start_s, end_s)| is_span(start_s, end_s))
+            && is_countable(&self.total)
+            && self.counted.as_ref().is_none_or(is_counted)
+            && self.pending_errors.values().all(|count| *count <= MAX_COUNT)
+    }
+
     /// The log with all times moved by this many seconds.
     pub fn later_by(mut self, by_s: f64) -> JobLog {
         self.span_s = self.span_s.map(|(start_s, end_s)| (start_s + by_s, end_s + by_s));
@@ -135,6 +151,12 @@ impl JobLog {
         }
         self
     }
+}
+
+/// True if every count of a job is one that has a sum with those of the others.
+fn is_countable(tally: &Tally) -> bool {
+    let counts = [tally.ops, tally.rows, tally.commits, tally.hits, tally.connects.opened];
+    counts.iter().chain(tally.errors.values()).all(|count| *count <= MAX_COUNT)
 }
 
 /// Times of ops in periods of some seconds that follow one another.
@@ -177,6 +199,14 @@ impl Periods {
             self.at(at / 2).merge(times);
         }
         self.seconds_each *= 2;
+    }
+
+    /// True if there can be so many within this many seconds, put together by twos.
+    pub(super) fn fits(&self, within_s: f64) -> bool {
+        self.seconds_each.is_power_of_two()
+            && self.seconds_each <= self.seconds.max(1)
+            && self.seconds as f64 <= within_s + 1.0
+            && self.times.len() <= self.seconds.div_ceil(self.seconds_each)
     }
 
     /// Adds those of others at the same time.
@@ -274,6 +304,14 @@ pub struct Points {
     pub from: usize,
     /// Ops of each point; a slice's ops are spread evenly over its time.
     pub ops: Vec<f64>,
+}
+
+impl Points {
+    /// True if there can be so many within this many seconds.
+    pub(super) fn fits(&self, within_s: f64) -> bool {
+        let points = most_points(within_s);
+        self.from <= points && self.ops.len() <= points - self.from
+    }
 }
 
 /// A job among those of a log.

@@ -1,5 +1,7 @@
 //! A test whose jobs run on several load generators, as its coordinator sees it.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -11,15 +13,20 @@ use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::raw::Raw;
 use super::schedule::{Edges, Schedule};
 use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
-use dbdyno_engines::engine::EngineError;
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// Interval at which the workers are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+const OTHER_SHARES: &str = "the shares in the results database are not those that were laid out";
 
 /// Load generators that run the jobs of a test.
 pub trait Workers: Send {
     /// Number of workers.
     fn count(&self) -> u32;
+    /// From now on nobody waits long for results that are silent once this flag is set. The first
+    /// flag counts.
+    fn heed(&self, interrupt: Arc<AtomicBool>);
     /// Lays out the shares of a test, to be claimed.
     ///
     /// # Errors
@@ -116,6 +123,7 @@ impl WorkerProxy<'_> {
         workers: &Mutex<dyn Workers>,
         shares: &[WorkerAssignment],
     ) -> Result<Vec<WorkerLog>, EngineError> {
+        let began = Instant::now();
         workers.lock().assign(shares)?;
         while self.seen.iter().any(|stage| *stage != Stage::Done) {
             std::thread::sleep(POLL_INTERVAL);
@@ -132,12 +140,25 @@ impl WorkerProxy<'_> {
                 self.edges = edges;
             }
             let now = workers.lock().poll()?;
+            if now.len() != shares.len() {
+                return Err(impossible(OTHER_SHARES));
+            }
+            if !now.iter().all(|come| come.points.fits(most_s(began))) {
+                return Err(impossible("a worker reports ops of a time that is not over"));
+            }
             now.iter()
                 .zip(1..)
                 .for_each(|(come, worker)| self.log.take_points(worker, &come.points));
             now.iter().enumerate().for_each(|(at, come)| self.advance(at, come.stage));
         }
-        workers.lock().collect()
+        let logs = workers.lock().collect()?;
+        if logs.len() != shares.len() {
+            return Err(impossible(OTHER_SHARES));
+        }
+        for (log, share) in logs.iter().zip(shares) {
+            log.check(share, most_s(began))?;
+        }
+        Ok(logs)
     }
 
     /// Tells the gate of every stage between the one that was seen last and this.
@@ -153,6 +174,16 @@ impl WorkerProxy<'_> {
             }
         }
     }
+}
+
+/// Seconds from a moment on that no clock can have exceeded, of whatever machine.
+fn most_s(began: Instant) -> f64 {
+    1.001 * began.elapsed().as_secs_f64() + 1.0
+}
+
+/// The failure of a test whose rows somebody else has changed.
+fn impossible(what: &str) -> EngineError {
+    EngineError::new(ErrorClass::Other, what).advised("see who may write to the shared results")
 }
 
 /// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
@@ -209,4 +240,63 @@ fn figures(log: &WorkerLog) -> WorkerResult {
 /// The result with what each worker did.
 pub(super) fn with_workers(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
     TestResult { workers, ..result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::assignment::tests::share;
+    use super::*;
+    use dbdyno_core::model::Window;
+
+    /// Workers whose rows somebody else has deleted, or of whom one is further than time is.
+    struct Tampered {
+        rows: Vec<WorkerProgress>,
+    }
+
+    impl Workers for Tampered {
+        fn count(&self) -> u32 {
+            1
+        }
+        fn heed(&self, _: Arc<AtomicBool>) {}
+        fn assign(&mut self, _: &[WorkerAssignment]) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn poll(&mut self) -> Result<Vec<WorkerProgress>, EngineError> {
+            Ok(self.rows.clone())
+        }
+        fn set_window(&mut self, _: Edges) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn start(&mut self) -> Result<Instant, EngineError> {
+            Ok(Instant::now())
+        }
+        fn stop(&mut self) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn collect(&mut self) -> Result<Vec<WorkerLog>, EngineError> {
+            Ok(Vec::new())
+        }
+        fn sessions(&self) -> Vec<u32> {
+            Vec::new()
+        }
+    }
+
+    fn failure_of(rows: Vec<WorkerProgress>) -> String {
+        let schedule = Schedule::new(&Window::time(0.0, 1.0));
+        let (gate, log) = (Gate::new(1), SecondsLog::new(1));
+        let workers = Mutex::new(Tampered { rows });
+        represent_workers(&workers, &[share()], &gate, &schedule, &log).unwrap_err().message
+    }
+
+    #[test]
+    fn rows_that_somebody_else_changed_end_the_test_and_not_the_run() {
+        assert_eq!(failure_of(Vec::new()), OTHER_SHARES, "nobody waits for rows that are gone");
+        let row = |stage, points| WorkerProgress { stage, points };
+        let done = row(Stage::Done, Points::default());
+        assert_eq!(failure_of(vec![done.clone(), done.clone()]), OTHER_SHARES);
+        assert_eq!(failure_of(vec![done]), OTHER_SHARES, "a log is missing");
+        let early = Points { from: usize::MAX, ops: vec![1.0] };
+        let said = failure_of(vec![row(Stage::Preparing, early)]);
+        assert!(said.contains("a time that is not over"), "{said}");
+    }
 }

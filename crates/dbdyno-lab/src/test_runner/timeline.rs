@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use dbdyno_core::stats::sequence::POINTS_PER_S;
 
+/// Largest count of one job that is believed: those of a hundred thousand jobs have a sum.
+pub(super) const MAX_COUNT: u64 = 1 << 47;
+
 /// A slice that ends so little before a point does ends with it.
 pub(super) const EDGE_S: f64 = 1e-3;
 
@@ -104,6 +107,16 @@ impl Timeline {
         (from_s, if self.end_s > from_s { to_s.min(self.end_s) } else { to_s })
     }
 
+    /// True if so many parts can have worked so within this many seconds.
+    pub(super) fn fits(&self, parts: usize, within_s: f64) -> bool {
+        let points = most_points(within_s);
+        self.ops.len() <= parts
+            && self.ops.iter().all(|ops| ops.len() <= points)
+            && self.errors.len().max(self.behind.len()) <= points
+            && self.errors.iter().all(|count| *count <= MAX_COUNT)
+            && (0.0..=within_s).contains(&self.end_s)
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.ops.iter().map(Vec::len).max().unwrap_or(0).max(self.errors.len())
@@ -156,6 +169,11 @@ impl Waiting {
     fn later_by(self, by_s: f64) -> Waiting {
         Waiting { at_s: self.at_s + by_s, ..self }
     }
+}
+
+/// Number of points that this many seconds have at most.
+pub(super) fn most_points(within_s: f64) -> usize {
+    (within_s * POINTS_PER_S as f64) as usize + 1
 }
 
 /// The moment that stands for a slice: its last half second began then.

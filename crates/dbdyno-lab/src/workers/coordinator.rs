@@ -1,5 +1,7 @@
 //! Coordinator of a run on several load generators.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
@@ -24,6 +26,9 @@ pub struct WorkerPool {
     engine: String,
     url: Option<String>,
     sessions: Vec<u32>,
+    /// The session with the results was lost, and with it the lock by which workers see that the
+    /// run lives.
+    is_lost: bool,
 }
 
 /// Timeouts of workers.
@@ -52,13 +57,7 @@ impl WorkerPool {
         let mut backend = super::open_backend(place)?;
         let mut begin = || {
             ask(backend.as_mut(), "crew-clean", Vec::new())?;
-            let begun =
-                ask(backend.as_mut(), "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
-            let id = begun
-                .first()
-                .and_then(|row| row.first()?.integer())
-                .ok_or_else(|| unreadable("a number"))?;
-            Ok((id, Clock::measure(backend.as_mut())?))
+            Ok((begin_crew(backend.as_mut())?, Clock::measure(backend.as_mut())?))
         };
         let (id, clock) =
             begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
@@ -74,11 +73,87 @@ impl WorkerPool {
             engine,
             url,
             sessions: Vec::new(),
+            is_lost: false,
         })
     }
 
+    /// The rows of a statement by its name, about the test.
     fn ask(&mut self, name: &str) -> Step<Vec<Vec<SqlValue>>> {
-        ask(self.backend.as_mut(), name, vec![self.id.into(), self.turn.into()])
+        self.ask_with(name, vec![self.id.into(), self.turn.into()])
+    }
+
+    /// The rows of a statement by its name, with these binds.
+    fn ask_with(&mut self, name: &str, binds: Vec<SqlValue>) -> Step<Vec<Vec<SqlValue>>> {
+        let answer = ask(self.backend.as_mut(), name, binds);
+        self.note_loss(answer)
+    }
+
+    /// Tells the loss of the results from one of the target, and notes it: the workers of the test
+    /// are called off then, and the next one needs another session.
+    fn note_loss<T>(&mut self, answer: Step<T>) -> Step<T> {
+        answer.map_err(|error| {
+            if !matches!(error.class, ErrorClass::Lost | ErrorClass::Unreachable) {
+                return error;
+            }
+            self.is_lost = true;
+            let what = format!(
+                "the workers are lost with the session in the results database ({})",
+                error.message
+            );
+            EngineError::new(ErrorClass::WorkerLost, what)
+                .advised("see why the results database ended it")
+        })
+    }
+
+    /// Calls for the workers anew, in another session in place of the lost one.
+    fn begin_again(&mut self) -> Step<()> {
+        let lost = self.id;
+        let begun = self.reconnect();
+        self.id = self.note_loss(begun)?;
+        self.is_lost = false;
+        // Workers of a session whose end the server has not noticed would go on.
+        self.ask_with("crew-end", vec![lost.into()]).map(drop)
+    }
+
+    /// Opens another session; gives the number of the crew that it begins.
+    fn reconnect(&mut self) -> Step<i64> {
+        self.backend.reconnect()?;
+        if !self.backend.prove()? {
+            return Err(EngineError::new(ErrorClass::Other, "the schema of the results is gone"));
+        }
+        begin_crew(self.backend.as_mut())
+    }
+
+    /// Lays out the shares of the next test.
+    fn lay_out(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
+        self.turn += 1;
+        self.sessions.clear();
+        let clock = Clock::measure(self.backend.as_mut());
+        self.clock = self.note_loss(clock)?;
+        self.ask("crew-turn")?;
+        let rows = self.rows_of(shares)?;
+        let sql = self.backend.sql_of("crew-share", &[])?;
+        let laid_out = self.backend.run(&sql, &rows);
+        self.note_loss(laid_out)?;
+        self.given_at = Instant::now();
+        Ok(())
+    }
+
+    /// A row for each share: crew, test, position, task.
+    fn rows_of(&self, shares: &[WorkerAssignment]) -> Step<Vec<Vec<SqlValue>>> {
+        let mut rows = Vec::new();
+        for (position, share) in (1_i64..).zip(shares) {
+            let task = Task {
+                build: BUILD.into(),
+                engine: self.engine.clone(),
+                url: self.url.clone(),
+                share: share.clone(),
+            };
+            let task = serde_json::to_string(&task)
+                .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
+            rows.push(vec![self.id.into(), self.turn.into(), position.into(), task.into()]);
+        }
+        Ok(rows)
     }
 
     /// Progress of a part, and the data that its worker sent.
@@ -136,29 +211,20 @@ impl Workers for WorkerPool {
         self.count
     }
 
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.backend.heed(interrupt);
+    }
+
     fn assign(&mut self, shares: &[WorkerAssignment]) -> Step<()> {
-        self.turn += 1;
-        self.sessions.clear();
-        self.clock = Clock::measure(self.backend.as_mut())?;
-        self.ask("crew-turn")?;
-        let task = |share: &WorkerAssignment| {
-            let task = Task {
-                build: BUILD.into(),
-                engine: self.engine.clone(),
-                url: self.url.clone(),
-                share: share.clone(),
-            };
-            serde_json::to_string(&task)
-                .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
-        };
-        let row = |(position, share): (i64, &WorkerAssignment)| {
-            Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
-        };
-        let rows = (1..).zip(shares).map(row).collect::<Step<Vec<_>>>()?;
-        let sql = self.backend.sql_of("crew-share", &[])?;
-        self.backend.run(&sql, &rows)?;
-        self.given_at = Instant::now();
-        Ok(())
+        if !self.is_lost {
+            let laid_out = self.lay_out(shares);
+            if laid_out.is_ok() || !self.is_lost {
+                return laid_out;
+            }
+        }
+        // Nobody has begun: what was lost between two tests costs none.
+        self.begin_again()?;
+        self.lay_out(shares)
     }
 
     fn poll(&mut self) -> Step<Vec<WorkerProgress>> {
@@ -176,23 +242,22 @@ impl Workers for WorkerPool {
 
     fn set_window(&mut self, edges: Edges) -> Step<()> {
         let binds = vec![self.id.into(), edges.open_s.into(), edges.close_s.into()];
-        ask(self.backend.as_mut(), "crew-edges", binds).map(drop)
+        self.ask_with("crew-edges", binds).map(drop)
     }
 
     fn start(&mut self) -> Step<Instant> {
-        let answer = ask(self.backend.as_mut(), "crew-start", vec![self.id.into(), LEAD_S.into()])?;
+        let answer = self.ask_with("crew-start", vec![self.id.into(), LEAD_S.into()])?;
         let start_s = answer
             .first()
             .and_then(|row| row.first()?.real())
             .ok_or_else(|| unreadable("a start"))?;
-        let start = self.clock.moment(start_s);
+        let start = self.clock.start(start_s)?;
         std::thread::sleep(start.saturating_duration_since(Instant::now()));
         Ok(start)
     }
 
     fn stop(&mut self) -> Step<()> {
-        let sql = self.backend.sql_of("crew-stop", &[])?;
-        self.backend.run(&sql, &[vec![self.id.into()]]).map(drop)
+        self.ask_with("crew-stop", vec![self.id.into()]).map(drop)
     }
 
     fn collect(&mut self) -> Step<Vec<WorkerLog>> {
@@ -210,8 +275,122 @@ impl Workers for WorkerPool {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        let end = self.backend.sql_of("crew-end", &[]);
         // Rows that stay are those of a run that is gone: the next one takes them away.
-        let _ = end.and_then(|sql| self.backend.run(&sql, &[vec![self.id.into()]]));
+        let _ = self.ask_with("crew-end", vec![self.id.into()]);
+    }
+}
+
+/// Begins a crew, which lives as long as the session; gives its number.
+fn begin_crew(backend: &mut dyn ResultsBackend) -> Step<i64> {
+    let begun = ask(backend, "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
+    begun.first().and_then(|row| row.first()?.integer()).ok_or_else(|| unreadable("a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Results whose sessions are lost when a test says so; the statements that they were asked,
+    /// by name and first bind.
+    #[derive(Default)]
+    struct Results {
+        is_lost: bool,
+        crews: i64,
+        asked: Vec<(String, Option<i64>)>,
+    }
+
+    /// A session with them.
+    struct FakeBackend(Arc<Mutex<Results>>);
+
+    impl ResultsBackend for FakeBackend {
+        fn run(&mut self, sql: &str, binds: &[Vec<SqlValue>]) -> Step<Vec<Vec<SqlValue>>> {
+            let mut results = self.0.lock();
+            if results.is_lost {
+                return Err(EngineError::new(ErrorClass::Lost, "the session has ended"));
+            }
+            let first = binds.first().and_then(|row| row.first()?.integer());
+            results.asked.push((sql.to_string(), first));
+            Ok(match sql {
+                "now" => vec![vec![SqlValue::Real(1.0)]],
+                "crew-begin" => {
+                    results.crews += 1;
+                    vec![vec![results.crews.into()]]
+                }
+                _ => Vec::new(),
+            })
+        }
+
+        fn execute(&mut self, _: &str) -> Step<()> {
+            Ok(())
+        }
+
+        fn heed(&self, _: Arc<AtomicBool>) {}
+
+        fn reconnect(&mut self) -> Step<()> {
+            self.0.lock().is_lost = false;
+            Ok(())
+        }
+
+        fn prove(&mut self) -> Step<bool> {
+            Ok(true)
+        }
+
+        fn sql_of(&self, name: &str, _: &[(&str, &str)]) -> Step<String> {
+            Ok(name.to_string())
+        }
+
+        fn schema_words(&self) -> &'static [(&'static str, &'static str)] {
+            &[]
+        }
+    }
+
+    fn pool(results: &Arc<Mutex<Results>>) -> WorkerPool {
+        let mut backend = FakeBackend(Arc::clone(results));
+        let id = begin_crew(&mut backend).unwrap();
+        let clock = Clock::measure(&mut backend).unwrap();
+        WorkerPool {
+            backend: Box::new(backend),
+            id,
+            count: 1,
+            turn: 0,
+            timeouts: WorkerTimeouts { wait: Duration::ZERO, silence: Duration::ZERO },
+            given_at: Instant::now(),
+            clock,
+            engine: "null".into(),
+            url: None,
+            sessions: Vec::new(),
+            is_lost: false,
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_lost_costs_its_test_and_the_next_one_has_another() {
+        let results = Arc::new(Mutex::new(Results::default()));
+        let mut pool = pool(&results);
+        pool.assign(&[]).unwrap();
+        results.lock().is_lost = true;
+        let error = pool.poll().unwrap_err();
+        assert_eq!(error.class, ErrorClass::WorkerLost, "{error}: the target is not lost");
+        assert!(error.message.contains("the session has ended"), "{error}");
+        // Whatever answers late is not taken for the answer to something else.
+        results.lock().is_lost = false;
+        results.lock().asked.clear();
+        pool.assign(&[]).unwrap();
+        let asked = std::mem::take(&mut results.lock().asked);
+        assert_eq!(asked[0].0, "crew-begin", "{asked:?}");
+        assert_eq!(asked[1], ("crew-end".into(), Some(1)), "the workers of the lost one go on");
+        pool.poll().unwrap();
+        assert_eq!(results.lock().asked.last(), Some(&("crew-look".into(), Some(2))));
+    }
+
+    #[test]
+    fn a_session_that_is_lost_between_two_tests_costs_none() {
+        let results = Arc::new(Mutex::new(Results::default()));
+        let mut pool = pool(&results);
+        results.lock().is_lost = true;
+        pool.assign(&[]).unwrap();
+        assert_eq!((pool.id, results.lock().crews), (2, 2));
     }
 }

@@ -21,6 +21,9 @@ pub use worker::{WorkerOptions, serve};
 /// Round trips by which a clock is compared.
 const ROUND_TRIPS: u32 = 20;
 
+/// Longest time between the common start of a test and the moment at which it is learned.
+const MAX_START: Duration = Duration::from_secs(30);
+
 type Step<T> = std::result::Result<T, EngineError>;
 
 /// The build that we are, by its sources and its profile.
@@ -104,10 +107,41 @@ impl Clock {
         best.ok_or_else(|| unreadable("no time"))
     }
 
+    /// Local moment of a common start by the database's clock, which is soon, or was just now.
+    ///
+    /// # Errors
+    /// It is neither: somebody has set that clock since it was compared, and the start would be
+    /// waited for as long.
+    fn start(&self, server_s: f64) -> Step<Instant> {
+        let (start, now) = (self.moment(server_s), Instant::now());
+        let off = start.saturating_duration_since(now).max(now.saturating_duration_since(start));
+        if off <= MAX_START {
+            return Ok(start);
+        }
+        let what = "the clock of the results database was set during the test";
+        Err(EngineError::new(ErrorClass::Other, what).advised("run it again"))
+    }
+
     /// Local moment for a time of the database's clock.
     fn moment(&self, server_s: f64) -> Instant {
         let after_s = server_s - self.server_s;
         let by = Duration::from_secs_f64(after_s.abs().min(1e6));
         if after_s >= 0.0 { self.at + by } else { self.at.checked_sub(by).unwrap_or(self.at) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_a_clock_was_set_away_from_is_not_waited_for() {
+        let at = Instant::now();
+        let clock = Clock { at, server_s: 1000.0, offset_s: 0.0, round_trip_s: 0.0 };
+        assert_eq!(clock.start(1000.5).unwrap(), at + Duration::from_millis(500));
+        for set in [4600.0, 900.0] {
+            let error = clock.start(set).unwrap_err();
+            assert!(error.message.contains("was set"), "{error}");
+        }
     }
 }

@@ -76,6 +76,7 @@ pub fn serve(options: &WorkerOptions<'_>) -> Result<()> {
 /// A session whose end shows that we are gone.
 fn open_held(options: &WorkerOptions<'_>) -> Result<Box<dyn ResultsBackend>> {
     let mut backend = super::open_backend(options.place)?;
+    backend.heed(options.interrupt.flag());
     let held = ask(backend.as_mut(), "worker-hold", Vec::new());
     held.map_err(|error| error.at(options.place.path.display().to_string()))?;
     Ok(backend)
@@ -265,7 +266,7 @@ impl CoordinatorLink for CoordinatorClient<'_> {
                 return None;
             }
             match start_s {
-                Some(start_s) => return Some(self.clock.moment(start_s)),
+                Some(start_s) => return self.clock.start(start_s).ok(),
                 None => std::thread::sleep(LISTENING),
             }
         }

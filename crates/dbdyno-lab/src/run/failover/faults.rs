@@ -1,47 +1,101 @@
 //! Faults, promotion and repair of a cluster: by dbdyno on private clusters, by the user's commands
 //! on existing ones.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::FailoverOptions;
+use rustix::process::{Pid, Signal, kill_process_group};
+
 use super::timed_session::{ClientRoutes, TimedSession};
+use super::{FailoverOptions, interrupt_error};
 use crate::run::Platform;
+use crate::test_runner::Interrupt;
 use dbdyno_core::error::{Error, Result, excerpt};
 use dbdyno_core::model::How;
 
 /// Longest wait for a replica to become the primary.
 const PROMOTION: Duration = Duration::from_secs(70);
 
+/// Interval between two looks at a command that runs.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Longest wait for the end of a command that was told to end.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes at the end of a command's messages that are read.
+const MESSAGE_BYTES: u64 = 4096;
+
 /// Environment variable with the node's name for commands.
 const NODE_VARIABLE: &str = "DBDYNO_NODE";
 
-/// Runs a command of the user's to its end, apart from Ctrl-C in the terminal.
-fn command(flag: &str, line: &str, node: &str) -> Result<()> {
+/// Runs a command of the user's to its end, apart from Ctrl-C in the terminal; an interrupt ends
+/// it, if one is given. What it leaves in the background is not waited for.
+fn command(flag: &str, line: &str, node: &str, interrupt: Option<&Interrupt>) -> Result<()> {
+    let cannot = |error: io::Error| Error::target(flag, format!("sh cannot be run ({error})"));
+    // No pipe: a server that the command starts keeps it open for as long as it lives.
+    let mut messages = tempfile::tempfile().map_err(cannot)?;
     let mut shell = Command::new("sh");
     shell.args(["-c", line]).env(NODE_VARIABLE, node).process_group(0);
-    let done = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
-    let done = done.map_err(|error| Error::target(flag, format!("sh cannot be run ({error})")))?;
-    if done.status.success() {
+    shell.stdin(Stdio::null()).stdout(Stdio::null());
+    shell.stderr(messages.try_clone().map_err(cannot)?);
+    let mut child = shell.spawn().map_err(cannot)?;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            break status;
+        }
+        if interrupt.is_some_and(Interrupt::is_set) {
+            end(&mut child);
+            return Err(interrupt_error());
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    };
+    if status.success() {
         return Ok(());
     }
-    let stderr = String::from_utf8_lossy(&done.stderr);
+    let text = last_bytes(&mut messages).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let last =
-        stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-    Err(Error::target(flag, format!("the command failed ({}): {}", done.status, excerpt(last))))
+        text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+    Err(Error::target(flag, format!("the command failed ({status}): {}", excerpt(last))))
+}
+
+/// The end of what a command wrote.
+fn last_bytes(messages: &mut File) -> io::Result<Vec<u8>> {
+    let from = messages.metadata()?.len().saturating_sub(MESSAGE_BYTES);
+    messages.seek(SeekFrom::Start(from))?;
+    let mut text = Vec::new();
+    messages.take(MESSAGE_BYTES).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Ends a command with what it has started.
+fn end(child: &mut Child) {
+    let group = Pid::from_child(child);
+    // It may have ended just now.
+    let _ = kill_process_group(group, Signal::TERM);
+    let deadline = Instant::now() + END_TIMEOUT;
+    while Instant::now() < deadline {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = child.wait();
 }
 
 /// Makes the node fail; returns when that began.
 ///
 /// # Errors
-/// It cannot be made to fail so; the command fails.
+/// It cannot be made to fail so; the command fails, or was interrupted.
 pub(super) fn fail(
     platform: &mut Platform,
     routes: &ClientRoutes,
     options: &FailoverOptions,
     node: &str,
+    interrupt: &Interrupt,
 ) -> Result<Instant> {
     let Some(commands) = &options.commands else {
         if options.how == How::Cut {
@@ -51,16 +105,16 @@ pub(super) fn fail(
         return platform.fail(node, options.how);
     };
     let began = Instant::now();
-    command("--fault-command", &commands.fault, node).map(|()| began)
+    command("--fault-command", &commands.fault, node, Some(interrupt)).map(|()| began)
 }
 
-/// Makes the cluster whole again, as far as we or the command can.
+/// Makes the cluster whole again, as far as we or the command can; also after an interrupt.
 ///
 /// # Errors
 /// The command fails; a node does not start.
 pub(super) fn repair(platform: &mut Platform, options: &FailoverOptions, node: &str) -> Result<()> {
     match &options.commands {
-        Some(commands) => command("--repair-command", &commands.repair, node),
+        Some(commands) => command("--repair-command", &commands.repair, node, None),
         None => platform.repair(),
     }
 }
@@ -81,16 +135,19 @@ impl Promoter<'_> {
     /// Does it; returns the node, if we chose it.
     ///
     /// # Errors
-    /// The command fails; no node can be promoted.
+    /// The command fails, or was interrupted; no node can be promoted.
     pub(super) fn promote(
         &self,
         routes: &Arc<ClientRoutes>,
         failed: &str,
         timeout: Duration,
+        interrupt: &Interrupt,
     ) -> Result<Option<String>> {
         match self {
             Promoter::Itself => Ok(None),
-            Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
+            Promoter::Command(line) => {
+                command("--promote-command", line, failed, Some(interrupt)).map(|()| None)
+            }
             Promoter::Ours { received, promote } => {
                 let node = find_most_advanced(routes, failed, received, timeout)?;
                 let done = TimedSession::open(routes, &node, PROMOTION)
@@ -124,4 +181,33 @@ fn find_most_advanced(
 /// Kind of the injected failure, for the result.
 pub(super) fn how(options: &FailoverOptions) -> How {
     if options.commands.is_some() { How::Command } else { options.how }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::error::Kind;
+
+    #[test]
+    fn what_a_command_leaves_in_the_background_is_not_waited_for() {
+        let line = "sleep 300 & echo warning >&2; echo $! >&2; exit 3";
+        let error = command("--repair-command", line, "n1", None).unwrap_err();
+        assert!(error.what.starts_with("the command failed (exit status: 3): "), "{error}");
+        let left = error.what.rsplit(' ').next().and_then(|word| word.parse().ok());
+        let left = left.and_then(Pid::from_raw).expect("the last message is its number");
+        rustix::process::kill_process(left, Signal::KILL).unwrap();
+        let line = "test $DBDYNO_NODE = n1";
+        command("--repair-command", line, "n1", None).unwrap();
+        let silent = command("--repair-command", line, "n2", None).unwrap_err();
+        assert!(silent.what.ends_with("it printed nothing"), "{silent}");
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_command_with_what_it_has_started() {
+        let interrupt = Interrupt::new();
+        interrupt.set();
+        let line = "sleep 300; true";
+        let error = command("--fault-command", line, "n1", Some(&interrupt)).unwrap_err();
+        assert_eq!(error.kind, Kind::Interrupted, "{error}");
+    }
 }

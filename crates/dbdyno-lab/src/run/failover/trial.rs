@@ -41,6 +41,8 @@ pub(super) struct TrialRecord {
     pub noted: Noted,
     /// Seconds of the whole load.
     pub total_s: f64,
+    /// Error of the repair of the node, if it failed.
+    pub repaired: Result<()>,
 }
 
 /// A node that is to fail, the sessions of its cluster, and who takes writes before.
@@ -58,7 +60,8 @@ struct FailureTimeline {
 }
 
 impl Trial<'_> {
-    /// Measures on a cluster that is whole; the node that failed is repaired whatever happens.
+    /// Measures on a cluster that is whole; the node that failed is repaired whatever happens, and
+    /// what was measured is kept whatever becomes of that.
     ///
     /// # Errors
     /// Of the target, of commands; interrupted.
@@ -72,12 +75,22 @@ impl Trial<'_> {
         let measured = self.timeline(platform, &victim, &mut is_failed);
         let measured =
             measured.map(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
-        if is_failed {
-            (self.events)(Event::Step(&format!("mending node {node}")));
-            let repaired = faults::repair(platform, self.options, &node);
-            return measured.and_then(|measured| repaired.map(|()| measured));
+        if !is_failed {
+            return measured;
         }
-        measured
+        (self.events)(Event::Step(&format!("mending node {node}")));
+        let repaired = faults::repair(platform, self.options, &node);
+        match (measured, repaired) {
+            (Ok(measured), repaired) => Ok(TrialRecord { repaired, ..measured }),
+            (Err(error), repaired) => {
+                // The first error is the one to report, but a node that is left broken is said.
+                if let Err(unrepaired) = repaired {
+                    let note = format!("node {node} is not repaired: {unrepaired}");
+                    (self.events)(Event::Note(&note));
+                }
+                Err(error)
+            }
+        }
     }
 
     /// An empty ledger on all nodes; who takes writes.
@@ -154,7 +167,8 @@ impl Trial<'_> {
         )));
         let per_s = self.before_per_s(&writers)?;
         *is_failed = true; // also one that failed halfway is repaired
-        let failed_at_s = writers.since(faults::fail(platform, routes, self.options, node)?);
+        let failed = faults::fail(platform, routes, self.options, node, self.interrupt)?;
+        let failed_at_s = writers.since(failed);
         (self.events)(Event::Step(&format!(
             "node {node} fails: {:.0} commits per second before",
             per_s
@@ -250,7 +264,8 @@ impl Trial<'_> {
             return Ok(None);
         }
         let began = Instant::now();
-        let promoted = promoter.promote(routes, node, self.options.timeout())?;
+        let timeout = self.options.timeout();
+        let promoted = promoter.promote(routes, node, timeout, self.interrupt)?;
         Ok(Some(Promotion {
             by_command: matches!(promoter, Promoter::Command(_)),
             node: promoted,
@@ -332,7 +347,7 @@ impl Trial<'_> {
             survivors,
             stayed_down,
         };
-        TrialRecord { failover, noted, total_s: end_s }
+        TrialRecord { failover, noted, total_s: end_s, repaired: Ok(()) }
     }
 }
 
