@@ -564,7 +564,7 @@ fn a_monitor_measures_against_the_figure_that_the_run_tells() {
     let data = RunTests::new(record, tests);
     let (now, peak) = (1.0, 1.0);
     let mut rates = [Rate { id: "commits", title: "", unit: "tps", now, peak, against: None }];
-    MeasuredPlatform::from_tests(&data.tests).cover(&mut rates);
+    MeasuredPlatform::from_tests(&data.tests, None).cover(&mut rates, None);
     let covered = rates[0].against.as_ref().unwrap();
     // An op of these tests commits once. The seconds of other points tell nothing of a counter, so
     // that what is far off is judged by its own repetitions alone.

@@ -194,9 +194,7 @@ fn best_columns<'a>() -> [Declared<BestRow<'a>>; 7] {
         Declared::new("With", "", 1, |row, _| {
             row.point.map_or(Cell::Empty, |point| Cell::text(&point.effort))
         }),
-        Declared::new("Verdict", "", 0, |row, _| {
-            row.status.map_or(Cell::Empty, Cell::Verdict)
-        }),
+        Declared::new("Verdict", "", 0, |row, _| row.status.map_or(Cell::Empty, Cell::Verdict)),
     ]
 }
 

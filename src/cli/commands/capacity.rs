@@ -31,8 +31,11 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let input = Input { needs, language: args.out.language, ..input };
     let outcome = check_outcome(&input);
     let format = report::form(context, &CapacityReport, output)?;
-    let document =
-        report::with_branding(report::build(&CapacityReport, format, input), format, &args.branding)?;
+    let document = report::with_branding(
+        report::build(&CapacityReport, format, input),
+        format,
+        &args.branding,
+    )?;
     report::show(context, format, &document, output)?;
     outcome
 }

@@ -48,8 +48,11 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
         let document = report::build(&CompareReport, &Junit, judged);
         report::show(context, &Junit, &document, Some(path))?;
     }
-    let document =
-        report::with_branding(report::build(&CompareReport, format, input), format, &args.branding)?;
+    let document = report::with_branding(
+        report::build(&CompareReport, format, input),
+        format,
+        &args.branding,
+    )?;
     report::show(context, format, &document, output)?;
     judge(&compared, args)
 }

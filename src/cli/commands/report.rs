@@ -181,7 +181,12 @@ fn show_report(
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
-    show(context, format, &with_branding(build(report, format, input()?), format, branding)?, output)
+    show(
+        context,
+        format,
+        &with_branding(build(report, format, input()?), format, branding)?,
+        output,
+    )
 }
 
 /// The document with what is added to it.

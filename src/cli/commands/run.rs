@@ -204,12 +204,7 @@ struct Begun<'a> {
 }
 
 /// Shows what was measured, then says how it ended.
-fn conclude(
-    context: &Context,
-    args: &RunArgs,
-    begun: &Begun<'_>,
-    ended: RunEnd,
-) -> Result<()> {
+fn conclude(context: &Context, args: &RunArgs, begun: &Begun<'_>, ended: RunEnd) -> Result<()> {
     let store = context.store_to_read()?;
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;

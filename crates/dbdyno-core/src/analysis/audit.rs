@@ -290,9 +290,8 @@ fn durability(run: &RunRecord, tests: &[&Test]) -> Point {
     if durable < stamps.len() {
         let found = "commits of {others} of {all} tests that commit did not wait until they were \
                      durable";
-        let found = Sentence::new(found)
-            .with("others", stamps.len() - durable)
-            .with("all", stamps.len());
+        let found =
+            Sentence::new(found).with("others", stamps.len() - durable).with("all", stamps.len());
         let advice = "measure with settings under which each commit waits for the log";
         let state = share_of(durable, stamps.len());
         return point("Durability of commits", "TPC", found, state, advice);

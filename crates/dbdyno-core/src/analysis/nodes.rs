@@ -339,9 +339,8 @@ mod tests {
     fn lines_of_two_drives_say_which_is_which() {
         let of_drive = |drive: Drive, rate: f64| -> Vec<Test> {
             let both = [repeated(1, &[rate], Status::Valid), repeated(2, &[rate], Status::Valid)];
-            let with = |test: &Test| {
-                Test::from(TestResult { drive, ..test.measured().unwrap().clone() })
-            };
+            let with =
+                |test: &Test| Test::from(TestResult { drive, ..test.measured().unwrap().clone() });
             both.concat().iter().map(with).collect()
         };
         let labels = |tests: &[Test]| -> Vec<String> {

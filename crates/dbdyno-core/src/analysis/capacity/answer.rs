@@ -7,7 +7,6 @@ use super::point::{
 use super::refusal::{Case, Refusal, describe_not_valid, nothing_valid};
 use super::{Outcome, Span};
 use crate::analysis::interval::supports;
-use crate::analysis::ramp::Figure;
 use crate::model::{ReasonCode, Sentence, Status, Test};
 
 /// Answer for one requirement.
@@ -126,7 +125,7 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
 /// SLO.
 fn best_or_lower_bound<'a>(most: Point<'a>, others: &[Point<'a>]) -> Point<'a> {
     let passed_over = better_conditional(others, &most).and_then(|point| point.figure.jobs);
-    Point { figure: Figure { passed_over, ..most.figure }, ..most }
+    most.beside(passed_over)
 }
 
 /// Figure that answers with a doubt: a valid one without an interval that would do, before a

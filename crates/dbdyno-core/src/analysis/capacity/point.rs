@@ -37,6 +37,12 @@ impl<'a> Point<'a> {
         Point { figure, times, trials, is_undone, is_open: open.is_some() }
     }
 
+    /// The point beside a better one that does not count, with this number of jobs: then it is a
+    /// lower bound.
+    pub(super) fn beside(self, passed_over: Option<u32>) -> Point<'a> {
+        Point { figure: Figure { passed_over, ..self.figure }, ..self }
+    }
+
     /// The percentile of the SLO, in us.
     pub fn time_us(&self, slo: Slo) -> Option<f64> {
         slo.percentile.value_us(self.times)
