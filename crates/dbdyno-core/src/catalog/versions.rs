@@ -113,19 +113,6 @@ mod tests {
     }
 
     #[test]
-    fn the_io_of_postgresqls_log_is_read_until_another_view_has_it() {
-        let catalog = crate::catalog::Catalog::embedded().unwrap();
-        let has_log = |version: u32| {
-            catalog
-                .probes("postgres", &[version])
-                .iter()
-                .any(|block| block.name == "profile.io.log")
-        };
-        // pg_stat_wal counts from 14 on, pg_stat_io from 18 on.
-        assert_eq!([13, 14, 15, 16, 17, 18].map(has_log), [false, true, true, true, true, false]);
-    }
-
-    #[test]
     fn a_version_is_confirmed_by_its_leading_numbers() {
         let of = |version: &str| ConfirmedVersion {
             version: version.into(),

@@ -368,7 +368,7 @@ mod tests {
     }
 
     fn lost(away: u32) -> Server {
-        Server::on("postgres://h/d", Box::new(LostSession { away, is_lost: true }))
+        Server::on("x://h/d", Box::new(LostSession { away, is_lost: true }))
     }
 
     #[test]
