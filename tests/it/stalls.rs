@@ -52,7 +52,7 @@ impl Stand {
             jobs: Some(AskedRamp::single(1)),
             drive: Some(drive),
             warmup_s: Some(0.5),
-            duration_s: Some(3.0),
+            duration_s: Some(4.0),
             size_gb: Some(SIZE_GB),
             ..plan::Request::new(self.engine, engine::find(self.engine).unwrap().capabilities(), 1)
         };

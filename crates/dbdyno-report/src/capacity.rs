@@ -263,7 +263,7 @@ fn describe_open(language: Language, platforms: &[Platform<'_>]) -> Option<Strin
         .filter(|platform| may_be_less(platform, cores) || may_be_less(platform, cost))
         .map(|platform| platform.name.to_string())
         .collect();
-    let said = "Whether a smaller or cheaper one fits is open: of {names} it is not known.";
+    let said = "Whether a smaller or cheaper one fits is not known: {names}.";
     (!names.is_empty()).then(|| language.say(said, &[("names", &language.list(&names))]))
 }
 
@@ -643,7 +643,7 @@ mod tests {
     fn a_smaller_platform_of_which_it_is_not_known_stands_beside_the_smallest_that_fits() {
         let said = |cores: [&str; 2], status: Status| choices_of(cores, [Status::Valid, status]);
         let smallest = "The smallest that fits: a, with 16 cores.";
-        let open = "Whether a smaller or cheaper one fits is open: of b it is not known.";
+        let open = "Whether a smaller or cheaper one fits is not known: b.";
         assert_eq!(said(["16", "4"], Status::Conditional), [smallest, open]);
         assert_eq!(said(["16", "32"], Status::Conditional), [smallest]);
         assert_eq!(said(["16", "32"], Status::Valid), [smallest]);

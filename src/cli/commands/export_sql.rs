@@ -148,8 +148,8 @@ mod tests {
     fn the_directory_of_a_pack_is_left_out_of_its_command_and_nothing_else() {
         let of = |command: &str, output: &str| without_its_directory(command, Path::new(output));
         assert_eq!(
-            of("dbdyno export-sql postgres --size 0.01 --output .", "."),
-            "dbdyno export-sql postgres --size 0.01 --output DIR"
+            of("dbdyno export-sql x --size 0.01 --output .", "."),
+            "dbdyno export-sql x --size 0.01 --output DIR"
         );
         assert_eq!(
             of("dbdyno export-sql postgres --output=/home/me/pack", "/home/me/pack"),

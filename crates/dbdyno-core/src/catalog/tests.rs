@@ -529,10 +529,7 @@ fn a_directory_without_a_catalog_is_an_error() {
 fn the_io_of_postgresqls_log_is_read_until_another_view_has_it() {
     let catalog = Catalog::embedded().unwrap();
     let has_log = |version: u32| {
-        catalog
-            .probes("postgres", &[version])
-            .iter()
-            .any(|block| block.name == "profile.io.log")
+        catalog.probes("postgres", &[version]).iter().any(|block| block.name == "profile.io.log")
     };
     // pg_stat_wal counts from 14 on, pg_stat_io from 18 on.
     assert_eq!([13, 14, 15, 16, 17, 18].map(has_log), [false, true, true, true, true, false]);
