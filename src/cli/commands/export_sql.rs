@@ -152,12 +152,12 @@ mod tests {
             "dbdyno export-sql x --size 0.01 --output DIR"
         );
         assert_eq!(
-            of("dbdyno export-sql postgres --output=/home/me/pack", "/home/me/pack"),
-            "dbdyno export-sql postgres --output=pack"
+            of("dbdyno export-sql x --output=/home/me/pack", "/home/me/pack"),
+            "dbdyno export-sql x --output=pack"
         );
         assert_eq!(
-            of("dbdyno export-sql postgres --output 'of mine/a pack'", "of mine/a pack"),
-            "dbdyno export-sql postgres --output 'a pack'"
+            of("dbdyno export-sql x --output 'of mine/a pack'", "of mine/a pack"),
+            "dbdyno export-sql x --output 'a pack'"
         );
     }
 }
