@@ -85,13 +85,13 @@ fn a_count_that_is_not_the_servers_takes_the_validity() {
 #[test]
 fn the_method_of_the_login_stands_beside_its_cost() {
     let desk = Desk::new();
-    let lines = [
-        (Server::shared().url("login"), "SCRAM-SHA-256, 4096 iterations"),
-        (Existing::shared().url("login"), "mysql_native_password"),
-    ];
-    Server::shared().create_user("login", crate::cli_existing::SECRET, true);
-    let mut existing = Existing::shared();
+    let (server, mut existing) = (Server::shared(), Existing::shared());
+    server.create_user("login", crate::cli_existing::SECRET, true);
     existing.create_user("login", "all");
+    let lines = [
+        (server.url("login"), "SCRAM-SHA-256, 4096 iterations"),
+        (existing.url("login"), "mysql_native_password"),
+    ];
     for (url, method) in lines {
         let mut command = desk.command(&format!("run {url} --workload CONN-NEW {FEW}"));
         command
