@@ -672,7 +672,8 @@ fn a_suspect_of_a_file_is_measured_again_by_its_drive_and_its_fixed_work() {
     let desk = Desk::new();
     let file = desk.path("suspect.toml");
     let experiment = "target = 'sqlite'\nsize = 0.05\nwarmup = 0.05\nrepeat = 3\n\n[[test]]\n\
-                      workload = 'CPU-DOUBLE'\njobs = '1'\ndrive = 'client'\nwork = { amount = 70, unit = 'ops' }\n";
+                      workload = 'CPU-DOUBLE'\njobs = '1'\ndrive = 'client'\n\
+                      work = { amount = 70, unit = 'ops' }\n";
     std::fs::write(&file, experiment).unwrap();
     for name in ["first", "second"] {
         desk.run(&format!("run {} --name {name}", file.display())).ok();

@@ -1,7 +1,7 @@
 //! Other users of the host: directories, links, libraries and files that they made.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dbdyno::store::Store;
@@ -36,16 +36,29 @@ fn a_private_server_is_in_no_directory_that_others_can_change() {
     assert!(!place.join("data").exists(), "nothing was made there");
 }
 
+/// A directory that is open to everybody, and a file of root's that others must not have written.
+struct OpenPlace {
+    place: PathBuf,
+    victim: PathBuf,
+}
+
+impl OpenPlace {
+    fn in_desk(desk: &Desk) -> OpenPlace {
+        let (place, victim) = (desk.path("open"), desk.path("victim"));
+        std::fs::create_dir(&place).unwrap();
+        set_mode(&place, 0o1777);
+        std::fs::write(&victim, "of root").unwrap();
+        OpenPlace { place, victim }
+    }
+}
+
 #[test]
 fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
     if !is_root("a link of another user") {
         return;
     }
     let desk = Desk::new();
-    let (place, victim) = (desk.path("open"), desk.path("victim"));
-    std::fs::create_dir(&place).unwrap();
-    set_mode(&place, 0o1777);
-    std::fs::write(&victim, "of root").unwrap();
+    let OpenPlace { place, victim } = OpenPlace::in_desk(&desk);
     let link = place.join("report.html");
     as_user(uid_of(MALLORY), || symlink(&victim, &link).unwrap());
     desk.run(&format!("report catalog -o {}", link.display())).fails(2, &["link", "somebody else"]);
@@ -63,10 +76,7 @@ fn an_embedded_database_takes_no_file_of_others_for_its_own() {
         return;
     }
     let desk = Desk::new();
-    let (place, victim) = (desk.path("open"), desk.path("victim"));
-    std::fs::create_dir(&place).unwrap();
-    set_mode(&place, 0o1777);
-    std::fs::write(&victim, "of root").unwrap();
+    let OpenPlace { place, victim } = OpenPlace::in_desk(&desk);
     let line = format!("run sqlite {TINY} --quiet --data-dir {}", place.display());
     for name in ["dbdyno-sqlite.lock", "dbdyno-sqlite.db", "dbdyno-sqlite.db-journal"] {
         let theirs = place.join(name);

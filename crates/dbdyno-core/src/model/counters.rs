@@ -32,8 +32,8 @@ const MAY_FALL: [&str; 11] = [
     "watch_",
 ];
 
-/// Counters that a database may keep by table: those of a table that is dropped go with it. Where it
-/// keeps them for the whole server, our own readings count in them and are subtracted.
+/// Counters that a database may keep by table: those of a table that is dropped go with it. Where
+/// it keeps them for the whole server, our own readings count in them and are subtracted.
 const OF_TABLES: [&str; 7] = [
     "index_scans",
     "rows_deleted",

@@ -226,7 +226,8 @@ impl Stream {
     }
 }
 
-/// True of an address of this host alone, also where it stands for one of IPv4 (`::ffff:127.0.0.1`).
+/// True of an address of this host alone, also where it stands for one of IPv4
+/// (`::ffff:127.0.0.1`).
 fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
