@@ -143,7 +143,7 @@ impl RunCommand {
             return Err(refused());
         };
         let target = &args.target.place.target;
-        let is_file = target.ends_with(experiment::ENDING) && !target.contains("://");
+        let is_file = experiment::is_file(target);
         let is_shared = url_of(&context.place().path).is_some();
         if is_shared && (is_file || args.target.place.server_bin.is_some()) {
             let what = format!(

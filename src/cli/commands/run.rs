@@ -39,7 +39,7 @@ const MIN_SILENCE_S: f64 = 3.0;
 /// Usage, target, interrupted; with `--strict` an invalid KPM.
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let target = &args.target.place.target;
-    if target.ends_with(experiment::ENDING) && !target.contains("://") {
+    if experiment::is_file(target) {
         return run_file(context, Path::new(target), args);
     }
     let catalog = context.catalog()?;

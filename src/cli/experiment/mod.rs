@@ -30,7 +30,7 @@ pub use schema::schema;
 pub use stored::{as_file, check_rates, pace};
 
 /// Extension of an experiment's file.
-pub const ENDING: &str = ".toml";
+const ENDING: &str = ".toml";
 /// The argument that is no option.
 const TARGET: &str = "target";
 /// Keys that are no options of `run`.
@@ -77,6 +77,11 @@ struct Typed {
 
 /// Options of the command line, each with its value and where it stands in the file.
 type Options = BTreeMap<String, (usize, Vec<String>)>;
+
+/// True of a target that names the file of an experiment.
+pub fn is_file(target: &str) -> bool {
+    target.ends_with(ENDING) && !target.contains("://")
+}
 
 impl Experiment {
     /// Reads a file; `shown` are arguments that say how results are shown and called.
