@@ -145,10 +145,12 @@ impl RunCommand {
         let target = &args.target.place.target;
         let is_file = experiment::is_file(target);
         let is_shared = url_of(&context.place().path).is_some();
-        if is_shared && (is_file || args.target.place.server_bin.is_some()) {
+        // The statements of a catalog are programs, too.
+        let names_programs = args.target.place.server_bin.is_some() || global.catalog.is_some();
+        if is_shared && (is_file || names_programs) {
             let what = format!(
-                "the command of {} names a file or programs of this machine, and others may have \
-                 written it: {}",
+                "the command of {} names a file, a catalog or programs of this machine, and \
+                 others may have written it: {}",
                 name(run),
                 quote(&run.command)
             );
