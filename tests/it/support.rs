@@ -464,9 +464,12 @@ pub fn bytes_in(dir: &Path) -> u64 {
 /// Validates a document of `run --format json`.
 #[track_caller]
 pub fn assert_run_schema(document: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    let validator = VALIDATOR.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
+        let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        jsonschema::validator_for(&schema).unwrap()
+    });
     let errors: Vec<String> =
         validator.iter_errors(document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
