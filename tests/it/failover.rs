@@ -247,11 +247,12 @@ fn galera_expels_a_node_that_says_nothing() {
 fn a_node_that_is_cut_off_is_left_by_its_clients() {
     for target in ["postgres-sync-replicas", "mariadb-galera"] {
         let desk = Desk::new();
+        // Commits of Galera wait for the links.
         let is_postgres = target.starts_with("postgres");
-        let profile = if is_postgres { slow_commits(&desk) } else { String::new() };
+        let slow = if is_postgres { slow_commits(&desk) } else { "--network-delay 5ms".into() };
         let done = desk.run(&format!(
-            "failover {target} --fault partition --timeout 1s {SHORT} {profile} --repeat 1 \
-             --format json"
+            "failover {target} --fault partition --timeout 1s {SHORT} {slow} --repeat 1 --format \
+             json"
         ));
         if done.code == Some(3) && done.stderr.contains("--network-delay") {
             return skipped("LINK", done.stderr);
