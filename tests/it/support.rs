@@ -485,7 +485,7 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
     let other = match engine {
         "postgres" => Some(newest_postgres()),
         // There are public binaries for this platform only.
-        "mariadb" => (std::env::consts::ARCH == "x86_64").then(|| fetched("mariadb", None)),
+        "mariadb" => (std::env::consts::ARCH == "x86_64").then(other_mariadb),
         _ => None,
     };
     std::iter::once(None).chain(other.map(Some)).collect()
@@ -510,6 +510,12 @@ pub fn turn(engine: &str) -> Option<MutexGuard<'static, ()>> {
 pub fn newest_postgres() -> PathBuf {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", None)).clone()
+}
+
+/// The programs of another MariaDB than the distribution's, fetched likewise.
+fn other_mariadb() -> PathBuf {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    DIR.get_or_init(|| fetched("mariadb", None)).clone()
 }
 
 /// The programs of the last PostgreSQL whose counters are collected by a process and lag behind,
