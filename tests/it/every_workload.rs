@@ -31,8 +31,8 @@ const DOUBTS: [&str; 3] = ["contract", "little", "crosscheck"];
 /// session of ours had done before the test.)
 const UNEXCUSED: &str = "crosscheck";
 /// Window of the first try. A warm-up only sees to it that the window opens while jobs work: claims
-/// are about the whole test, in which an op of up to ten milliseconds is done often enough that one
-/// event too many per op is more than a cross-check allows.
+/// are about the whole test, in which ops of up to five milliseconds are so many that one event too
+/// many for each is more than a cross-check allows.
 const FIRST: Window = window(0.02, 0.07);
 /// Windows of further tries of what is in doubt: most is settled by half a second; where others take
 /// the processors in bursts, three seconds may find no calm moment.
