@@ -19,7 +19,7 @@ use crate::support::{Desk, column, try_session_of};
 
 const OF_POSTGRES: &str = include_str!("../../catalog/workloads/vec/postgres.sql");
 /// 1200 vectors.
-const SIZE: &str = "--size 0.01 --warmup 0 --duration 200ms --quiet --format json";
+const SIZE: &str = "--size 0.01 --warmup 0 --duration 400ms --quiet --format json";
 
 /// The programs of a server with vectors, which `scripts/vector-servers.sh` fetches.
 fn server_bin(engine: &str) -> Option<PathBuf> {
