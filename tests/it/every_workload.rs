@@ -34,8 +34,8 @@ const UNEXCUSED: &str = "crosscheck";
 /// are about the whole test, in which ops of up to five milliseconds are so many that one event too
 /// many for each is more than a cross-check allows.
 const FIRST: Window = window(0.02, 0.07);
-/// Windows of further tries of what is in doubt: most is settled by half a second; where others take
-/// the processors in bursts, three seconds may find no calm moment.
+/// Windows of further tries of what is in doubt: most is settled by half a second; where others
+/// take the processors in bursts, three seconds may find no calm moment.
 const LONGER: [Window; 4] =
     [window(0.1, 0.5), window(0.5, 3.0), window(0.5, 3.0), window(0.5, 3.0)];
 

@@ -49,8 +49,8 @@ const HOSTILE: &[&str] = &[
     "=cmd|' /C calc'!A0",
     "Sheet1!$A$1",
 ];
-/// Formats in which a start decides what the whole is, a line of Markdown or a cell of a spreadsheet,
-/// and the starts that do so there.
+/// Formats in which a start decides what the whole is, a line of Markdown or a cell of a
+/// spreadsheet, and the starts that do so there.
 const STARTS: [(&[&str], &[&str]); 3] = [
     (
         &["markdown"],
