@@ -1,9 +1,11 @@
 //! A pooler before the server: that it leads to the same database, and what it does with sessions.
 
+use procfs::process::all_processes;
+
 use super::job::is_kept;
 use super::provision::sql;
 use super::session::PgSession;
-use crate::engine::remote::processes_at_the_end_of;
+use crate::engine::remote::Claimed;
 use crate::engine::{EngineError, ErrorClass, Pooler, Session};
 
 /// A pooler may give each of two sessions another one of the server, by turns.
@@ -69,5 +71,8 @@ pub(super) fn product_name(mut console: PgSession) -> Option<String> {
 
 /// The processes of this host that are at the other end.
 fn processes(session: &PgSession) -> Vec<u32> {
-    processes_at_the_end_of(session.wire.stream())
+    let stream = session.wire.stream();
+    let all = all_processes().into_iter().flatten().flatten();
+    let ids = all.filter_map(|process| u32::try_from(process.pid).ok());
+    ids.filter(|pid| Claimed { listens: *pid, serves: *pid }.is_at_the_end_of(stream)).collect()
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{FDTarget, Process, all_processes};
+use procfs::process::{FDTarget, Process};
 
 use super::Stream;
 use crate::engine::Session;
@@ -27,36 +27,13 @@ impl Claimed {
     pub(in crate::engine) fn is_at_the_end_of(self, stream: &Stream) -> bool {
         match stream.addresses() {
             None => stream.peer_pid() == Some(self.listens),
-            Some((ours, theirs)) => {
-                OtherEnd::find(ours, theirs).is_some_and(|end| end.is_held_by(self.serves))
-            }
+            Some((ours, theirs)) => self.holds(ours, theirs).unwrap_or(false),
         }
     }
-}
 
-/// The processes of this host that are at the other end of a connection.
-pub(in crate::engine) fn processes_at_the_end_of(stream: &Stream) -> Vec<u32> {
-    let Some((ours, theirs)) = stream.addresses() else {
-        return stream.peer_pid().into_iter().collect();
-    };
-    let Some(end) = OtherEnd::find(ours, theirs) else { return Vec::new() };
-    let all = all_processes().into_iter().flatten().flatten();
-    let ids = all.filter_map(|process| u32::try_from(process.pid).ok());
-    ids.filter(|pid| end.is_held_by(*pid)).collect()
-}
-
-/// Socket at the other end of a TCP connection, as the kernel lists it. The list is as long as the
-/// host has connections: it is read once for all processes.
-struct OtherEnd {
-    inode: u64,
-    /// User who owns it.
-    uid: u32,
-}
-
-impl OtherEnd {
-    /// The other end of the connection from `ours` to `theirs`; none if it is not in our network
-    /// namespace.
-    fn find(ours: SocketAddr, theirs: SocketAddr) -> Option<OtherEnd> {
+    /// True if it has the other end of the connection from `ours` to `theirs`; none if that end is
+    /// not in our network namespace.
+    fn holds(self, ours: SocketAddr, theirs: SocketAddr) -> Option<bool> {
         let same = |a: SocketAddr, b: SocketAddr| {
             (a.ip().to_canonical(), a.port()) == (b.ip().to_canonical(), b.port())
         };
@@ -64,18 +41,14 @@ impl OtherEnd {
         let end = all
             .into_iter()
             .find(|end| same(end.local_address, theirs) && same(end.remote_address, ours))?;
-        Some(OtherEnd { inode: end.inode, uid: end.uid })
-    }
-
-    /// True if this process has it open.
-    fn is_held_by(&self, pid: u32) -> bool {
-        let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-        let Some(process) = process else { return false };
+        let process = Process::new(i32::try_from(self.serves).ok()?).ok()?;
         match process.fd() {
-            Ok(files) => files
-                .flatten()
-                .any(|file| matches!(file.target, FDTarget::Socket(inode) if inode == self.inode)),
-            Err(_) => process.uid().is_ok_and(|uid| uid == self.uid) && !is_apart(&process),
+            Ok(files) => {
+                Some(files.flatten().any(
+                    |file| matches!(file.target, FDTarget::Socket(inode) if inode == end.inode),
+                ))
+            }
+            Err(_) => Some(process.uid().ok()? == end.uid && !is_apart(&process)),
         }
     }
 }
@@ -126,12 +99,8 @@ mod tests {
         let stream = Stream::from(stream);
         assert!(claimed(us).is_at_the_end_of(&stream));
         assert!(!claimed(1).is_at_the_end_of(&stream), "the process that all others come from");
-        let found = processes_at_the_end_of(&stream);
-        assert!(found.contains(&us) && !found.contains(&1), "{found:?}");
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let stream = Stream::from(ours);
-        assert!(claimed(us).is_at_the_end_of(&stream));
-        assert_eq!(processes_at_the_end_of(&stream), [us]);
+        assert!(claimed(us).is_at_the_end_of(&ours.into()));
     }
 
     #[test]
