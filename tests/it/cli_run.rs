@@ -353,7 +353,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
     // The seed gives the order again.
     let again = desk
-        .run(&format!("run sqlite {args} {short} --repeat 3 --name again --format json"))
+        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json"))
         .ok()
         .json();
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);

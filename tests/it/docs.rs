@@ -13,7 +13,7 @@ const MARIADB_URL: &str = "mariadb://me@localhost:3306";
 const SHORT: &str = "--duration 100ms --warmup 50ms --repeat 1";
 const SMALL: &str = "--size 0.05";
 /// Added to runs of a whole suite instead: some fifty tests, of which nothing is judged.
-const WHOLE: &str = "--duration 30ms --warmup 0 --repeat 1 --size 0.01";
+const WHOLE: &str = "--ops 2 --repeat 1 --size 0.01";
 /// Added to runs on existing servers.
 const SOME: &str = "--workload SRV-QUERY1 --workload TP-LIGHT --jobs 1";
 /// Added to A/B tests, which end by themselves.
