@@ -203,8 +203,8 @@ impl Free {
     }
 }
 
-/// Changes the JSON of a value at a place; takes the change back if the type refuses it. Nothing but
-/// that place is copied: there are hundreds of them.
+/// Changes the JSON of a value at a place; takes the change back if the type refuses it. Only that
+/// place is copied: there are hundreds of them.
 fn takes<T: DeserializeOwned>(
     json: &mut Value,
     pointer: &str,
