@@ -372,7 +372,7 @@ fn all_pairs_are_measured_once_per_block() {
     for kind in &PRIVATE[..1] {
         let desk = Desk::new();
         let line = format!(
-            "interference {} --size 0.01 --warmup 100ms --duration 100ms --quiet --blocks 6 \
+            "interference {} --size 0.01 --warmup 40ms --duration 100ms --quiet --blocks 6 \
              --workloads SRV-QUERY1,TP-LIGHT:update_pct=40",
             kind.engine
         );
