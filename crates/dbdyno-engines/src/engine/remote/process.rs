@@ -53,9 +53,11 @@ fn other_end(ours: SocketAddr, theirs: SocketAddr) -> Option<TcpNetEntry> {
 /// ended.
 fn has_socket(process: &Process, socket: &TcpNetEntry) -> Option<bool> {
     match process.fd() {
-        Ok(files) => Some(files.flatten().any(
-            |file| matches!(file.target, FDTarget::Socket(inode) if inode == socket.inode),
-        )),
+        Ok(files) => {
+            Some(files.flatten().any(
+                |file| matches!(file.target, FDTarget::Socket(inode) if inode == socket.inode),
+            ))
+        }
         Err(_) => Some(process.uid().ok()? == socket.uid && !is_apart(process)),
     }
 }
