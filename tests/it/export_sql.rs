@@ -234,8 +234,8 @@ fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_s
     let client = mariadb_client(&desk);
     run_script(&client, &dir.join("create.sql"));
     let begun = Instant::now();
-    let (figures, _) = run(&client, &dir, "OWN-NOTE 2 2 2");
-    assert!(begun.elapsed().as_secs_f64() > 4.0);
+    let (figures, _) = run(&client, &dir, "OWN-NOTE 2 1 4");
+    assert!(begun.elapsed().as_secs_f64() > 5.0);
     // A note of a session without the setting would have failed.
     let number = |name: &str| figures[name].parse::<f64>().unwrap();
     assert!(
@@ -243,8 +243,9 @@ fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_s
         "{figures:?}"
     );
     // By the server's own clock no job did more within its window than the window is long: not the
-    // warm-up, too. A second is for the last calls, during which a job may wait for a processor.
-    assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 3.0, "{figures:?}");
+    // warm-up, too, which is longer. Three seconds are for the last calls, during which a job may
+    // wait for a processor.
+    assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 4.0, "{figures:?}");
     let calls = std::fs::read_to_string(dir.join("workloads/OWN-NOTE/part-1.calls.sql")).unwrap();
     assert!(calls.contains("set @own = 7") && calls.contains("__START__"), "{calls}");
     server.stop_and_remove().unwrap();
