@@ -299,6 +299,40 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cli::args::{Color, Global};
+
+    /// Reason why the command of a run in these results is not repeated; none if it is.
+    fn refusal(results: &str, command: &str) -> Option<String> {
+        let global = Global {
+            results: Some(results.into()),
+            catalog: None,
+            format: None,
+            color: Color::Never,
+            quiet: true,
+        };
+        let run = RunRecord {
+            command: command.into(),
+            ..RunRecord::new(RunKind::Measured, "x (private server)")
+        };
+        RunCommand::of(&Context::new(global), &run).err().map(|error| error.what)
+    }
+
+    #[test]
+    fn a_command_in_shared_results_that_names_programs_a_catalog_or_a_file_is_refused() {
+        const SHARED: &str = "postgres://team@h/results";
+        for command in [
+            "dbdyno run x --server-bin /opt/x/bin",
+            "dbdyno --catalog /srv/own run x",
+            "dbdyno run x --catalog /srv/own",
+            "dbdyno run suspect.toml",
+        ] {
+            let what = refusal(SHARED, command).unwrap_or_else(|| panic!("{command} is taken"));
+            assert!(what.contains("others may have written it"), "{command}: {what}");
+        }
+        // What names a database alone is repeated, and programs that nobody else has named.
+        assert_eq!(refusal(SHARED, "dbdyno run x://me@h/suspect.toml"), None);
+        assert_eq!(refusal("results.db", "dbdyno run x --server-bin /opt/x/bin"), None);
+    }
 
     #[test]
     fn what_differs_is_measured_again_on_data_of_the_size_that_its_suite_chose() {
