@@ -252,7 +252,8 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
 #[test]
 fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     let desk = Desk::new();
-    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --format json";
+    // A user who thinks needs little of a processor, for as many seconds as it may take.
+    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --think 5ms --format json";
     let test =
         |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
     let is_short = |test: &serde_json::Value| test["verdict"].to_string().contains("\"precision\"");
@@ -352,7 +353,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
     // The seed gives the order again.
     let again = desk
-        .run(&format!("run sqlite {args} {short} --repeat 3 --name again --format json"))
+        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json"))
         .ok()
         .json();
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);

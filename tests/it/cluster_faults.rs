@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::clusters::{
-    BASE, cluster, codes, each, is_lost, jobs_at_work, look, replicas, tests_around_a_loss,
-    try_cluster,
+    BASE, cluster, codes, each, is_lost, jobs_at_work, look, replicas, run_at_work,
+    tests_around_a_loss, try_cluster,
 };
 use crate::remote::Helper;
 use crate::skipped::skipped;
@@ -104,13 +104,7 @@ fn processes_of(cluster: &PrivateServer, at: usize) -> Vec<u32> {
 fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let (desk, dir) = (Desk::new(), directory());
     let cluster = replicas(dir.path(), 3);
-    let (url, nodes) = (cluster.url(), each(&cluster.url()));
-    let line = format!(
-        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP \
-         --jobs 3 --quiet"
-    );
-    let run = desk.spawn(&line);
-    until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
+    let (run, line) = run_at_work(&desk, &cluster.url());
     let frozen = processes_of(&cluster, 2);
     frozen.iter().for_each(|pid| send_signal(*pid, Signal::STOP));
     let done = ended(run, &line);

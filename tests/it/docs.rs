@@ -12,6 +12,8 @@ const MARIADB_URL: &str = "mariadb://me@localhost:3306";
 /// Added to measurements, as [`SMALL`]: the documents' own windows and data would take minutes.
 const SHORT: &str = "--duration 100ms --warmup 50ms --repeat 1";
 const SMALL: &str = "--size 0.05";
+/// Added to runs of a whole suite instead: some fifty tests, of which nothing is judged.
+const WHOLE: &str = "--ops 2 --repeat 1 --size 0.01";
 /// Added to runs on existing servers.
 const SOME: &str = "--workload SRV-QUERY1 --workload TP-LIGHT --jobs 1";
 /// Added to A/B tests, which end by themselves.
@@ -52,7 +54,9 @@ fn commands(text: &str) -> Vec<String> {
 fn run(desk: &Desk, command: &str) {
     let is_run = command.split_whitespace().any(|word| word == "run");
     let small = if command.contains("--size ") { "" } else { SMALL };
+    let is_whole = is_run && !command.contains("--workload ") && !command.contains("--size ");
     let line = match (is_run, command.starts_with("ab-test ")) {
+        (true, _) if is_whole => format!("{command} {WHOLE}"),
         (true, _) => format!("{command} {SHORT} {small}"),
         (_, true) => format!("{command} {FEW} {small}"),
         _ => command.to_string(),

@@ -104,7 +104,7 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
     desk.run(
         "run sqlite --quiet --size 0.01 --workload SRV-QUERY1:keys=zipf-0.99 --workload \
          TP-LIGHT:update_pct=40 --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration \
-         150ms --seed 9 --retry-disturbed=1 --name first",
+         100ms --seed 9 --retry-disturbed=1 --name first",
     )
     .ok();
     let text = again(&desk);

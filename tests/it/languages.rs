@@ -2,6 +2,8 @@
 //! say ourselves.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -9,7 +11,8 @@ use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::{
-    FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare,
+    Document, FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject,
+    compare,
 };
 
 use crate::reports::{golden, input, one_test, rendered};
@@ -94,22 +97,70 @@ fn two_runs() -> Input {
     Input { prices: vec![prices], ..input }
 }
 
-/// Inputs for a report.
-fn inputs(report: &dyn Report) -> Vec<Input> {
-    match report.subject() {
-        Subject::Runs if report.name() == "layers" => vec![input(), studies::layers_input()],
-        Subject::Runs if report.name() == "sweep" => {
-            vec![input(), studies::sweep_input(), heatmaps::input()]
+/// A German input for reports, and the texts that are shown as they are stored.
+struct Sample {
+    input: Input,
+    stored: BTreeSet<String>,
+    /// The stored texts with a letter, as a search.
+    hidden: AhoCorasick,
+}
+
+impl Sample {
+    fn new(input: Input) -> Rc<Sample> {
+        let input = german(input);
+        let stored = stored_texts(&input);
+        let has_letter = |text: &&String| text.chars().any(char::is_alphabetic);
+        let texts: Vec<&String> =
+            stored.iter().filter(|text| text.len() > 2).filter(has_letter).collect();
+        let hidden = longest_of(&texts);
+        Rc::new(Sample { input, stored, hidden })
+    }
+
+    /// A text without what is stored.
+    fn without_stored(&self, text: &str) -> String {
+        self.hidden.replace_all(text, &vec![" "; self.hidden.patterns_len()])
+    }
+}
+
+/// Samples that many reports are made of.
+struct Common {
+    one: Rc<Sample>,
+    two: Rc<Sample>,
+    published: Rc<Sample>,
+}
+
+impl Common {
+    fn new() -> Common {
+        let [one, two, published] = [input(), two_runs(), heatmaps::input()].map(Sample::new);
+        Common { one, two, published }
+    }
+
+    /// Samples for a report.
+    fn samples(&self, report: &dyn Report) -> Vec<Rc<Sample>> {
+        let one = || Rc::clone(&self.one);
+        match report.subject() {
+            Subject::Runs if report.name() == "layers" => {
+                vec![one(), Sample::new(studies::layers_input())]
+            }
+            Subject::Runs if report.name() == "sweep" => {
+                vec![one(), Sample::new(studies::sweep_input()), Rc::clone(&self.published)]
+            }
+            Subject::Runs if report.name() == "recall" => {
+                vec![one(), Sample::new(crate::vectors::recall_input())]
+            }
+            Subject::Runs if report.name() == "interference" => {
+                vec![one(), Sample::new(studies::interference_input())]
+            }
+            Subject::Runs if report.name() == "failover" => {
+                vec![one(), Sample::new(crate::failover::input())]
+            }
+            Subject::Runs | Subject::AbTest => {
+                vec![one(), Rc::clone(&self.two), Rc::clone(&self.published)]
+            }
+            Subject::Tests => vec![Sample::new(one_test())],
+            // The catalog is written in English.
+            Subject::Catalog => Vec::new(),
         }
-        Subject::Runs if report.name() == "recall" => vec![input(), crate::vectors::recall_input()],
-        Subject::Runs if report.name() == "interference" => {
-            vec![input(), studies::interference_input()]
-        }
-        Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
-        Subject::Runs | Subject::AbTest => vec![input(), two_runs(), heatmaps::input()],
-        Subject::Tests => vec![one_test()],
-        // The catalog is written in English.
-        Subject::Catalog => Vec::new(),
     }
 }
 
@@ -163,14 +214,9 @@ fn stored_texts(input: &Input) -> BTreeSet<String> {
     found
 }
 
-/// The report without markup, code and stored texts.
-fn visible_text(
-    report: &dyn Report,
-    format: &dyn Format,
-    input: &Input,
-    stored: &BTreeSet<String>,
-) -> String {
-    let text = rendered(format, &report.build(input), Options::plain(400));
+/// The report without markup and code.
+fn visible_text(format: &dyn Format, document: &Document) -> String {
+    let text = rendered(format, document, Options::plain(400));
     let text = match format.name() {
         "html" => {
             let body = text.split_once("<body>").unwrap().1.split("<script>").next().unwrap();
@@ -194,11 +240,44 @@ fn visible_text(
     };
     let text =
         text.replace('\\', "").replace("&quot;", "\"").replace("&#39;", "'").replace("&lt;", "<");
-    let text = text.replace('\u{a0}', " ");
-    let has_letter = |text: &&String| text.chars().any(char::is_alphabetic);
-    let texts: Vec<&String> =
-        stored.iter().filter(|text| text.len() > 2).filter(has_letter).collect();
-    longest_of(&texts).replace_all(&text, &vec![" "; texts.len()])
+    text.replace('\u{a0}', " ")
+}
+
+/// A German report in one of its forms, and what is not German in it.
+struct Shown {
+    report: &'static str,
+    form: &'static str,
+    text: String,
+    findings: BTreeSet<String>,
+}
+
+/// Every German report of every input: each document is made once for all tests.
+fn all_shown() -> &'static [Shown] {
+    static ALL: OnceLock<Vec<Shown>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let (common, mut all) = (Common::new(), Vec::new());
+        for report in REPORTS {
+            for (number, sample) in common.samples(*report).iter().enumerate() {
+                let document = report.build(&sample.input);
+                // The published runs have hundreds of tests: one form tells enough of them.
+                let forms: &[&str] =
+                    if number < 2 { &["text", "markdown", "html"] } else { &["markdown"] };
+                let shown = |form: &&str| shown(*report, sample, format(form), &document);
+                all.extend(forms.iter().map(shown));
+            }
+        }
+        all
+    })
+}
+
+fn shown(report: &dyn Report, sample: &Sample, format: &dyn Format, document: &Document) -> Shown {
+    let (report, form) = (report.name(), format.name());
+    let text = visible_text(format, document);
+    let own = sample.without_stored(&text);
+    let words: BTreeSet<String> = mistakes(&own, &sample.stored).into_iter().collect();
+    let told = |word: String| format!("{report} {form}: '{word}' in: {}", around(&own, &word));
+    let findings = words.into_iter().map(told).collect();
+    Shown { report, form, text, findings }
 }
 
 /// A search for the longest of many texts at each place, which takes the time of one.
@@ -252,32 +331,12 @@ fn around(text: &str, mistake: &str) -> String {
 
 #[test]
 fn german_reports_have_no_english_word_and_no_decimal_point() {
-    let mut found = BTreeSet::new();
-    for report in REPORTS {
-        for (number, input) in inputs(*report).into_iter().map(german).enumerate() {
-            let stored = stored_texts(&input);
-            // The published runs have hundreds of tests: one form tells enough of them.
-            let forms = if number < 2 { &["text", "markdown", "html"][..] } else { &["markdown"] };
-            for name in forms {
-                let text = visible_text(*report, format(name), &input, &stored);
-                let told = |word: String| {
-                    format!("{} {name}: '{word}' in: {}", report.name(), around(&text, &word))
-                };
-                found.extend(
-                    mistakes(&text, &stored)
-                        .into_iter()
-                        .collect::<BTreeSet<_>>()
-                        .into_iter()
-                        .map(told),
-                );
-            }
-        }
-    }
+    let found: BTreeSet<&String> = all_shown().iter().flat_map(|one| &one.findings).collect();
     assert!(
         found.is_empty(),
         "{} findings:\n{}",
         found.len(),
-        found.into_iter().collect::<Vec<_>>().join("\n")
+        found.into_iter().cloned().collect::<Vec<_>>().join("\n")
     );
 }
 
@@ -299,13 +358,10 @@ fn english_sentences_do_not_stand_in_german_reports() {
         sentences.chain(phrases).filter(|text| !text.contains('{') && text.len() > 12).collect();
     assert!(fixed.len() > 60);
     let all = longest_of(&fixed.iter().collect::<Vec<_>>());
-    for report in REPORTS {
-        for input in inputs(*report).into_iter().map(german) {
-            let text = visible_text(*report, format("markdown"), &input, &BTreeSet::new());
-            let standing: Vec<&str> =
-                all.find_iter(&text).map(|found| &text[found.range()]).collect();
-            assert!(standing.is_empty(), "{}: {standing:?}", report.name());
-        }
+    for one in all_shown().iter().filter(|one| one.form == "markdown") {
+        let text = &one.text;
+        let standing: Vec<&str> = all.find_iter(text).map(|found| &text[found.range()]).collect();
+        assert!(standing.is_empty(), "{}: {standing:?}", one.report);
     }
 }
 

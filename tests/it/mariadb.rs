@@ -97,7 +97,7 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     let desk = Desk::new();
     let line = format!(
         "--catalog {} run mariadb --size 0.01 --workload OWN-EACH --workload OWN-NAIVE --jobs \
-         1,4,16 --warmup 0 --duration 1s --quiet --format json",
+         1,16 --warmup 0 --duration 500ms --quiet --format json",
         catalog(&desk).display()
     );
     let run = desk.run(&line).ok();

@@ -73,6 +73,14 @@ fn why(rows: &[Value], layer: &str) -> Vec<String> {
     of.map(|row| row["why"].as_str().unwrap_or_default().to_string()).collect()
 }
 
+/// Checks that the report of a study shows again what its command has shown, and that the study has
+/// left no data behind.
+#[track_caller]
+fn assert_shown_again(desk: &Desk, report: &str, document: &Value) {
+    assert_eq!(desk.run(&format!("report {report} --format json")).ok().json(), *document);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
 /// A private server is measured by these protocols over each transport.
 fn assert_every_way(engine: &str, blocks: usize, protocols: &[&str]) {
     let desk = Desk::new();
@@ -94,11 +102,9 @@ fn assert_every_way(engine: &str, blocks: usize, protocols: &[&str]) {
             "{document:#}"
         );
     }
-    // The report shows the same again, in every form.
-    assert_eq!(desk.run("report layers --format json").ok().json(), document);
+    assert_shown_again(&desk, "layers", &document);
     let german = desk.run("report layers --language de").ok();
     assert!(german.stdout.contains("nicht gemessen"), "{}", german.stdout);
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
 /// Six blocks are enough for intervals, which are the same of either server.
@@ -162,26 +168,31 @@ fn the_simple_protocol_gives_the_same_rows() {
     }
 }
 
+/// Checks that the program refuses a command in one line, with this code and these words.
+#[track_caller]
+fn assert_refused(desk: &Desk, line: &str, code: i32, words: &[&str]) {
+    desk.run(&format!("{line} --quiet")).fails(code, words);
+}
+
 #[test]
 fn what_cannot_travel_so_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| {
-        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
-    };
     let lookup = |way: &str| format!("run postgres --size 0.01 --workload SRV-QUERY1:{way}");
-    refused(&lookup("transport=pigeon"), 2, &["'pigeon'", "socket, tcp, tls"]);
-    refused(&lookup("protocol=simple --drive database"), 2, &["client drive"]);
-    refused(
+    assert_refused(&desk, &lookup("transport=pigeon"), 2, &["'pigeon'", "socket, tcp, tls"]);
+    assert_refused(&desk, &lookup("protocol=simple --drive database"), 2, &["client drive"]);
+    assert_refused(
+        &desk,
         "run mariadb --workload SRV-QUERY1:protocol=prepared-text",
         2,
         &["no form prepared-text"],
     );
-    refused("run sqlite --workload SRV-QUERY1:transport=tcp", 2, &["in our process"]);
-    refused("layers nonsense", 2, &["nonsense"]);
-    refused("layers sqlite --blocks 0", 2, &["--blocks"]);
-    refused("layers sqlite --output /nowhere/x.html", 2, &["/nowhere"]);
+    assert_refused(&desk, "run sqlite --workload SRV-QUERY1:transport=tcp", 2, &["in our process"]);
+    assert_refused(&desk, "layers nonsense", 2, &["nonsense"]);
+    assert_refused(&desk, "layers sqlite --blocks 0", 2, &["--blocks"]);
+    assert_refused(&desk, "layers sqlite --output /nowhere/x.html", 2, &["/nowhere"]);
     let lease = Lease::new("postgres", None, &[]);
-    refused(
+    assert_refused(
+        &desk,
         &format!("run {} --workload SRV-QUERY1:transport=tcp --size 0.01", lease.url),
         3,
         &["transport=tcp"],
@@ -189,14 +200,19 @@ fn what_cannot_travel_so_is_one_line() {
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
+/// Waits until a run of the desk has stored two tests.
+#[track_caller]
+fn wait_for_two_tests(desk: &Desk) {
+    until("two tests were stored", || {
+        desk.runs_so_far().iter().any(|run| run["tests"].as_u64() > Some(1))
+    });
+}
+
 /// Stops a study after its first tests; what was measured is stored and shown, and nothing is left.
 fn interrupt_study(line: &str) -> Done {
     let desk = Desk::new();
     let child = desk.spawn(line);
-    until("something was measured", || {
-        let runs = desk.runs_so_far();
-        runs.iter().any(|run| run["tests"].as_u64() > Some(1))
-    });
+    wait_for_two_tests(&desk);
     signal(child.id(), rustix::process::Signal::INT);
     let done = ended(child, line).fails(130, &["interrupted", "is stored"]);
     assert!(desk.runs().iter().all(|run| run["status"] == "interrupted"), "{:#?}", desk.runs());
@@ -372,7 +388,7 @@ fn all_pairs_are_measured_once_per_block() {
     for kind in &PRIVATE[..1] {
         let desk = Desk::new();
         let line = format!(
-            "interference {} --size 0.01 --warmup 100ms --duration 100ms --quiet --blocks 6 \
+            "interference {} --size 0.01 --warmup 40ms --duration 100ms --quiet --blocks 6 \
              --workloads SRV-QUERY1,TP-LIGHT:update_pct=40",
             kind.engine
         );
@@ -400,39 +416,53 @@ fn all_pairs_are_measured_once_per_block() {
                 assert!(0.0 < low && low <= value && value <= high, "{cell:#}");
             }
         }
-        assert_eq!(desk.run("report interference --format json").ok().json(), document);
+        assert_shown_again(&desk, "interference", &document);
         let german = desk.run("report interference --language de --format markdown").ok();
         assert!(german.stdout.contains("neben TP-LIGHT"), "{}", german.stdout);
-        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     }
 }
 
 #[test]
 fn what_cannot_run_beside_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| {
-        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
-    };
-    refused(
+    assert_refused(
+        &desk,
         "run sqlite --workload SRV-QUERY1 --background NOPE",
         2,
         &["--background NOPE", "NOPE"],
     );
-    refused(
+    assert_refused(
+        &desk,
         "run sqlite --workload SRV-QUERY1 --background SRV-QUERY1:x=1",
         2,
         &["--background", "'x'"],
     );
-    refused(
+    assert_refused(
+        &desk,
         "run mariadb --workload SRV-QUERY1 --background SRV-QUERY1:org=hash",
         2,
         &["--background", "hash"],
     );
-    refused("run sqlite --workload SRV-QUERY1 --background SRV-SCAN --ops 5", 2, &["--ops"]);
-    refused("run sqlite --workload SRV-QUERY1 --background-jobs 2", 2, &["--background"]);
-    refused("interference sqlite --workloads SRV-QUERY1,NOPE", 2, &["NOPE"]);
-    refused("interference sqlite --workloads SRV-QUERY1,SRV-QUERY1", 2, &["named twice"]);
-    refused("interference sqlite --jobs 1,2", 2, &["--jobs", "one number"]);
+    assert_refused(
+        &desk,
+        "run sqlite --workload SRV-QUERY1 --background SRV-SCAN --ops 5",
+        2,
+        &["--ops"],
+    );
+    assert_refused(
+        &desk,
+        "run sqlite --workload SRV-QUERY1 --background-jobs 2",
+        2,
+        &["--background"],
+    );
+    assert_refused(&desk, "interference sqlite --workloads SRV-QUERY1,NOPE", 2, &["NOPE"]);
+    assert_refused(
+        &desk,
+        "interference sqlite --workloads SRV-QUERY1,SRV-QUERY1",
+        2,
+        &["named twice"],
+    );
+    assert_refused(&desk, "interference sqlite --jobs 1,2", 2, &["--jobs", "one number"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
@@ -443,10 +473,7 @@ fn a_server_that_dies_ends_the_study_with_what_was_measured() {
     let line =
         format!("interference postgres {SHORT} --blocks 1000 --workloads SRV-QUERY1,SRV-SCAN");
     let child = desk.spawn(&line);
-    until("something was measured", || {
-        let runs = desk.runs_so_far();
-        runs.iter().any(|run| run["tests"].as_u64() > Some(1))
-    });
+    wait_for_two_tests(&desk);
     signal(kind.pid(&desk), kind.hard_stop);
     let done = ended(child, &line).fails(3, &["no longer answers", "is stored"]);
     assert!(done.stdout.contains("SRV-QUERY1"), "{}", done.stdout);
@@ -554,8 +581,7 @@ fn assert_cache_is_left(engine: &str) {
     );
     assert!(all_curves(&document, covers), "{document:#}");
     assert!(all_curves(&document, leaves_the_cache), "{document:#}");
-    assert_eq!(desk.run("report sweep --format json").ok().json(), document);
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_shown_again(&desk, "sweep", &document);
 }
 
 #[test]
@@ -607,12 +633,14 @@ fn the_published_tiers_are_curves_over_the_size_of_the_database() {
 #[test]
 fn what_cannot_be_swept_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| {
-        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
-    };
-    refused("sweep sqlite --size 0.01 --workload SRV-QUERY1", 2, &["SRV-QUERY1", "'active_rows'"]);
-    refused("sweep sqlite --workload NOPE", 2, &["NOPE"]);
-    refused("sweep sqlite --size 0", 2, &["--size"]);
+    assert_refused(
+        &desk,
+        "sweep sqlite --size 0.01 --workload SRV-QUERY1",
+        2,
+        &["SRV-QUERY1", "'active_rows'"],
+    );
+    assert_refused(&desk, "sweep sqlite --workload NOPE", 2, &["NOPE"]);
+    assert_refused(&desk, "sweep sqlite --size 0", 2, &["--size"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 

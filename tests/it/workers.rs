@@ -136,7 +136,7 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     let late_ms: Vec<f64> = tests[0].workers.iter().map(|worker| 1e3 * worker.late_s).collect();
     println!("jobs began {late_ms:.3?} ms after the common start");
     assert!(
-        late_ms.iter().all(|late_ms| *late_ms < 1e3),
+        late_ms.iter().all(|late_ms| *late_ms < 1e3 * AHEAD_S / 2.0),
         "{late_ms:?}: clocks that differ decide nothing"
     );
 

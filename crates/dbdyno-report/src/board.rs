@@ -9,7 +9,7 @@ use super::document::Digits;
 use super::masthead::{entries::mark, run};
 use super::picture::Mark;
 use super::ramps::compared;
-use super::{Input, Language, RunTests, datasheet};
+use super::{Input, Language, RunTests, run_facts};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
@@ -144,8 +144,8 @@ fn platform(input: &Input, data: &RunTests, name: String) -> Platform {
     let run = &data.run;
     let started = run.started_at.as_deref().unwrap_or_default();
     let unknown = language.phrase("unknown");
-    let own = [(language.phrase("Data"), datasheet::data(language, run))];
-    let facts = datasheet::platform(input, run).into_iter().chain(own);
+    let own = [(language.phrase("Data"), run_facts::data(language, run))];
+    let facts = run_facts::platform(input, run).into_iter().chain(own);
     let with = |status| data.tests.iter().filter(|test| test.status() == status).count();
     Platform {
         run: run.id,

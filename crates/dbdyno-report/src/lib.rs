@@ -47,6 +47,7 @@ mod ramp_charts;
 mod ramps;
 pub mod recall;
 mod row_vs_column;
+mod run_facts;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;

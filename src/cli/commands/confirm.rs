@@ -145,16 +145,16 @@ impl RunCommand {
         let target = &args.target.place.target;
         let is_file = experiment::is_file(target);
         let is_shared = url_of(&context.place().path).is_some();
-        // The statements of a catalog are programs, too.
-        let names_programs = args.target.place.server_bin.is_some() || global.catalog.is_some();
-        if is_shared && (is_file || names_programs) {
+        if is_shared && names_a_place(&args, global.catalog.as_deref()) {
             let what = format!(
-                "the command of {} names a file, a catalog or programs of this machine, and \
-                 others may have written it: {}",
+                "the command of {} names files, programs or servers, and others may have written \
+                 it: {}",
                 name(run),
                 quote(&run.command)
             );
-            return Err(wrong(&what, "measure both runs again by hand, and compare them"));
+            let advice = "look at it; if it is as it should be, take both runs into a file of your \
+                          own ('dbdyno results export', then 'import') and compare them there";
+            return Err(wrong(&what, advice));
         }
         let catalog = Context::new(global).catalog()?;
         let args = match is_file {
@@ -163,6 +163,20 @@ impl RunCommand {
         };
         Ok(RunCommand { catalog, args })
     }
+}
+
+/// True if a command names more than an engine whose database is private: a file that would be
+/// read or written, programs that would be started (the statements of a catalog are some, too), or
+/// a server, to which the passwords of the user's environment would go.
+fn names_a_place(args: &RunArgs, catalog: Option<&Path>) -> bool {
+    let place = &args.target.place;
+    let names_files = experiment::is_file(&place.target)
+        || place.data.data_dir.is_some()
+        || args.stated.facts.is_some();
+    let names_programs = place.server_bin.is_some() || catalog.is_some();
+    let names_servers =
+        place.target.contains("://") || args.via.is_some() || !args.host.host_metrics.is_empty();
+    names_files || names_programs || names_servers
 }
 
 /// The arguments by which the file of an experiment asked for a run, of several that with its
@@ -299,6 +313,47 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cli::args::{Color, Global};
+
+    /// Reason why the command of a run in these results is not repeated; none if it is.
+    fn refusal(results: &str, command: &str) -> Option<String> {
+        let global = Global {
+            results: Some(results.into()),
+            catalog: None,
+            format: None,
+            color: Color::Never,
+            quiet: true,
+        };
+        let run = RunRecord {
+            command: command.into(),
+            ..RunRecord::new(RunKind::Measured, "x (private server)")
+        };
+        RunCommand::of(&Context::new(global), &run).err().map(|error| error.what)
+    }
+
+    #[test]
+    fn a_command_in_shared_results_that_names_files_programs_or_servers_is_refused() {
+        const SHARED: &str = "postgres://team@h/results";
+        for command in [
+            "dbdyno run x --server-bin /opt/x/bin",
+            "dbdyno --catalog /srv/own run x",
+            "dbdyno run x --catalog /srv/own",
+            "dbdyno run suspect.toml",
+            "dbdyno run x --data-dir /srv/data",
+            "dbdyno run x --facts facts.toml",
+            "dbdyno run x://me@h/suspect",
+            "dbdyno run x://me@h/suspect.toml",
+            "dbdyno run x --via x://me@h/suspect",
+            "dbdyno run x --host-metrics http://h:9100/metrics",
+        ] {
+            let what = refusal(SHARED, command).unwrap_or_else(|| panic!("{command} is taken"));
+            assert!(what.contains("others may have written it"), "{command}: {what}");
+        }
+        // What names a private database alone is repeated, and all that nobody else has named.
+        assert_eq!(refusal(SHARED, "dbdyno run x --size 1 --port 5433"), None);
+        assert_eq!(refusal("results.db", "dbdyno run x --server-bin /opt/x/bin"), None);
+        assert_eq!(refusal("results.db", "dbdyno run x://me@h/suspect.toml"), None);
+    }
 
     #[test]
     fn what_differs_is_measured_again_on_data_of_the_size_that_its_suite_chose() {

@@ -21,9 +21,6 @@ use crate::support::{
     Desk, PRIVATE, column, directory, ended, mistakes, signal, start_options, try_session_of, until,
 };
 
-/// A run ends within 10 s after a signal on a calm machine; one that hangs never does.
-const AFTER_A_SIGNAL: Duration = Duration::from_secs(100);
-
 /// Each slice of the look-up that is under way, by what no other has. What checks its answers
 /// before takes less time.
 fn slices(engine: &str) -> &'static str {
@@ -81,12 +78,11 @@ fn last(desk: &Desk) -> Value {
     desk.shown("last")
 }
 
-/// Sends one signal and waits for the end, which must come soon, in one line and stored.
+/// Sends one signal and waits for the end, in one line and stored. A run that hangs never ends, and
+/// its windows are longer than it is waited for.
 fn assert_ends_after_one_signal(desk: &Desk, run: Child, line: &str) -> Value {
     signal(run.id(), Signal::TERM);
-    let asked = Instant::now();
     ended(run, line).fails(130, &["interrupted"]);
-    assert!(asked.elapsed() < AFTER_A_SIGNAL, "{:?}", asked.elapsed());
     let run = last(desk);
     assert_eq!(run["status"], "interrupted");
     run
@@ -120,7 +116,7 @@ fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
         let (desk, dir) = (Desk::new(), directory());
         let server = server::start(engine, &start_options(dir.path(), &[])).unwrap();
         let line = format!(
-            "run {} --size 0.01 --workload SRV-QUERY1 --jobs 2 --warmup 0 --duration 100s --quiet",
+            "run {} --size 0.01 --workload SRV-QUERY1 --jobs 2 --warmup 0 --duration 1000s --quiet",
             server.url()
         );
         let run = desk.spawn(&line);

@@ -185,8 +185,8 @@ fn sqlite_updates_the_rows_of_independent_draws() {
     );
     assert_independent(&kept.take("big", "id"), 2_800, "TP-LIGHT");
     assert_independent(&kept.take("small", "id"), 5_500, "SRV-UPDATE1");
-    kept.run(&[("TP-UPDATE32", "client")], "--jobs 2,2 --ops 50");
-    assert_independent(&kept.take("big", "id"), 6_000, "TP-UPDATE32");
+    kept.run(&[("TP-UPDATE32", "client")], "--jobs 2,2 --ops 25");
+    assert_independent(&kept.take("big", "id"), 3_000, "TP-UPDATE32");
 }
 
 #[test]
@@ -224,13 +224,14 @@ fn on_server(engine: &'static str, several: &[(&str, &str)]) {
     }
     let others = [("TP-LIGHT:update_pct=50", "client"), ("TP-UPDATE32", "client")];
     let ways = by("SRV-UPDATE1", &BOTH);
-    kept.run(&[&others[..], &ways[..]].concat(), "--jobs 2 --repeat 2 --ops 300");
+    // Keys that a job or a repetition draws as another one did are a hundred deviations off.
+    kept.run(&[&others[..], &ways[..]].concat(), "--jobs 2 --repeat 2 --ops 100");
     // Of both the rows are uniform and independent, and so is what they add up to.
-    assert_independent(&kept.take("big", "id"), 38_000, "TP-LIGHT and TP-UPDATE32");
-    assert_independent(&of_one_way(&kept.take("small", "id"), 2), 1_190, "SRV-UPDATE1");
+    assert_independent(&kept.take("big", "id"), 12_800, "TP-LIGHT and TP-UPDATE32");
+    assert_independent(&of_one_way(&kept.take("small", "id"), 2), 390, "SRV-UPDATE1");
     for (several, key) in several {
-        kept.run(&by(several, &BOTH), "--jobs 2 --ops 200");
-        assert_independent(&kept.take("big", key), 300, several);
+        kept.run(&by(several, &BOTH), "--jobs 2 --ops 100");
+        assert_independent(&kept.take("big", key), 130, several);
     }
 }
 

@@ -192,20 +192,29 @@ impl Free {
         let (mark, _) = MARKS[0];
         let mut json = whole.clone();
         let mut texts = pointers(&json, &Value::is_string);
-        texts.retain(|pointer| takes::<T>(&mut json, &|json| set_text(json, pointer, mark, place)));
+        texts.retain(|pointer| {
+            takes::<T>(&mut json, pointer, &|json| set_text(json, pointer, mark, place))
+        });
         let mut maps = pointers(&json, &Value::is_object);
-        maps.retain(|pointer| takes::<T>(&mut json, &|json| add_name(json, pointer, mark)));
+        maps.retain(|pointer| {
+            takes::<T>(&mut json, pointer, &|json| add_name(json, pointer, mark))
+        });
         Free { texts, maps }
     }
 }
 
-/// Changes the JSON of a value; takes the change back if the type refuses it.
-fn takes<T: DeserializeOwned>(json: &mut Value, change: &dyn Fn(&mut Value)) -> bool {
-    let before = json.clone();
+/// Changes the JSON of a value at a place; takes the change back if the type refuses it. Only that
+/// place is copied: there are hundreds of them.
+fn takes<T: DeserializeOwned>(
+    json: &mut Value,
+    pointer: &str,
+    change: &dyn Fn(&mut Value),
+) -> bool {
+    let before = json.pointer(pointer).unwrap().clone();
     change(json);
-    let is_taken = serde_json::from_value::<T>(json.clone()).is_ok();
+    let is_taken = <T as serde::Deserialize<'_>>::deserialize(&*json).is_ok();
     if !is_taken {
-        *json = before;
+        *json.pointer_mut(pointer).unwrap() = before;
     }
     is_taken
 }
@@ -402,9 +411,10 @@ fn no_file_of_a_site_holds_what_was_planted() {
         let files = crate::site::files(&out);
         assert!(files.len() > 30, "{files:?}");
         for (name, content) in &files {
-            for (_, hidden) in MARKS {
-                assert_without(name, name, hidden);
-                assert_without(name, content, hidden);
+            // In lower case once, not for each mark.
+            let text = format!("{name}\n{content}").to_lowercase();
+            for (_, hidden) in MARKS.into_iter().filter(|(_, hidden)| text.contains(hidden)) {
+                assert_without(name, &text, hidden);
             }
         }
     }
@@ -412,7 +422,8 @@ fn no_file_of_a_site_holds_what_was_planted() {
     let out = desk.path("internal");
     desk.run(&format!("site {} --internal", out.display())).ok();
     let files = crate::site::files(&out);
+    let texts: Vec<String> = files.values().map(|text| text.to_lowercase()).collect();
     for (mark, hidden) in MARKS {
-        assert!(files.values().any(|text| text.to_lowercase().contains(hidden)), "{mark}");
+        assert!(texts.iter().any(|text| text.contains(hidden)), "{mark}");
     }
 }

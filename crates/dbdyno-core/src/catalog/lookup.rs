@@ -153,6 +153,11 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, lis
 /// Up to three names that are near, the nearest first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const NEAR: f64 = 0.8;
+    // Longer than any name: no slip of the hand, and its comparison would take seconds.
+    const LONGEST_BYTES: usize = 200;
+    if name.len() > LONGEST_BYTES {
+        return Vec::new();
+    }
     let wanted = name.to_ascii_lowercase();
     let mut near: Vec<_> =
         known.map(|known| (similarity(&wanted, &known.to_ascii_lowercase()), known)).collect();
@@ -213,6 +218,7 @@ mod tests {
         let known = ["SRV-QUERY1", "SRV-QUERY25", "CPU-NUMBER", "T611"];
         assert_eq!(nearest("srv-qury1", known.into_iter())[0], "SRV-QUERY1");
         assert!(nearest("zzz", known.into_iter()).is_empty());
+        assert!(nearest(&"srv-query1".repeat(100), known.into_iter()).is_empty(), "a long text");
         assert_eq!(nearest("rnu", ["man", "run"].into_iter()), ["run"]);
     }
 }

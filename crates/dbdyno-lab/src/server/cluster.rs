@@ -30,6 +30,8 @@ pub struct ClusterKind {
     settings: fn(&Node<'_>) -> Result<Settings>,
     /// Files of a node that is there, before it starts.
     prepare: fn(&Node<'_>) -> Result<()>,
+    /// Files of the first node, before the whole cluster is started again.
+    prepare_restart: fn(&Place) -> Result<()>,
     /// Another program to start the server by.
     wrap: fn(Command, &Place) -> Command,
 }
@@ -44,6 +46,7 @@ pub const CLUSTERS: &[ClusterKind] = &[
         about: "MariaDB with Galera: every node can be written to",
         settings: galera_settings,
         prepare: galera_files,
+        prepare_restart: galera_bootstrap_files,
         wrap: galera_command,
     },
     ClusterKind {
@@ -52,6 +55,7 @@ pub const CLUSTERS: &[ClusterKind] = &[
         about: "PostgreSQL: a primary and streaming replicas, which it does not wait for",
         settings: |node| Ok(replica_settings(node, "")),
         prepare: replica_files,
+        prepare_restart: |_| Ok(()),
         wrap: |command, _| command,
     },
     ClusterKind {
@@ -60,6 +64,7 @@ pub const CLUSTERS: &[ClusterKind] = &[
         about: "PostgreSQL: a primary and streaming replicas; a commit waits for one of them",
         settings: |node| Ok(replica_settings(node, "ANY 1 (*)")),
         prepare: replica_files,
+        prepare_restart: |_| Ok(()),
         wrap: |command, _| command,
     },
 ];
@@ -126,6 +131,12 @@ impl ClusterKind {
         let mut all = given.clone();
         all.extend((self.settings)(node)?);
         Ok(all)
+    }
+
+    /// Changes the files of the first node so that it starts without the others: all have been
+    /// stopped, it after them.
+    pub(super) fn prepare_restart(&self, first: &Place) -> Result<()> {
+        (self.prepare_restart)(first)
     }
 
     /// Makes the files that a node needs beside the data.
@@ -211,6 +222,16 @@ fn galera_files(node: &Node<'_>) -> Result<()> {
 const FOLLOWS: &str = "sed 's/safe_to_bootstrap: 1/safe_to_bootstrap: 0/' grastate.dat \
                        >grastate.new && mv -f grastate.new grastate.dat && rm -f galera.cache \
                        gvwstate.dat";
+
+/// Lets the first node begin the cluster again. Galera allows that to a node that has seen all
+/// others leave, which it may not have when it is stopped right after them; the view of the members
+/// that a killed node leaves would make it wait for them.
+const BEGINS_AGAIN: &str = "sed 's/safe_to_bootstrap: 0/safe_to_bootstrap: 1/' grastate.dat \
+                            >grastate.new && mv -f grastate.new grastate.dat && rm -f gvwstate.dat";
+
+fn galera_bootstrap_files(first: &Place) -> Result<()> {
+    as_server(first, BEGINS_AGAIN)
+}
 
 /// Runs a script in the directory of a node's data, as the user who owns it: what that user has put
 /// there may be a link to what only we may read or write.
@@ -312,6 +333,31 @@ mod tests {
     use super::super::skipped;
     use super::*;
     use dbdyno_engines::host::{Account, is_root};
+
+    /// Stopped right after the other nodes it has not always seen them leave.
+    #[test]
+    fn the_first_node_begins_the_cluster_again_whatever_it_has_seen_of_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        fs::create_dir(&data).unwrap();
+        let state = "# GALERA saved state\nversion: 2.1\nseqno:   7\nsafe_to_bootstrap: ";
+        fs::write(data.join("grastate.dat"), format!("{state}0\n")).unwrap();
+        fs::write(data.join("gvwstate.dat"), "the members").unwrap();
+        let place = Place {
+            name: node_name(0),
+            home: dir.path().into(),
+            data: data.clone(),
+            socket_dir: PathBuf::new(),
+            temporary: PathBuf::new(),
+            port: None,
+            address: None,
+            account: None,
+        };
+        find_cluster("mariadb-galera").unwrap().prepare_restart(&place).unwrap();
+        let changed = fs::read_to_string(data.join("grastate.dat")).unwrap();
+        assert_eq!(changed, format!("{state}1\n"));
+        assert!(!data.join("gvwstate.dat").exists());
+    }
 
     /// As code with the server's account would, as soon as the directory is there.
     #[test]

@@ -12,7 +12,7 @@ use super::{Place, PrivateServer, Setup, StartOptions, faults, log_in_tmpfs, pro
 use crate::fit;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{How, Target};
-use dbdyno_engines::engine::{Access, ConnectTo, EngineError, ErrorClass, find};
+use dbdyno_engines::engine::{Access, ConnectTo, Database, EngineError, ErrorClass, find};
 use dbdyno_engines::host::{Account, allow_files};
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
@@ -78,6 +78,7 @@ impl PrivateServer {
     pub fn restart(&mut self) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
+        self.cluster.map_or(Ok(()), |cluster| cluster.prepare_restart(&self.place))?;
         self.spawn(account.as_ref())?;
         let mut peers = std::mem::take(&mut self.peers);
         let started = peers.iter_mut().try_for_each(|peer| peer.spawn(account.as_ref()));
@@ -140,17 +141,20 @@ impl PrivateServer {
     }
 
     fn try_connect(&self) -> std::result::Result<(), EngineError> {
-        self.try_connect_to(self.kind.url(&self.place))
+        self.try_connect_to(self.kind.url(&self.place)).map(drop)
     }
 
-    pub(super) fn try_connect_to(&self, url: String) -> std::result::Result<(), EngineError> {
+    pub(super) fn try_connect_to(
+        &self,
+        url: String,
+    ) -> std::result::Result<Box<dyn Database>, EngineError> {
         let unknown = || EngineError::new(ErrorClass::Other, "the engine is not compiled in");
         let engine = find(self.kind.engine()).ok_or_else(unknown)?;
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
         let url = Some(url);
         let to = ConnectTo { target, file: None, url, password: None, settings: BTreeMap::new() };
-        engine.open(&to, access).map(|_| ())
+        engine.open(&to, access)
     }
 
     /// URL of the server; no password is needed on this host for the user that started it.

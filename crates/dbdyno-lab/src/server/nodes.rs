@@ -13,6 +13,7 @@ use super::{PrivateServer, StartOptions, claim_directories, find_kind, process, 
 use crate::fit;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::ClusterSpec;
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 use dbdyno_engines::host::{Account, allow_files};
 
 /// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that
@@ -101,10 +102,10 @@ impl PrivateServer {
         cluster.prepare(node)
     }
 
-    /// Waits until all nodes have the state of the first.
+    /// Waits until all nodes answer and have the state of the first.
     pub(super) fn await_members(&mut self) -> Result<()> {
         let deadline = Instant::now() + READY_TIMEOUT;
-        while let Err(error) = self.try_connect_to(self.url()) {
+        while let Err(error) = self.try_connect_to_all() {
             let ended = self.peers.last_mut().and_then(PrivateServer::last_words);
             if ended.is_some() || Instant::now() > deadline {
                 let place = self
@@ -119,6 +120,18 @@ impl PrivateServer {
             std::thread::sleep(READY_POLL);
         }
         Ok(())
+    }
+
+    /// Opens the server, or the cluster with all of its nodes: one that does not answer at the
+    /// moment would only be missing in it, and in every test until it is opened again.
+    fn try_connect_to_all(&self) -> std::result::Result<(), EngineError> {
+        let opened = self.try_connect_to(self.url())?;
+        let (answering, all) = (opened.nodes().len(), 1 + self.peers.len());
+        if self.peers.is_empty() || answering == all {
+            return Ok(());
+        }
+        let what = format!("{answering} of {all} nodes answer");
+        Err(EngineError::new(ErrorClass::Unreachable, what))
     }
 
     /// Network emulation between the nodes, if there is one.

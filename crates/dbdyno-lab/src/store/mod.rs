@@ -9,6 +9,8 @@ mod browse;
 mod bundle;
 mod columns;
 mod failure;
+#[cfg(test)]
+pub(crate) mod fake_backend;
 mod file;
 mod open;
 mod process;

@@ -327,61 +327,26 @@ impl StoreBackend for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::fake_backend::{FakeBackend, FakeDatabase};
 
-    type Step<T> = std::result::Result<T, EngineError>;
-
-    /// A session that is lost, of a server that is away for a while.
-    struct LostSession {
-        /// Attempts to reach it that fail.
-        away: u32,
-        is_lost: bool,
-    }
-
-    impl ResultsBackend for LostSession {
-        fn run(&mut self, _: &str, _: &[Row]) -> Step<Vec<Row>> {
-            match self.is_lost {
-                true => Err(EngineError::new(ErrorClass::Lost, "the session has ended")),
-                false => Ok(vec![vec![SqlValue::Integer(7)]]),
-            }
-        }
-        fn execute(&mut self, _: &str) -> Step<()> {
-            Ok(())
-        }
-        fn heed(&self, _: Arc<AtomicBool>) {}
-        fn reconnect(&mut self) -> Step<()> {
-            if self.away == 0 {
-                self.is_lost = false;
-                return Ok(());
-            }
-            self.away -= 1;
-            Err(EngineError::new(ErrorClass::Unreachable, "nobody listens"))
-        }
-        fn prove(&mut self) -> Step<bool> {
-            Ok(true)
-        }
-        fn sql_of(&self, name: &str, _: &[(&str, &str)]) -> Step<String> {
-            Ok(name.to_string())
-        }
-        fn schema_words(&self) -> &'static [(&'static str, &'static str)] {
-            &[]
-        }
-    }
-
-    fn lost(away: u32) -> Server {
-        Server::on("x://h/d", Box::new(LostSession { away, is_lost: true }))
+    /// A server whose session was lost; this many attempts to begin another one fail.
+    fn lost(failing_reconnects: u32) -> Server {
+        let database =
+            FakeDatabase { is_lost: true, failing_reconnects, ..FakeDatabase::default() };
+        Server::on("x://h/d", Box::new(FakeBackend(database.shared())))
     }
 
     #[test]
     fn a_server_that_starts_anew_is_waited_for() {
-        let rows = lost(2).run("select 7", &[Vec::new()]).unwrap();
-        assert_eq!(rows, [[SqlValue::Integer(7)]]);
+        let rows = lost(2).run("now", &[Vec::new()]).unwrap();
+        assert_eq!(rows, [[SqlValue::Real(1.0)]]);
     }
 
     #[test]
     fn nobody_waits_for_a_server_after_an_interrupt() {
         let server = lost(u32::MAX);
         server.heed(Arc::new(AtomicBool::new(true)));
-        let Err(Trouble::Said(error)) = server.run("select 7", &[Vec::new()]) else {
+        let Err(Trouble::Said(error)) = server.run("now", &[Vec::new()]) else {
             panic!("nobody listens");
         };
         assert!(error.what.contains("nobody listens"), "{error}");

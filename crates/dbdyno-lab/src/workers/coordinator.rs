@@ -291,62 +291,9 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::store::fake_backend::{FakeBackend, FakeDatabase};
 
-    /// Results whose sessions are lost when a test says so; the statements that they were asked,
-    /// by name and first bind.
-    #[derive(Default)]
-    struct Results {
-        is_lost: bool,
-        crews: i64,
-        asked: Vec<(String, Option<i64>)>,
-    }
-
-    /// A session with them.
-    struct FakeBackend(Arc<Mutex<Results>>);
-
-    impl ResultsBackend for FakeBackend {
-        fn run(&mut self, sql: &str, binds: &[Vec<SqlValue>]) -> Step<Vec<Vec<SqlValue>>> {
-            let mut results = self.0.lock();
-            if results.is_lost {
-                return Err(EngineError::new(ErrorClass::Lost, "the session has ended"));
-            }
-            let first = binds.first().and_then(|row| row.first()?.integer());
-            results.asked.push((sql.to_string(), first));
-            Ok(match sql {
-                "now" => vec![vec![SqlValue::Real(1.0)]],
-                "crew-begin" => {
-                    results.crews += 1;
-                    vec![vec![results.crews.into()]]
-                }
-                _ => Vec::new(),
-            })
-        }
-
-        fn execute(&mut self, _: &str) -> Step<()> {
-            Ok(())
-        }
-
-        fn heed(&self, _: Arc<AtomicBool>) {}
-
-        fn reconnect(&mut self) -> Step<()> {
-            self.0.lock().is_lost = false;
-            Ok(())
-        }
-
-        fn prove(&mut self) -> Step<bool> {
-            Ok(true)
-        }
-
-        fn sql_of(&self, name: &str, _: &[(&str, &str)]) -> Step<String> {
-            Ok(name.to_string())
-        }
-
-        fn schema_words(&self) -> &'static [(&'static str, &'static str)] {
-            &[]
-        }
-    }
-
-    fn pool(results: &Arc<Mutex<Results>>) -> WorkerPool {
+    fn pool(results: &Arc<Mutex<FakeDatabase>>) -> WorkerPool {
         let mut backend = FakeBackend(Arc::clone(results));
         let id = begin_crew(&mut backend).unwrap();
         let clock = Clock::measure(&mut backend).unwrap();
@@ -367,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_lost_costs_its_test_and_the_next_one_has_another() {
-        let results = Arc::new(Mutex::new(Results::default()));
+        let results = FakeDatabase::default().shared();
         let mut pool = pool(&results);
         pool.assign(&[]).unwrap();
         results.lock().is_lost = true;
@@ -376,18 +323,18 @@ mod tests {
         assert!(error.message.contains("the session has ended"), "{error}");
         // Whatever answers late is not taken for the answer to something else.
         results.lock().is_lost = false;
-        results.lock().asked.clear();
+        results.lock().statements.clear();
         pool.assign(&[]).unwrap();
-        let asked = std::mem::take(&mut results.lock().asked);
+        let asked = std::mem::take(&mut results.lock().statements);
         assert_eq!(asked[0].0, "crew-begin", "{asked:?}");
         assert_eq!(asked[1], ("crew-end".into(), Some(1)), "the workers of the lost one go on");
         pool.poll().unwrap();
-        assert_eq!(results.lock().asked.last(), Some(&("crew-look".into(), Some(2))));
+        assert_eq!(results.lock().statements.last(), Some(&("crew-look".into(), Some(2))));
     }
 
     #[test]
     fn a_session_that_is_lost_between_two_tests_costs_none() {
-        let results = Arc::new(Mutex::new(Results::default()));
+        let results = FakeDatabase::default().shared();
         let mut pool = pool(&results);
         results.lock().is_lost = true;
         pool.assign(&[]).unwrap();

@@ -4,7 +4,7 @@
 use super::super::masthead::entries::mark;
 use super::super::masthead::run::{answer, counts, folds, sentences, stamp, title};
 use super::super::picture::{Head, StyledText, Tick, TickGroup};
-use super::super::{Input, RunTests, beside, datasheet, summary};
+use super::super::{Input, RunTests, beside, run_facts, summary};
 use dbdyno_core::analysis::beside::Beside;
 use dbdyno_core::model::{Drive, RunKind, Test, params};
 
@@ -57,7 +57,7 @@ fn plate(input: &Input, data: &RunTests) -> Vec<(String, String)> {
     let language = input.language;
     let run = &data.run;
     let unknown = language.phrase("unknown");
-    let facts = datasheet::platform(input, run);
+    let facts = run_facts::platform(input, run);
     let known = facts.into_iter().filter(|(_, value)| *value != unknown);
     let mut plate: Vec<(String, String)> = known.collect();
     let drives = |drive: Drive| data.tests.iter().any(|test| test.drive() == drive);
@@ -68,7 +68,7 @@ fn plate(input: &Input, data: &RunTests) -> Vec<(String, String)> {
         (_, true, false) => "in the database",
         _ => "in our process (client)",
     };
-    plate.push((language.phrase("Data"), datasheet::data(language, run)));
+    plate.push((language.phrase("Data"), run_facts::data(language, run)));
     plate.push((language.phrase("Loop runs"), language.phrase(drive)));
     let tests = summary::tests(language, data);
     plate.push((language.phrase("Suite"), format!("{}: {tests}", run.suite)));

@@ -11,21 +11,31 @@ use dbdyno_core::model::{Better, Status, Test};
 
 /// A comparison as a forest plot: speed and throughput of each workload with their intervals.
 pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
-    let word = |english: &str| language.phrase(english);
     let of = |kind: Kind| {
         let rows = comparison.kpms.iter().filter(move |row| row.kind == kind);
         rows.map(move |row| forest_row(comparison, row, language))
     };
     let means = comparison.gate.iter().flat_map(|gate| means(gate, language));
-    let rows: Vec<RatioRow> = means.chain(of(Kind::Throughput)).chain(of(Kind::Speed)).collect();
-    let heads = ["Ratio", "95 % interval", "Jobs", "Found from"].map(word).into();
+    let rows = means.chain(of(Kind::Throughput)).chain(of(Kind::Speed)).collect();
+    let heads = ["Ratio", "95 % interval", "Jobs", "Found from"];
+    picture_of_workloads(comparison, &heads, rows, language)
+}
+
+/// Ratios of workloads of one run to those of another, with the heads of the figures beside them;
+/// none without a row.
+fn picture_of_workloads(
+    comparison: &Comparison,
+    heads: &[&str],
+    rows: Vec<RatioRow>,
+    language: Language,
+) -> Option<Picture> {
     let names = [("other", comparison.other.as_str()), ("base", &comparison.base)];
     (!rows.is_empty()).then(|| {
         Picture::Ratios(Ratios {
             spoken: language.say("{other} against {base}", &names),
-            equal: word("equal"),
-            label_head: word("Workload"),
-            heads,
+            equal: language.phrase("equal"),
+            label_head: language.phrase("Workload"),
+            heads: heads.iter().map(|head| language.phrase(head)).collect(),
             rows,
             has_stems: false,
             has_sentences: false,
@@ -179,19 +189,7 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     for row in rows.iter_mut().filter(|row| row.verdict.is_empty()) {
         row.verdict = language.verdict(Status::Valid);
     }
-    let heads = ["Speed", "Throughput"].map(|head| language.phrase(head)).into();
-    let names = [("other", comparison.other.as_str()), ("base", &comparison.base)];
-    (!rows.is_empty()).then(|| {
-        Picture::Ratios(Ratios {
-            spoken: language.say("{other} against {base}", &names),
-            equal: language.phrase("equal"),
-            label_head: language.phrase("Workload"),
-            heads,
-            rows,
-            has_stems: false,
-            has_sentences: false,
-        })
-    })
+    picture_of_workloads(comparison, &["Speed", "Throughput"], rows, language)
 }
 
 /// Shares of the best that platforms reach.

@@ -1,11 +1,9 @@
 //! A pooler before the server: that it leads to the same database, and what it does with sessions.
 
-use procfs::process::all_processes;
-
 use super::job::is_kept;
 use super::provision::sql;
 use super::session::PgSession;
-use crate::engine::remote::Claimed;
+use crate::engine::remote::processes_at_the_end_of;
 use crate::engine::{EngineError, ErrorClass, Pooler, Session};
 
 /// A pooler may give each of two sessions another one of the server, by turns.
@@ -29,8 +27,8 @@ pub(super) fn explore(
         return Err(EngineError::new(ErrorClass::Usage, what)
             .advised("name the pooler that stands before the target's own database"));
     }
-    let mut found =
-        Pooler { pids: [processes(one), processes(other)].concat(), ..Pooler::default() };
+    let pids = [&*one, &*other].map(|session| processes_at_the_end_of(session.wire.stream()));
+    let mut found = Pooler { pids: pids.concat(), ..Pooler::default() };
     found.pids.sort_unstable();
     found.pids.dedup();
     for _ in 0..TRIES {
@@ -67,12 +65,4 @@ fn alone(error: EngineError) -> EngineError {
 pub(super) fn product_name(mut console: PgSession) -> Option<String> {
     let version = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
     version.scalar().filter(|name| !name.is_empty()).map(String::from)
-}
-
-/// The processes of this host that are at the other end.
-fn processes(session: &PgSession) -> Vec<u32> {
-    let stream = session.wire.stream();
-    let all = all_processes().into_iter().flatten().flatten();
-    let ids = all.filter_map(|process| u32::try_from(process.pid).ok());
-    ids.filter(|pid| Claimed { listens: *pid, serves: *pid }.is_at_the_end_of(stream)).collect()
 }

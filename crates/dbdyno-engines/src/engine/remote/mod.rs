@@ -32,7 +32,7 @@ pub(in crate::engine) use files::{check_private_key, in_home, private_text};
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use peer::check_peer;
 pub(in crate::engine) use polling_session::PollingSession;
-pub(in crate::engine) use process::{Claimed, directory};
+pub(in crate::engine) use process::{Claimed, directory, processes_at_the_end_of};
 pub(in crate::engine) use routes::{
     ReportedAddresses, Routable, Route, Routes, TCP_ACCOUNT, TcpAccount, no_route,
 };

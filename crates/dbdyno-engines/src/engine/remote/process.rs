@@ -6,7 +6,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{FDTarget, Process};
+use procfs::net::TcpNetEntry;
+use procfs::process::{FDTarget, Process, all_processes};
 
 use super::Stream;
 use crate::engine::Session;
@@ -34,23 +35,44 @@ impl Claimed {
     /// True if it has the other end of the connection from `ours` to `theirs`; none if that end is
     /// not in our network namespace.
     fn holds(self, ours: SocketAddr, theirs: SocketAddr) -> Option<bool> {
-        let same = |a: SocketAddr, b: SocketAddr| {
-            (a.ip().to_canonical(), a.port()) == (b.ip().to_canonical(), b.port())
-        };
-        let all = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
-        let end = all
-            .into_iter()
-            .find(|end| same(end.local_address, theirs) && same(end.remote_address, ours))?;
-        let process = Process::new(i32::try_from(self.serves).ok()?).ok()?;
-        match process.fd() {
-            Ok(files) => {
-                Some(files.flatten().any(
-                    |file| matches!(file.target, FDTarget::Socket(inode) if inode == end.inode),
-                ))
-            }
-            Err(_) => Some(process.uid().ok()? == end.uid && !is_apart(&process)),
-        }
+        let end = other_end(ours, theirs)?;
+        has_socket(&Process::new(i32::try_from(self.serves).ok()?).ok()?, &end)
     }
+}
+
+/// The other end of the connection from `ours` to `theirs`, if it is in our network namespace.
+fn other_end(ours: SocketAddr, theirs: SocketAddr) -> Option<TcpNetEntry> {
+    let same = |a: SocketAddr, b: SocketAddr| {
+        (a.ip().to_canonical(), a.port()) == (b.ip().to_canonical(), b.port())
+    };
+    let all = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
+    all.into_iter().find(|end| same(end.local_address, theirs) && same(end.remote_address, ours))
+}
+
+/// True if a process has this socket open, or may have it as far as we may look; none if it has
+/// ended.
+fn has_socket(process: &Process, socket: &TcpNetEntry) -> Option<bool> {
+    match process.fd() {
+        Ok(files) => {
+            Some(files.flatten().any(
+                |file| matches!(file.target, FDTarget::Socket(inode) if inode == socket.inode),
+            ))
+        }
+        Err(_) => Some(process.uid().ok()? == socket.uid && !is_apart(process)),
+    }
+}
+
+/// The processes of this host that are at the other end of a connection. The table of all
+/// connections of the host is read once, not once for each process.
+pub(in crate::engine) fn processes_at_the_end_of(stream: &Stream) -> Vec<u32> {
+    let Some((ours, theirs)) = stream.addresses() else {
+        return stream.peer_pid().into_iter().collect();
+    };
+    let Some(end) = other_end(ours, theirs) else { return Vec::new() };
+    let all = all_processes().into_iter().flatten().flatten();
+    all.filter(|process| has_socket(process, &end) == Some(true))
+        .filter_map(|process| u32::try_from(process.pid).ok())
+        .collect()
 }
 
 /// True if a process is in a namespace of processes that is not ours.
@@ -99,8 +121,11 @@ mod tests {
         let stream = Stream::from(stream);
         assert!(claimed(us).is_at_the_end_of(&stream));
         assert!(!claimed(1).is_at_the_end_of(&stream), "the process that all others come from");
+        assert!(processes_at_the_end_of(&stream).contains(&us));
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        assert!(claimed(us).is_at_the_end_of(&ours.into()));
+        let ours = Stream::from(ours);
+        assert!(claimed(us).is_at_the_end_of(&ours));
+        assert_eq!(processes_at_the_end_of(&ours), [us]);
     }
 
     #[test]
