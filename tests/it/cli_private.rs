@@ -11,7 +11,7 @@ use crate::support::{
 
 /// Names the directory of the files of new servers.
 const TEMPLATES: &str = "DBDYNO_SERVER_TEMPLATES";
-const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 200ms";
 
 #[test]
 fn a_private_server_is_used_and_nothing_is_left() {

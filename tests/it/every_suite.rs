@@ -18,7 +18,7 @@ fn run_all() -> Desk {
     let desk = Desk::new();
     let suites = PUBLISHED.map(|suite| format!(" --suite {suite}")).concat();
     let line = format!(
-        "run postgres{suites} --size 0.05 --time-scale 0.00002 --jobs 1 --quiet --format json"
+        "run postgres{suites} --size 0.02 --time-scale 0.00002 --jobs 1 --quiet --format json"
     );
     let document: Value = desk.run(&line).ok().json();
     assert_run_schema(&document);

@@ -16,6 +16,20 @@ use crate::support::{Desk, directory, finished, processes, start_options, until}
 
 const SHORT: &str = "--jobs 2 --before 2s --after 60s --quiet";
 
+/// Settings by which each commit of PostgreSQL takes ten milliseconds: clients keep no processor
+/// busy, and throughput is the same before and after a failure, whatever else runs.
+const SLOW_COMMITS: [(&str, &str); 3] =
+    [("shared_buffers", "16MB"), ("commit_delay", "10000"), ("commit_siblings", "0")];
+
+/// Options for a private cluster of PostgreSQL with these settings.
+fn slow_commits(desk: &Desk) -> String {
+    let lines = SLOW_COMMITS.map(|(name, value)| format!("{name} = '{value}'\n")).concat();
+    let head = "id = 'SLOW'\ntitle = 'slow commits'\nsize_gb = 0.01\n[settings.postgres]\n";
+    std::fs::create_dir_all(desk.path("own/profiles")).unwrap();
+    std::fs::write(desk.path("own/profiles/SLOW.toml"), format!("{head}{lines}")).unwrap();
+    format!("--profile SLOW --catalog {}", desk.path("own").display())
+}
+
 /// Three failures of a primary, the last of which lost commits, in a report's input.
 pub fn input() -> Input {
     let tests = (1..=3).map(|seq| TestResult {
@@ -153,7 +167,8 @@ fn went_on(one: &Value) {
 #[test]
 fn a_replica_that_commits_wait_for_takes_over_without_loss() {
     let desk = Desk::new();
-    let (failover, one) = measure_failure(&desk, "postgres-sync-replicas");
+    let line = format!("postgres-sync-replicas {}", slow_commits(&desk));
+    let (failover, one) = measure_failure(&desk, &line);
     went_on(&one);
     assert_eq!((count(&one, "lost"), failover["lost"].as_u64()), (0, Some(0)), "{one:#}");
     assert_eq!(one["durability"]["synchronous_standby_names"], "ANY 1 (*)");
@@ -176,8 +191,8 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
 #[test]
 fn replicas_that_commits_do_not_wait_for_are_compared_with_the_ledger() {
     let desk = Desk::new();
-    let (_, one) =
-        measure_failure(&desk, "postgres-replicas --nodes 2 --fault freeze --timeout 500ms");
+    let target = "postgres-replicas --nodes 2 --fault freeze --timeout 500ms";
+    let (_, one) = measure_failure(&desk, &format!("{target} {}", slow_commits(&desk)));
     went_on(&one);
     assert!(time(&one, "detected_s") > 0.0, "{one:#}");
     assert!(
@@ -194,7 +209,10 @@ fn the_users_command_promotes_a_replica() {
         "cd {}/*-n2/data && touch promote && kill -USR1 $(head -n 1 postmaster.pid)",
         desk.data().display()
     );
-    let line = format!("failover postgres-replicas --nodes 2 {SHORT} --repeat 1 --format json");
+    let line = format!(
+        "failover postgres-replicas --nodes 2 {SHORT} {} --repeat 1 --format json",
+        slow_commits(&desk)
+    );
     let mut command = desk.command(&line);
     command.args(["--promote-command", &promote]);
     let (_, one) = check_failover(&desk, &finished(command, &line).ok().json());
@@ -229,8 +247,12 @@ fn galera_expels_a_node_that_says_nothing() {
 fn a_node_that_is_cut_off_is_left_by_its_clients() {
     for target in ["postgres-sync-replicas", "mariadb-galera"] {
         let desk = Desk::new();
+        // Commits of Galera wait for the links.
+        let is_postgres = target.starts_with("postgres");
+        let slow = if is_postgres { slow_commits(&desk) } else { "--network-delay 5ms".into() };
         let done = desk.run(&format!(
-            "failover {target} --fault partition --timeout 1s {SHORT} --repeat 1 --format json"
+            "failover {target} --fault partition --timeout 1s {SHORT} {slow} --repeat 1 --format \
+             json"
         ));
         if done.code == Some(3) && done.stderr.contains("--network-delay") {
             return skipped("LINK", done.stderr);
@@ -246,8 +268,7 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
     let (desk, dir) = (Desk::new(), directory());
     let cluster =
         Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
-    let options =
-        StartOptions { cluster, ..start_options(dir.path(), &[("shared_buffers", "16MB")]) };
+    let options = StartOptions { cluster, ..start_options(dir.path(), &SLOW_COMMITS) };
     let cluster = server::start("postgres", &options).unwrap();
     let replica = cluster.pids()[1];
     let line = format!(

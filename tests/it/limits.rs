@@ -12,7 +12,7 @@ use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
 use crate::leftovers::Directory;
-use crate::support::{Desk, Done, directory, finished, start_options};
+use crate::support::{Desk, Done, directory, ended, start_options, until};
 
 const LINE: &str = "--warmup 300ms --format json --quiet";
 /// Between what a server says and when its client hears it.
@@ -576,8 +576,6 @@ fn sessions_wait_for_a_client_without_processors() {
         let bench = Bench::new(kind, &[]);
         let url = bench.server.url();
         bench.desk.run(&format!("load {url} --size 0.01 --quiet")).ok();
-        // The client has a tenth of one processor; the server has the others.
-        let _busy = Busy::on(&["taskset", "-c", &processor], 1);
         let line = bench.line(&url, "--workload SRV-QUERY1 --drive client --jobs 4");
         let wanted = bench.desk.command(&line);
         let mut pinned = Command::new("taskset");
@@ -587,7 +585,11 @@ fn sessions_wait_for_a_client_without_processors() {
             .args(wanted.get_args());
         let inherited = wanted.get_envs().filter_map(|(name, value)| Some((name, value?)));
         pinned.env_clear().envs(inherited).stdin(Stdio::null());
-        let found = causes(&finished(pinned, &line));
+        let run = pinned.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("the run has begun", || !bench.desk.runs_so_far().is_empty());
+        // The client has a tenth of one processor; the server has the others.
+        let _busy = Busy::on(&["taskset", "-c", &processor], 1);
+        let found = causes(&ended(run, &line));
         assert!(is_among(&found, &["client"]), "{}: {found:#?}", kind.engine);
     }
 }

@@ -162,8 +162,8 @@ fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
 fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
     let url = server.url("mysql", "");
     let run = format!(
-        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms \
-         --quiet --format json"
+        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --ops 50 --quiet \
+         --format json"
     );
     let document = with_password(desk, &run, SECRET).ok().json();
     for test in document["tests"].as_array().unwrap() {
@@ -190,9 +190,8 @@ fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
 /// before an administrator uses it; who is none sees no rights of others, and has none to lose.
 fn a_database_that_others_can_change_is_not_used(desk: &Desk, server: &MySql) {
     let url = &server.admin_url;
-    let run = format!(
-        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms --quiet"
-    );
+    let run =
+        format!("run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --ops 50 --quiet");
     with_password(desk, &run, SECRET).fails(3, &["others may create: 'ann'@'%'"]);
     server.execute("revoke all on dbdyno.* from ann@'%'");
     with_password(desk, &run, SECRET).ok();

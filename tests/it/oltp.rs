@@ -22,15 +22,17 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     // Without waits for the disk the queue itself is what takes the time.
     let lease = Lease::new("postgres", None, &[("synchronous_commit", "off")]);
     let desk = Desk::new();
-    let line = format!(
-        "run {} --workload TP-QUEUE --workload TP-QUEUE:horizon=held --size 0.01 --jobs 1 --warmup \
-         0 --duration 8s --format json",
-        lease.url
-    );
-    let document = desk.run(&line).ok().json();
-    let [free, held] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
-    assert!(has(held, "collapse"), "{:#}", held["verdict"]);
-    for test in [free, held] {
+    let run = |options: &str| {
+        let line = format!("run {} --size 0.01 --jobs 1 --warmup 0 --format json", lease.url);
+        let document = desk.run(&format!("{line} {options}")).ok().json();
+        let [test] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
+        test.clone()
+    };
+    let free = run("--workload TP-QUEUE --duration 2s");
+    // The last quarter of the seconds is compared with the first.
+    let held = run("--workload TP-QUEUE:horizon=held --duration 8s");
+    assert!(has(&held, "collapse"), "{:#}", held["verdict"]);
+    for test in [&free, &held] {
         assert!(!has(test, "contract") && !has(test, "crosscheck"), "{:#}", test["verdict"]);
         let bytes = test["metrics"]["table_bytes_per_op"].as_f64().unwrap();
         assert!(bytes.is_finite(), "{bytes}");
@@ -39,7 +41,7 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     let bytes = held["metrics"]["table_bytes_per_op"].as_f64().unwrap();
     assert!(bytes > 200.0, "{bytes} bytes per op");
     // What an op passes over is read, whoever else keeps the machine busy.
-    let [few, many] = [free, held].map(reads_per_commit);
+    let [few, many] = [&free, &held].map(reads_per_commit);
     assert!(many > few, "{many} reads of a commit beside {few}");
     // The snapshot and the table went with the test.
     let mut session = try_session_of("postgres", &lease.url).unwrap();

@@ -464,9 +464,12 @@ pub fn bytes_in(dir: &Path) -> u64 {
 /// Validates a document of `run --format json`.
 #[track_caller]
 pub fn assert_run_schema(document: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    let validator = VALIDATOR.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
+        let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        jsonschema::validator_for(&schema).unwrap()
+    });
     let errors: Vec<String> =
         validator.iter_errors(document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
@@ -482,7 +485,7 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
     let other = match engine {
         "postgres" => Some(newest_postgres()),
         // There are public binaries for this platform only.
-        "mariadb" => (std::env::consts::ARCH == "x86_64").then(|| fetched("mariadb", None)),
+        "mariadb" => (std::env::consts::ARCH == "x86_64").then(other_mariadb),
         _ => None,
     };
     std::iter::once(None).chain(other.map(Some)).collect()
@@ -507,6 +510,12 @@ pub fn turn(engine: &str) -> Option<MutexGuard<'static, ()>> {
 pub fn newest_postgres() -> PathBuf {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", None)).clone()
+}
+
+/// The programs of another MariaDB than the distribution's, fetched likewise.
+fn other_mariadb() -> PathBuf {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    DIR.get_or_init(|| fetched("mariadb", None)).clone()
 }
 
 /// The programs of the last PostgreSQL whose counters are collected by a process and lag behind,

@@ -16,6 +16,8 @@ use crate::support::{Desk, column, ended, finished, session, signal, until};
 
 /// Seconds by which one clock is ahead.
 const AHEAD_S: f64 = 3.0;
+/// Jobs that think: while machines are lost or fall silent they keep no processor busy.
+const THINKING: &str = "--drive client --think 10ms";
 
 /// Load generators that end with the test.
 struct Machines(Vec<Child>);
@@ -138,7 +140,8 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
         "{late_ms:?}: clocks that differ decide nothing"
     );
 
-    let run = desk.spawn(&line("--workload SRV-QUERY1 --workload SRV-QUERY25 --duration 3s"));
+    let two = format!("--workload SRV-QUERY1 --workload SRV-QUERY25 --duration 3s {THINKING}");
+    let run = desk.spawn(&line(&two));
     until_begun(admin.as_mut());
     let killed = machines.kill_first();
     machines.start(&desk, url, None);
@@ -185,7 +188,7 @@ fn a_coordinator_that_loses_the_results_loses_one_test_and_the_workers_come_agai
     let _machines = Machines::started(&desk, url, 2);
     let run = desk.spawn(&format!(
         "run {url} --results {url} --workers 2 --jobs 4 --size 0.01 --warmup 0.5s --duration 3s \
-         --workload SRV-QUERY1 --workload SRV-QUERY25"
+         --workload SRV-QUERY1 --workload SRV-QUERY25 {THINKING}"
     ));
     until_begun(admin.as_mut());
     let end = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and \
@@ -313,7 +316,7 @@ fn a_machine_that_falls_silent_is_lost_by_name_and_the_run_goes_on() {
     let mut machines = Machines::started(&desk, url, 2);
     let line = format!(
         "run {url} --results {url} --workers 2 --worker-timeout 3s --jobs 2 --size 0.01 --warmup \
-         0.5s --duration 5s --workload SRV-QUERY1 --workload SRV-QUERY25"
+         0.5s --duration 5s --workload SRV-QUERY1 --workload SRV-QUERY25 {THINKING}"
     );
     let run = desk.spawn(&line);
     until_begun(admin.as_mut());
