@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_command_in_shared_results_that_names_files_programs_or_servers_is_refused() {
-        const SHARED: &str = "postgres://team@h/results";
+        const SHARED: &str = "x://team@h/results";
         for command in [
             "dbdyno run x --server-bin /opt/x/bin",
             "dbdyno --catalog /srv/own run x",
