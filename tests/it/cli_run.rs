@@ -364,10 +364,19 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         .iter()
         .flat_map(|one| one["tables"].as_array().unwrap());
     let (spreads, tables): (Vec<_>, Vec<_>) = tables.partition(|table| table["name"] == "spread");
-    assert!(
-        spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 6,
-        "{spreads:#?}"
-    );
+    // A line for each number of jobs. A busy machine may spoil two of three repetitions, and one
+    // alone has no spread.
+    let repeated = |wanted: &(String, Option<u64>)| {
+        let tests = document["tests"].as_array().unwrap().iter();
+        let verdicts: Vec<_> = tests
+            .filter(|test| name(test) == *wanted)
+            .map(|test| test["verdict"]["status"].as_str().unwrap())
+            .collect();
+        verdicts.iter().all(|verdict| *verdict == verdicts[0])
+    };
+    let least = blocks[0].iter().filter(|test| repeated(test)).count();
+    let shown = spreads[0]["rows"].as_array().unwrap().len();
+    assert!(spreads.len() == 1 && (least..=6).contains(&shown), "{least}: {spreads:#?}");
     let mut lines = 0;
     for table in tables {
         let columns: Vec<&str> = table["columns"]

@@ -262,8 +262,9 @@ fn all_shown() -> &'static [Shown] {
                 // The published runs have hundreds of tests: one form tells enough of them.
                 let forms: &[&str] =
                     if number < 2 { &["text", "markdown", "html"] } else { &["markdown"] };
-                let shown = |form: &&str| shown(*report, sample, format(form), &document);
-                all.extend(forms.iter().map(shown));
+                for form in forms {
+                    all.push(shown(*report, sample, format(form), &document));
+                }
             }
         }
         all
