@@ -1,6 +1,6 @@
 //! `run` on the embedded engine, and what is made of its results.
 
-use crate::support::{Desk, TINY, assert_run_schema};
+use crate::support::{Desk, TINY, WINDOW, assert_run_schema};
 
 #[test]
 fn a_run_ends_with_the_path_of_a_page_that_shows_every_test() {
@@ -68,7 +68,7 @@ fn other_jobs_than_were_asked_for_are_announced() {
 fn json_is_one_document_on_standard_output_and_nothing_else() {
     let desk = Desk::new();
     let run = desk
-        .run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7"))
+        .run(&format!("run {WINDOW} --format json --name first --label disk=nvme --label rack=7"))
         .ok();
     let document = run.json();
     assert_run_schema(&document);
@@ -106,8 +106,8 @@ fn a_run_speaks_the_language_that_is_asked_for_and_programs_get_english() {
     let desk = Desk::new();
     for (ending, word) in [("html", "lang=\"de\""), ("csv", "Throughput")] {
         let path = desk.path(&format!("report.{ending}"));
-        let run =
-            desk.run(&format!("run {TINY} --quiet --language de --report {}", path.display())).ok();
+        let line = format!("run {WINDOW} --quiet --language de --report {}", path.display());
+        let run = desk.run(&line).ok();
         assert!(
             run.stdout.contains("Durchsatz") && !run.stdout.contains("Throughput"),
             "{}",
@@ -327,8 +327,7 @@ fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
 #[test]
 fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     let desk = Desk::new();
-    let args =
-        "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";
+    let args = "--workload SRV-QUERY1 --workload TP-LIGHT --jobs 1,2 --size 0.01";
     let short = "--warmup 0s --duration 150ms";
     let done =
         desk.run(&format!("run sqlite {args} {short} --repeat 3 --name r --format json")).ok();
@@ -338,8 +337,8 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         (test["workload"].as_str().unwrap().to_string(), test["jobs"].as_u64())
     };
     let ran: Vec<_> = document["tests"].as_array().unwrap().iter().map(name).collect();
-    assert_eq!(ran.len(), 18);
-    let blocks: Vec<Vec<_>> = ran.chunks(6).map(<[_]>::to_vec).collect();
+    assert_eq!(ran.len(), 12);
+    let blocks: Vec<Vec<_>> = ran.chunks(4).map(<[_]>::to_vec).collect();
     let sorted = |block: &Vec<(String, Option<u64>)>| {
         let mut block = block.clone();
         block.sort();
@@ -347,7 +346,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         block
     };
     assert!(
-        blocks.iter().all(|block| sorted(block).len() == 6 && sorted(block) == sorted(&blocks[0])),
+        blocks.iter().all(|block| sorted(block).len() == 4 && sorted(block) == sorted(&blocks[0])),
         "{ran:?}"
     );
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
@@ -365,7 +364,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         .flat_map(|one| one["tables"].as_array().unwrap());
     let (spreads, tables): (Vec<_>, Vec<_>) = tables.partition(|table| table["name"] == "spread");
     assert!(
-        spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 6,
+        spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 4,
         "{spreads:#?}"
     );
     let mut lines = 0;
@@ -385,7 +384,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
             assert!(cell(row, "CI95 +-").as_f64().unwrap() > 0.0, "{row}");
         }
     }
-    assert_eq!(lines, 6);
+    assert_eq!(lines, 4);
     let sheet = desk.run("report datasheet r --format markdown").ok().stdout;
     assert!(sheet.contains("CI95 +-") && sheet.contains("up to 3 times"), "{sheet}");
     assert!(
@@ -413,8 +412,8 @@ pub fn places(document: &serde_json::Value) -> Vec<(u64, u64)> {
 #[test]
 fn fresh_data_tell_what_a_load_changes() {
     let desk = Desk::new();
-    let done =
-        desk.run(&format!("run sqlite {TINY} --repeat 3 --fresh data --name f --format json")).ok();
+    let line = format!("run sqlite {WINDOW} --repeat 3 --fresh data --name f --format json");
+    let done = desk.run(&line).ok();
     assert_eq!(places(&done.json()), [1, 1, 2, 2, 3, 3].map(|block| (block, block)));
     assert_eq!(
         done.stderr.matches("small: 16,000 rows in").count(),

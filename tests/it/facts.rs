@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::skipped::skipped;
-use crate::support::{Desk, TINY, assert_run_schema, finished};
+use crate::support::{Desk, TINY, WINDOW, assert_run_schema, finished};
 
 const FACTS: &str = "
 [study]
@@ -136,7 +136,7 @@ fn sheets(desk: &Desk, language: &str) -> String {
 #[test]
 fn a_difference_of_the_storage_is_shown_with_the_groups_that_it_touches() {
     let desk = Desk::new();
-    let commits = TINY.replace("SRV-QUERY1", "LGWR-LAT");
+    let commits = WINDOW.replace("SRV-QUERY1", "LGWR-LAT");
     for (name, raid) in [("a", "RAID 10"), ("b", "RAID 5")] {
         let file = write_facts(&desk, "facts.toml", &format!("[storage]\nraid = '{raid}'\n"));
         desk.run(&format!("run {commits} --name {name} --quiet --facts {file}")).ok();
