@@ -221,8 +221,8 @@ fn bundle(desk: &Desk) -> (PathBuf, String) {
 fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
-        "run sqlite --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2 --duration 0.1s --warmup \
-         0s --repeat 2 --size 0.01 --seed 7",
+        "run sqlite --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2 --ops 20 --warmup 0s \
+         --repeat 2 --size 0.01 --seed 7",
     )
     .ok();
     let (file, digest) = bundle(&here);

@@ -54,7 +54,7 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
 fn other_jobs_than_were_asked_for_are_announced() {
     let desk = Desk::new();
     let line =
-        "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 300ms --format json";
+        "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 100ms --format json";
     let run = desk.run(line).ok();
     assert_eq!(run.json()["tests"][0]["jobs"], 4);
     assert!(
@@ -188,7 +188,7 @@ fn reports_come_in_every_format() {
 fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
     let desk = Desk::new();
     let run = desk.run(
-        "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 200ms \
+        "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 100ms \
                   --format json",
     );
     let document = run.ok().json();

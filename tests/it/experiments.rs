@@ -166,11 +166,11 @@ fn rates_and_slos_are_those_of_the_run() {
 #[test]
 fn what_ran_beside_each_test_is_asked_for_again() {
     let desk = Desk::new();
-    run_until_loaded(
-        &desk,
+    desk.run(
         "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 \
-         --blocks 1 --duration 150ms --warmup 0",
-    );
+         --blocks 1 --duration 100ms --warmup 0",
+    )
+    .ok();
     let text = again_until_loaded(&desk);
     let backgrounds = text.matches("background = ").count();
     assert_eq!((backgrounds, text.matches("[[test]]").count()), (3, 5), "{text}");
