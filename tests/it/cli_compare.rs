@@ -108,7 +108,7 @@ fn measured_runs_of_one_platform_have_no_differences_and_a_setting_is_found() {
     let desk = Desk::new();
     for (name, profile) in [("a", "XS"), ("b", "XS"), ("c", "N")] {
         let args = "--workload SRV-QUERY1 --jobs 1 --size 0.01 --warmup 100ms --duration 1s";
-        desk.run(&format!("run {args} --profile {profile} --name {name}")).ok();
+        desk.run(&format!("run {args} --profile {profile} --name {name} --quiet")).ok();
     }
     let same = desk.run("compare a b --format json").ok().json();
     assert_eq!(same["disclosure_differences"], serde_json::json!([]));

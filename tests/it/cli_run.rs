@@ -189,7 +189,7 @@ fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
     let desk = Desk::new();
     let run = desk.run(
         "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 100ms \
-                  --format json",
+                  --format json --quiet",
     );
     let document = run.ok().json();
     let tests = document["tests"].as_array().unwrap();
@@ -253,7 +253,8 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
 fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     let desk = Desk::new();
     // A user who thinks needs little of a processor, for as many seconds as it may take.
-    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --think 5ms --format json";
+    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --think 5ms --quiet \
+                --format json";
     let test =
         |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
     let is_short = |test: &serde_json::Value| test["verdict"].to_string().contains("\"precision\"");
@@ -319,7 +320,7 @@ fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
         .fails(2, &["rising.toml", "CPU-FIBONACCI", "'rising' names a parameter of 'each'"]);
     std::fs::write(&wrong, suite).unwrap();
     // Repetitions: the series climbs in the first block, the others have what it found.
-    let repeated = desk.run(&format!("{run} --repeat 3")).ok().json();
+    let repeated = desk.run(&format!("{run} --repeat 3 --quiet")).ok().json();
     let ran = numbers(&repeated);
     assert_eq!((&ran[..3], ran.len()), (&["12", "15", "18"].map(String::from)[..], 9), "{ran:?}");
 }
@@ -352,7 +353,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
     // The seed gives the order again.
     let again = desk
-        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json"))
+        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json --quiet"))
         .ok()
         .json();
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);

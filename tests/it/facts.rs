@@ -81,7 +81,8 @@ fn a_wrong_file_is_refused_before_anything_is_measured() {
 fn stated_facts_are_kept_shown_compared_and_published_by_rule() {
     let desk = Desk::new();
     let file = write_facts(&desk, "facts.toml", FACTS);
-    let run = desk.run(&format!("run {TINY} --name a --facts {file} --format json")).ok().json();
+    let line = format!("run {TINY} --name a --facts {file} --format json --quiet");
+    let run = desk.run(&line).ok().json();
     assert_run_schema(&run);
     let kept = &run["disclosure"]["stated"];
     assert_eq!(kept["storage.raid"], "RAID 10", "{run}");
@@ -181,7 +182,7 @@ fn a_guest_reads_its_cloud_in_what_it_was_told() {
     plant(&sys, "dev/block/about", "links by number\n");
     symlink(format!("/sys/{disk}"), sys.join("dev/block").join(&number)).unwrap();
 
-    let line = format!("run {TINY} --format json");
+    let line = format!("run {TINY} --format json --quiet");
     let program = desk.command(&line);
     let mut command = Command::new("unshare");
     let script = "mount --bind \"$1\" /sys && mount --bind \"$2\" /run && shift 2 && exec \"$@\"";

@@ -23,8 +23,8 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     let lease = Lease::new("postgres", None, &[("synchronous_commit", "off")]);
     let desk = Desk::new();
     let run = |options: &str| {
-        let line = format!("run {} --size 0.01 --jobs 1 --warmup 0 --format json", lease.url);
-        let document = desk.run(&format!("{line} {options}")).ok().json();
+        let fixed = "--size 0.01 --jobs 1 --warmup 0 --format json --quiet";
+        let document = desk.run(&format!("run {} {fixed} {options}", lease.url)).ok().json();
         let [test] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
         test.clone()
     };

@@ -309,7 +309,7 @@ fn an_experiment_file_says_a_load_over_time_and_a_think_time() {
         );
         std::fs::write(desk.path("load.toml"), text).unwrap();
     };
-    let line = format!("run {} --format json", desk.path("load.toml").display());
+    let line = format!("run {} --format json --quiet", desk.path("load.toml").display());
     file("rate_profile = \"hold 100 1s; spike 300 500ms\"\n");
     let run = desk.run(&line).ok().json();
     assert_eq!(phases(&run["tests"][0]).len(), 2);

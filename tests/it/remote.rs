@@ -320,7 +320,7 @@ fn a_run_through_a_pooler_is_done_again_by_its_file_and_by_its_bundle() {
     let text = desk.run("show run last --as-file").ok().stdout;
     assert!(text.contains(&format!("via = \"{via}\"")), "{text}");
     std::fs::write(&file, text).unwrap();
-    let again = with_password(&desk, &format!("run {} --format json", file.display())).ok();
+    let again = with_password(&desk, &format!("run {} --format json --quiet", file.display())).ok();
     assert_eq!(ways(&again.json()), first);
     let bundle = desk.path("run.dbdyno");
     desk.run(&format!("bundle last -o {}", bundle.display())).ok();
