@@ -73,7 +73,7 @@ fn the_suite_of_todays_questions_runs_and_says_what_an_engine_cannot() {
     for (target, lacks) in [("postgres", &[][..]), ("sqlite", &["TP-HOT"])] {
         let desk = Desk::new();
         let line = format!(
-            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.02 \
+            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.005 \
              --quiet --format json"
         );
         let document = desk.run(&line).ok().json();
