@@ -16,8 +16,8 @@ use dbdyno_engines::engine::{
 use super::overhead;
 
 /// Turns of each kind, and their length in s: on a busy machine, too, some of so short ones pass
-/// without losing the processor.
-const TURNS: usize = 20;
+/// without losing the processor. Fewer in a debug build: tests begin a thousand runs.
+const TURNS: usize = if cfg!(debug_assertions) { 10 } else { 20 };
 const TURN_S: f64 = 0.001;
 /// Ops to a timed one, in turns of either kind.
 const OFTEN: u32 = 2;
