@@ -217,11 +217,9 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
 fn a_killed_backend_fails_its_test_only() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("victim", SECRET, true);
-    let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
-         --duration 2s --quiet --format json",
-        server.url("victim")
-    );
+    let tests = [("SRV-QUERY1", 2.0), ("SRV-QUERY25", 0.3)];
+    let file = desk.experiment(&server.url("victim"), 1, &tests);
+    let line = format!("run {} --quiet --format json", file.display());
     let mut run = desk.command(&line);
     run.env("PGPASSWORD", SECRET)
         .stdout(std::process::Stdio::piped())

@@ -348,10 +348,8 @@ fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
     for server in PRIVATE {
         let engine = server.engine;
         let desk = Desk::new();
-        let line = format!(
-            "run {engine} --size 0.01 --workload TP-LOOKUP --workload SRV-QUERY1 --workload \
-             SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet"
-        );
+        let tests = [("TP-LOOKUP", 0.2), ("SRV-QUERY1", 2.0), ("SRV-QUERY25", 2.0)];
+        let line = format!("run {} --quiet", desk.experiment(engine, 1, &tests).display());
         let run = desk.spawn(&line);
         until("the second test's job runs", || server.a_job_runs(&desk));
         signal(server.pid(&desk), server.hard_stop);

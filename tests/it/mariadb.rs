@@ -320,11 +320,9 @@ fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others
 fn a_killed_session_fails_its_test_only() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("victim", "all");
-    let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
-         --duration 2s --quiet --format json",
-        server.url("victim")
-    );
+    let tests = [("SRV-QUERY1", 2.0), ("SRV-QUERY25", 0.3)];
+    let file = desk.experiment(&server.url("victim"), 1, &tests);
+    let line = format!("run {} --quiet --format json", file.display());
     let mut run = desk.command(&line);
     run.env("MYSQL_PWD", SECRET)
         .stdout(std::process::Stdio::piped())

@@ -139,6 +139,19 @@ impl Desk {
         if self.path("results.db").exists() { self.runs() } else { Vec::new() }
     }
 
+    /// The file of an experiment: tests at so many jobs, each a workload and the length of its
+    /// window in s.
+    pub fn experiment(&self, target: &str, jobs: u32, tests: &[(&str, f64)]) -> PathBuf {
+        let head = format!("target = '{target}'\nsize = 0.01\nwarmup = 0\njobs = {jobs}\n");
+        let test = |(workload, duration_s): &(&str, f64)| {
+            format!("[[test]]\nworkload = '{workload}'\nduration_s = {duration_s:?}\n")
+        };
+        let file = self.path("x.toml");
+        let text = head + &tests.iter().map(test).collect::<Vec<_>>().concat();
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
     /// A run of the results file with its tests, as `results show --format json` has it.
     pub fn shown(&self, which: &str) -> Value {
         let store = Store::open_to_read(&self.path("results.db")).unwrap();
