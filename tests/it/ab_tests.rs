@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::fixture;
 use crate::reports::{golden, rendered};
 use crate::servers::Lease;
-use crate::support::{Desk, Done, ended, finished, processes, signal, until};
+use crate::support::{Desk, Done, TINY, ended, finished, processes, signal, until};
 
 const SHORT: &str = "--size 0.01 --jobs 1 --warmup 0 --duration 100ms";
 
@@ -88,8 +88,7 @@ fn assert_stored(desk: &Desk, document: &Value) {
     let title = "A/B test: A = spin-A (null, op=spin 1000), B = spin-B (null, op=spin 20000)";
     let page = desk.run("report ab-test spin-A --format markdown").ok().stdout;
     assert!(page.contains(title), "{page}");
-    desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
-        .ok();
+    desk.run(&format!("run sqlite {TINY} --name other --quiet")).ok();
     desk.run("report ab-test").fails(2, &["is not a side of an A/B test"]);
     desk.run("report ab-test spin-A other")
         .fails(2, &["'other'", "is not the other side of that A/B test"]);

@@ -221,8 +221,8 @@ fn bundle(desk: &Desk) -> (PathBuf, String) {
 fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
-        "run sqlite --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2 --duration 0.1s --warmup \
-         0s --repeat 2 --size 0.01 --seed 7",
+        "run sqlite --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2 --ops 20 --warmup 0s \
+         --repeat 2 --size 0.01 --seed 7 --quiet",
     )
     .ok();
     let (file, digest) = bundle(&here);
@@ -270,7 +270,7 @@ fn a_bundle_is_run_again_with_its_size_profile() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
         "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1s --warmup 0s --size 0.01 \
-         --profile N",
+         --profile N --quiet",
     )
     .ok();
     let (file, _) = bundle(&here);
@@ -279,10 +279,10 @@ fn a_bundle_is_run_again_with_its_size_profile() {
         file.lines().find(|line| line.starts_with("profile")).map(String::from)
     };
     let rerun = format!("rerun {} sqlite", file.display());
-    there.run(&rerun).ok();
+    there.run(&format!("{rerun} --quiet")).ok();
     assert_eq!(profile(&there), profile(&here));
     assert_eq!(profile(&there).as_deref(), Some("profile = \"N\""));
-    there.run(&format!("{rerun} --profile XS")).ok();
+    there.run(&format!("{rerun} --profile XS --quiet")).ok();
     assert_eq!(profile(&there).as_deref(), Some("profile = \"XS\""));
 }
 
@@ -291,11 +291,11 @@ fn a_bundle_is_run_again_as_it_was_measured() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
         "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1s --warmup 0s --size 0.01 \
-         --repeat 2 --fresh data --retry-disturbed=1 --key-seed 77 --no-sampler",
+         --repeat 2 --fresh data --retry-disturbed=1 --key-seed 77 --no-sampler --quiet",
     )
     .ok();
     let (file, _) = bundle(&here);
-    there.run(&format!("rerun {} sqlite", file.display())).ok();
+    there.run(&format!("rerun {} sqlite --quiet", file.display())).ok();
     let measuring = |desk: &Desk| {
         let text = desk.run("show run last --as-file").ok().stdout;
         let names = ["key_seed", "fresh", "retry_disturbed", "no_sampler"];
@@ -313,7 +313,7 @@ fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
         "run sqlite --workload TP-LOOKUP --jobs 1 --duration 0.2s --warmup 0s --size 0.01 --rate \
-         90,140 --background SRV-REPORT",
+         90,140 --background SRV-REPORT --quiet",
     )
     .ok();
     let (file, digest) = bundle(&here);

@@ -62,7 +62,7 @@ fn a_workload_of_ones_own_runs_on_every_engine() {
     let list = desk.run(&format!("list workloads {option}")).ok().stdout;
     assert!(list.contains("OWN-REGION") && list.contains("SRV-QUERY1"), "{list}");
     for target in ["sqlite", "postgres"] {
-        let args = "--size 0.01 --workload OWN-REGION --jobs 1 --warmup 0 --duration 300ms --quiet \
+        let args = "--size 0.01 --workload OWN-REGION --jobs 1 --warmup 0 --duration 100ms --quiet \
                     --format json";
         let document = desk.run(&format!("run {target} {option} {args}")).ok().json();
         assert_run_schema(&document);
@@ -79,7 +79,7 @@ fn a_failing_test_does_not_end_the_run() {
     for target in ["sqlite", "postgres"] {
         let line = format!(
             "run {target} --catalog {} --size 0.01 --workload OWN-WRONG --workload OWN-REGION \
-             --jobs 1,2 --warmup 0 --duration 300ms --quiet --format json",
+             --jobs 1,2 --warmup 0 --ops 50 --quiet --format json",
             own.display()
         );
         // Of one workload there is no result at all: that is no success.
@@ -114,7 +114,7 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
         verified.stdout
     );
     let run = desk
-        .run(&format!("run {option} --jobs 1 --warmup 0 --duration 300ms --quiet --format json"))
+        .run(&format!("run {option} --jobs 1 --warmup 0 --ops 50 --quiet --format json"))
         .fails(1, &["OWN-REGION could not run: ", "expected 26"]);
     let test = &run.json()["tests"][0];
     assert_eq!(test["verdict"]["status"], "invalid");
@@ -196,8 +196,8 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
                   -- name: settings.own\nselect 'a', 'b' from nowhere\n";
     std::fs::create_dir(own.join("probes")).unwrap();
     std::fs::write(own.join("probes/sqlite.sql"), probes).unwrap();
-    let line = "run sqlite --size 0.01 --workload OWN-REGION --jobs 1,2 --warmup 0 --duration \
-                300ms --catalog";
+    let line =
+        "run sqlite --size 0.01 --workload OWN-REGION --jobs 1,2 --warmup 0 --ops 50 --catalog";
     let done = desk.run(&format!("{line} {}", own.display())).ok();
     for block in ["counters.own: no such table", "settings.own: no such table"] {
         assert_eq!(done.stderr.matches(block).count(), 1, "{}", done.stderr);
@@ -222,7 +222,7 @@ fn snapshots_of_a_servers_repository_are_around_each_test_and_what_must_be_licen
         std::fs::write(own.join(folder).join(file), text).unwrap();
     }
     let line = format!("sqlite --size 0.01 --workload OWN-REGION --catalog {}", own.display());
-    let run = "--jobs 1,2 --warmup 0 --duration 300ms --quiet --awr";
+    let run = "--jobs 1,2 --warmup 0 --ops 50 --quiet --awr";
     desk.run(&format!("run {line} {run} --statspack")).ok();
     let document = desk.shown("last");
     assert_run_schema(&document);

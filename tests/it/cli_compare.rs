@@ -96,11 +96,19 @@ fn short() -> &'static str {
 }
 
 #[test]
+fn a_comparison_of_one_workload_has_no_other() {
+    let desk = desk();
+    let compared = desk.run("compare base same --workload srv-scan").ok().stdout;
+    assert!(compared.contains("SRV-SCAN") && !compared.contains("SRV-QUERY1"), "{compared}");
+    assert!(desk.run("compare base same").ok().stdout.contains("SRV-QUERY1"));
+}
+
+#[test]
 fn measured_runs_of_one_platform_have_no_differences_and_a_setting_is_found() {
     let desk = Desk::new();
     for (name, profile) in [("a", "XS"), ("b", "XS"), ("c", "N")] {
         let args = "--workload SRV-QUERY1 --jobs 1 --size 0.01 --warmup 100ms --duration 1s";
-        desk.run(&format!("run {args} --profile {profile} --name {name}")).ok();
+        desk.run(&format!("run {args} --profile {profile} --name {name} --quiet")).ok();
     }
     let same = desk.run("compare a b --format json").ok().json();
     assert_eq!(same["disclosure_differences"], serde_json::json!([]));

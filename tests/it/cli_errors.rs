@@ -147,16 +147,6 @@ fn a_typing_error_gets_the_nearest_word() {
 }
 
 #[test]
-fn a_comparison_of_one_workload_has_no_other() {
-    let desk = Desk::new();
-    let two = "--workload SRV-QUERY1 --workload SRV-SCAN --jobs 1 --duration 100ms --size 0.01";
-    desk.run(&format!("run {two} --quiet")).ok();
-    let compared = desk.run("compare 1 1 --workload srv-scan").ok().stdout;
-    assert!(compared.contains("SRV-SCAN") && !compared.contains("SRV-QUERY1"), "{compared}");
-    assert!(desk.run("compare 1 1").ok().stdout.contains("SRV-QUERY1"));
-}
-
-#[test]
 fn impossible_values_say_what_is_possible() {
     assert_refused("run --jobs 0", 2, &["'0' for '--jobs", "1..auto"]);
     assert_refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);

@@ -99,7 +99,7 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
     let mut admin = server.admin("tidy");
     admin.execute("create table public.precious (id int)").unwrap();
     let url = server.url("tidy");
-    let mut run = desk.command(&format!("run {url} {ARGS} --duration 100ms --format json"));
+    let mut run = desk.command(&format!("run {url} {ARGS} --ops 50 --format json --quiet"));
     run.env("PGPASSWORD", SECRET);
     let first = finished(run, "run").ok();
     crate::support::assert_run_schema(&first.json());
@@ -109,7 +109,7 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
     let pass = desk.path(".pgpass");
     std::fs::write(&pass, format!("*:*:*:tidy:{SECRET}\n")).unwrap();
     std::fs::set_permissions(&pass, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let second = desk.run(&format!("run {url} {ARGS} --duration 100ms --format json")).ok();
+    let second = desk.run(&format!("run {url} {ARGS} --ops 50 --format json --quiet")).ok();
     assert_eq!(second.json()["loads"][0]["loaded"], false);
     let cleaned = desk.run(&format!("clean {url}")).ok();
     assert!(cleaned.stdout.contains("dropped"), "{}", cleaned.stdout);
@@ -134,8 +134,9 @@ fn passwords_appear_nowhere() {
 /// is in the arguments of no process, in no file, and nothing prints it.
 pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
     let desk = Desk::new();
+    // Long enough for some looks; users who think need little of a processor meanwhile.
     let line = format!(
-        "run {url} {ARGS} --duration 1500ms --report {}",
+        "run {url} {ARGS} --duration 1500ms --drive client --think 5ms --report {}",
         desk.path("report.html").display()
     );
     let mut run = desk.command(&line);
@@ -156,7 +157,7 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
         command.env(variable, password);
         finished(command, line)
     };
-    let json = with(&format!("run {url} {ARGS} --duration 100ms --format json"), SECRET).ok();
+    let json = with(&format!("run {url} {ARGS} --ops 50 --format json"), SECRET).ok();
     let export = desk.run("results export").ok();
     let wrong = with(&format!("check {url}"), &format!("{SECRET}-wrong"));
     assert_ne!(wrong.code, Some(0));
@@ -216,11 +217,9 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
 fn a_killed_backend_fails_its_test_only() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("victim", SECRET, true);
-    let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
-         --duration 2s --quiet --format json",
-        server.url("victim")
-    );
+    let tests = [("SRV-QUERY1", 2.0), ("SRV-QUERY25", 0.3)];
+    let file = desk.experiment(&server.url("victim"), 1, &tests);
+    let line = format!("run {} --quiet --format json", file.display());
     let mut run = desk.command(&line);
     run.env("PGPASSWORD", SECRET)
         .stdout(std::process::Stdio::piped())

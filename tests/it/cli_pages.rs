@@ -1,11 +1,11 @@
 //! Page, test page and catalog from the command line, on a run of the embedded engine.
 
-use crate::support::{Desk, TINY};
+use crate::support::{Desk, WINDOW};
 
 #[test]
 fn a_page_has_the_run_its_charts_and_the_commands_that_made_it() {
     let desk = Desk::new();
-    let two = TINY.replace("--jobs 1", "--jobs 1,2");
+    let two = WINDOW.replace("--jobs 1", "--jobs 1,2");
     desk.run(&format!("run {two} --quiet --name mine")).ok();
     let path = desk.path("page.html");
     desk.run(&format!("report html mine --output {}", path.display())).ok();

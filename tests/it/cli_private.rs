@@ -11,14 +11,14 @@ use crate::support::{
 
 /// Names the directory of the files of new servers.
 const TEMPLATES: &str = "DBDYNO_SERVER_TEMPLATES";
-const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 200ms";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --ops 50";
 
 #[test]
 fn a_private_server_is_used_and_nothing_is_left() {
     for server in PRIVATE {
         let engine = server.engine;
         let desk = Desk::new();
-        let run = desk.run(&format!("run {engine} {ARGS} --format json")).ok();
+        let run = desk.run(&format!("run {engine} {ARGS} --format json --quiet")).ok();
         let document = run.json();
         assert_run_schema(&document);
         assert_eq!(
@@ -36,8 +36,7 @@ fn a_private_server_is_used_and_nothing_is_left() {
     }
 }
 
-const BLOCKS: &str =
-    "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --repeat 2";
+const BLOCKS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --ops 50 --repeat 2";
 
 #[test]
 fn a_server_and_its_data_are_made_anew_for_each_block() {
@@ -58,7 +57,8 @@ fn a_server_and_its_data_are_made_anew_for_each_block() {
 #[test]
 fn a_server_is_made_anew_for_each_block_on_data_that_stay() {
     let desk = Desk::new();
-    let starts = desk.run(&format!("run postgres {BLOCKS} --fresh server --format json")).ok();
+    let line = format!("run postgres {BLOCKS} --fresh server --format json --quiet");
+    let starts = desk.run(&line).ok();
     assert_eq!(places(&starts.json()), [(1, 1), (1, 1), (1, 2), (1, 2)]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
@@ -166,7 +166,7 @@ fn no_text_of_a_setting_that_may_be_a_secret_or_a_path_is_stored() {
     for (server, shown) in PRIVATE.iter().zip(shown) {
         let run = desk
             .run(&format!(
-                "run {} {TINY} --catalog {own} --profile OWN --format json",
+                "run {} {TINY} --catalog {own} --profile OWN --format json --quiet",
                 server.engine
             ))
             .ok();

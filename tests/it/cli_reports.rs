@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::publications;
-use crate::support::TINY;
+use crate::support::WINDOW;
 
 #[test]
 fn published_runs_have_a_workbook_prices_and_a_summary() {
@@ -38,8 +38,8 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
 #[test]
 fn a_report_that_would_not_show_the_baseline_refuses_it() {
     let desk = publications::desk();
-    desk.run(&format!("run {TINY} --quiet --name mine")).ok();
-    desk.run(&format!("run {TINY} --quiet --name other")).ok();
+    desk.run(&format!("run {WINDOW} --quiet --name mine")).ok();
+    desk.run(&format!("run {WINDOW} --quiet --name other")).ok();
     let refused = |line: &str, words: &[&str]| {
         let done = desk.run(&format!("report {line}")).fails(2, &["--baseline"]);
         assert_eq!(done.stderr.lines().count(), 1, "{line}: {}", done.stderr);

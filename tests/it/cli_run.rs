@@ -1,6 +1,6 @@
 //! `run` on the embedded engine, and what is made of its results.
 
-use crate::support::{Desk, TINY, assert_run_schema};
+use crate::support::{Desk, TINY, WINDOW, assert_run_schema};
 
 #[test]
 fn a_run_ends_with_the_path_of_a_page_that_shows_every_test() {
@@ -54,7 +54,7 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
 fn other_jobs_than_were_asked_for_are_announced() {
     let desk = Desk::new();
     let line =
-        "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 300ms --format json";
+        "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 100ms --format json";
     let run = desk.run(line).ok();
     assert_eq!(run.json()["tests"][0]["jobs"], 4);
     assert!(
@@ -68,7 +68,7 @@ fn other_jobs_than_were_asked_for_are_announced() {
 fn json_is_one_document_on_standard_output_and_nothing_else() {
     let desk = Desk::new();
     let run = desk
-        .run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7"))
+        .run(&format!("run {WINDOW} --format json --name first --label disk=nvme --label rack=7"))
         .ok();
     let document = run.json();
     assert_run_schema(&document);
@@ -106,8 +106,8 @@ fn a_run_speaks_the_language_that_is_asked_for_and_programs_get_english() {
     let desk = Desk::new();
     for (ending, word) in [("html", "lang=\"de\""), ("csv", "Throughput")] {
         let path = desk.path(&format!("report.{ending}"));
-        let run =
-            desk.run(&format!("run {TINY} --quiet --language de --report {}", path.display())).ok();
+        let line = format!("run {WINDOW} --quiet --language de --report {}", path.display());
+        let run = desk.run(&line).ok();
         assert!(
             run.stdout.contains("Durchsatz") && !run.stdout.contains("Throughput"),
             "{}",
@@ -188,8 +188,8 @@ fn reports_come_in_every_format() {
 fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
     let desk = Desk::new();
     let run = desk.run(
-        "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 200ms \
-                  --format json",
+        "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 100ms \
+                  --format json --quiet",
     );
     let document = run.ok().json();
     let tests = document["tests"].as_array().unwrap();
@@ -253,7 +253,8 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
 fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     let desk = Desk::new();
     // A user who thinks needs little of a processor, for as many seconds as it may take.
-    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --think 5ms --format json";
+    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --think 5ms --quiet \
+                --format json";
     let test =
         |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
     let is_short = |test: &serde_json::Value| test["verdict"].to_string().contains("\"precision\"");
@@ -319,7 +320,7 @@ fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
         .fails(2, &["rising.toml", "CPU-FIBONACCI", "'rising' names a parameter of 'each'"]);
     std::fs::write(&wrong, suite).unwrap();
     // Repetitions: the series climbs in the first block, the others have what it found.
-    let repeated = desk.run(&format!("{run} --repeat 3")).ok().json();
+    let repeated = desk.run(&format!("{run} --repeat 3 --quiet")).ok().json();
     let ran = numbers(&repeated);
     assert_eq!((&ran[..3], ran.len()), (&["12", "15", "18"].map(String::from)[..], 9), "{ran:?}");
 }
@@ -327,8 +328,7 @@ fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
 #[test]
 fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     let desk = Desk::new();
-    let args =
-        "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";
+    let args = "--workload SRV-QUERY1 --workload TP-LIGHT --jobs 1,2 --size 0.01";
     let short = "--warmup 0s --duration 150ms";
     let done =
         desk.run(&format!("run sqlite {args} {short} --repeat 3 --name r --format json")).ok();
@@ -338,8 +338,8 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         (test["workload"].as_str().unwrap().to_string(), test["jobs"].as_u64())
     };
     let ran: Vec<_> = document["tests"].as_array().unwrap().iter().map(name).collect();
-    assert_eq!(ran.len(), 18);
-    let blocks: Vec<Vec<_>> = ran.chunks(6).map(<[_]>::to_vec).collect();
+    assert_eq!(ran.len(), 12);
+    let blocks: Vec<Vec<_>> = ran.chunks(4).map(<[_]>::to_vec).collect();
     let sorted = |block: &Vec<(String, Option<u64>)>| {
         let mut block = block.clone();
         block.sort();
@@ -347,13 +347,13 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         block
     };
     assert!(
-        blocks.iter().all(|block| sorted(block).len() == 6 && sorted(block) == sorted(&blocks[0])),
+        blocks.iter().all(|block| sorted(block).len() == 4 && sorted(block) == sorted(&blocks[0])),
         "{ran:?}"
     );
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
     // The seed gives the order again.
     let again = desk
-        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json"))
+        .run(&format!("run sqlite {args} --ops 20 --repeat 3 --name again --format json --quiet"))
         .ok()
         .json();
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);
@@ -376,7 +376,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     };
     let least = blocks[0].iter().filter(|test| repeated(test)).count();
     let shown = spreads[0]["rows"].as_array().unwrap().len();
-    assert!(spreads.len() == 1 && (least..=6).contains(&shown), "{least}: {spreads:#?}");
+    assert!(spreads.len() == 1 && (least..=4).contains(&shown), "{least}: {spreads:#?}");
     let mut lines = 0;
     for table in tables {
         let columns: Vec<&str> = table["columns"]
@@ -394,7 +394,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
             assert!(cell(row, "CI95 +-").as_f64().unwrap() > 0.0, "{row}");
         }
     }
-    assert_eq!(lines, 6);
+    assert_eq!(lines, 4);
     let sheet = desk.run("report datasheet r --format markdown").ok().stdout;
     assert!(sheet.contains("CI95 +-") && sheet.contains("up to 3 times"), "{sheet}");
     assert!(
@@ -422,8 +422,8 @@ pub fn places(document: &serde_json::Value) -> Vec<(u64, u64)> {
 #[test]
 fn fresh_data_tell_what_a_load_changes() {
     let desk = Desk::new();
-    let done =
-        desk.run(&format!("run sqlite {TINY} --repeat 3 --fresh data --name f --format json")).ok();
+    let line = format!("run sqlite {WINDOW} --repeat 3 --fresh data --name f --format json");
+    let done = desk.run(&line).ok();
     assert_eq!(places(&done.json()), [1, 1, 2, 2, 3, 3].map(|block| (block, block)));
     assert_eq!(
         done.stderr.matches("small: 16,000 rows in").count(),

@@ -209,7 +209,8 @@ fn each_nodes_machine_is_told_by_itself_and_all_in_sum() {
     let told =
         |name: &str, at: usize| format!("--host-metrics {name}=http://127.0.0.1:{}", ports[at]);
     let of = |told: &str| {
-        desk.run(&format!("run {} {BASE} --workload SRV-QUERY1 --jobs 2 {told}", cluster.url()))
+        let short = BASE.replace("500ms", "200ms");
+        desk.run(&format!("run {} {short} --workload SRV-QUERY1 --jobs 2 {told}", cluster.url()))
     };
     let run = of(&format!("{} {}", told("n1", 0), told("n2", 1))).ok().json();
     let test = &run["tests"][0];
@@ -295,7 +296,8 @@ fn a_cluster_is_started_anew_for_each_block() {
     for target in ["mariadb-galera", "postgres-sync-replicas"] {
         let desk = Desk::new();
         let line = format!(
-            "run {target} --nodes 2 {BASE} --workload SRV-QUERY1 --jobs 2 --repeat 2 --fresh server"
+            "run {target} --nodes 2 --size 0.01 --workload SRV-QUERY1 --jobs 2 --ops 50 --repeat 2 \
+             --fresh server --format json --quiet"
         );
         let run = desk.run(&line).ok().json();
         let tests = run["tests"].as_array().unwrap();

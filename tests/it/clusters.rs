@@ -74,11 +74,9 @@ pub fn jobs_at_work(url: &str) -> usize {
 /// longer ones follow.
 pub fn run_at_work(desk: &Desk, url: &str) -> (Child, String) {
     let nodes = each(url);
-    for duration in ["3s", "12s", "48s"] {
-        let line = format!(
-            "run {url} --size 0.01 --warmup 0 --duration {duration} --workload SRV-QUERY1 \
-             --workload TP-LOOKUP --jobs 3 --quiet"
-        );
+    for first_s in [3.0, 12.0, 48.0] {
+        let tests = [("SRV-QUERY1", first_s), ("TP-LOOKUP", 0.5)];
+        let line = format!("run {} --quiet", desk.experiment(url, 3, &tests).display());
         let mut run = desk.spawn(&line);
         let mut is_at_work = false;
         until("each node has its job", || {

@@ -128,7 +128,7 @@ fn a_server_without_room_for_idle_sessions_leaves_them_out_in_one_line() {
     let desk = Desk::new();
     let ids = "--workload CONN-IDLE:idle=0 --workload CONN-IDLE:idle=1000";
     let line = format!(
-        "run {} {ids} --size 0.01 --duration 300ms --warmup 0 --format json",
+        "run {} {ids} --size 0.01 --ops 5 --warmup 0 --format json",
         server.url("room")
     );
     let mut command = desk.command(&line);

@@ -100,9 +100,7 @@ fn the_recipe_for_ci_works_as_it_is_written() {
     let gate = commands.pop().unwrap();
     assert_eq!(commands.len(), 3, "{commands:?}");
     for command in commands {
-        let few =
-            "--workload SRV-QUERY1 --workload SRV-SCAN --workload SRV-REPORT --jobs 1 --quiet";
-        run(&desk, &format!("{command} {few}"));
+        run(&desk, &format!("{command} --workload SRV-QUERY1 --jobs 1 --quiet"));
     }
     let file = desk.path("gate.xml");
     let line = gate.replace("gate.xml", &file.display().to_string());

@@ -410,7 +410,7 @@ fn threads_asked_for_are_threads_that_work() {
     let wishes = THREADED.map(|id| format!(" --workload {id}:threads=2")).concat();
     let line = format!(
         "run postgres{wishes} --workload DA-SCAN --size {SIZE_GB} --profile XS --jobs 1 --warmup 0 \
-         --duration 500ms --format json"
+         --duration 500ms --format json --quiet"
     );
     let document = crate::support::Desk::new().run(&line).ok().json();
     let tests = document["tests"].as_array().unwrap();

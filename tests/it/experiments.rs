@@ -101,13 +101,13 @@ fn errors(text: &str) -> Vec<String> {
 #[test]
 fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
     let desk = Desk::new();
-    desk.run(
+    run_until_loaded(
+        &desk,
         "run sqlite --quiet --size 0.01 --workload SRV-QUERY1:keys=zipf-0.99 --workload \
          TP-LIGHT:update_pct=40 --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration \
          100ms --seed 9 --retry-disturbed=1 --name first",
-    )
-    .ok();
-    let text = again(&desk);
+    );
+    let text = again_until_loaded(&desk);
     for part in ["#:schema ./experiment.schema.json", "target = \"sqlite\"", "seed = 9", "[[test]]"]
     {
         assert!(text.contains(part), "no {part}: {text}");
@@ -168,7 +168,7 @@ fn what_ran_beside_each_test_is_asked_for_again() {
     let desk = Desk::new();
     desk.run(
         "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 \
-         --blocks 1 --duration 150ms --warmup 0",
+         --blocks 1 --duration 100ms --warmup 0",
     )
     .ok();
     let text = again_until_loaded(&desk);
@@ -179,11 +179,11 @@ fn what_ran_beside_each_test_is_asked_for_again() {
 #[test]
 fn a_cluster_has_as_many_nodes_again() {
     let desk = Desk::new();
-    desk.run(
+    run_until_loaded(
+        &desk,
         "run postgres-replicas --nodes 1,2 --quiet --size 0.01 --workload SRV-QUERY1 --workload \
          SRV-REPORT --jobs 2 --warmup 0 --duration 300ms",
-    )
-    .ok();
+    );
     let text = again_until_loaded(&desk);
     assert!(text.contains("nodes = \"1,2\"") && !text.contains("params = { nodes"), "{text}");
     assert_eq!(text.matches("[[test]]").count(), 2, "{text}");
@@ -198,7 +198,7 @@ fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
                 '1'\ndrive = 'client'\nduration_s = 0.4\n[[test]]\nworkload = 'SRV-QUERY1'\neach = \
                 { org = ['heap', 'default'] }\njobs = '1'\n";
     valid(text);
-    desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
+    run_until_loaded(&desk, &format!("run {} --quiet", file(&desk, text)));
     let first = run(&desk, "last");
     assert_eq!(first.disclosure.get("settings", "work_mem"), Some("7168 kB").or(Some("7MB")));
     let selections = first.plan.json()["selections"].as_array().unwrap();
@@ -217,7 +217,7 @@ fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
 #[test]
 fn several_targets_are_compared_and_the_gate_tells() {
     let desk = Desk::new();
-    let text = "name = 'both'\nsize = 0.01\njobs = 1\nwarmup = 0\nduration = '300ms'\nworkload = \
+    let text = "name = 'both'\nsize = 0.01\njobs = 1\nwarmup = 0\nduration = '100ms'\nworkload = \
                 'SRV-QUERY1'\ntarget = ['sqlite', { at = 'sqlite', name = 'other' \
                 }]\n[compare]\nfail_below = '99%'\n";
     valid(text);

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::skipped::skipped;
-use crate::support::{Desk, TINY, assert_run_schema, finished};
+use crate::support::{Desk, TINY, WINDOW, assert_run_schema, finished};
 
 const FACTS: &str = "
 [study]
@@ -81,7 +81,8 @@ fn a_wrong_file_is_refused_before_anything_is_measured() {
 fn stated_facts_are_kept_shown_compared_and_published_by_rule() {
     let desk = Desk::new();
     let file = write_facts(&desk, "facts.toml", FACTS);
-    let run = desk.run(&format!("run {TINY} --name a --facts {file} --format json")).ok().json();
+    let line = format!("run {TINY} --name a --facts {file} --format json --quiet");
+    let run = desk.run(&line).ok().json();
     assert_run_schema(&run);
     let kept = &run["disclosure"]["stated"];
     assert_eq!(kept["storage.raid"], "RAID 10", "{run}");
@@ -136,7 +137,7 @@ fn sheets(desk: &Desk, language: &str) -> String {
 #[test]
 fn a_difference_of_the_storage_is_shown_with_the_groups_that_it_touches() {
     let desk = Desk::new();
-    let commits = TINY.replace("SRV-QUERY1", "LGWR-LAT");
+    let commits = WINDOW.replace("SRV-QUERY1", "LGWR-LAT");
     for (name, raid) in [("a", "RAID 10"), ("b", "RAID 5")] {
         let file = write_facts(&desk, "facts.toml", &format!("[storage]\nraid = '{raid}'\n"));
         desk.run(&format!("run {commits} --name {name} --quiet --facts {file}")).ok();
@@ -181,7 +182,7 @@ fn a_guest_reads_its_cloud_in_what_it_was_told() {
     plant(&sys, "dev/block/about", "links by number\n");
     symlink(format!("/sys/{disk}"), sys.join("dev/block").join(&number)).unwrap();
 
-    let line = format!("run {TINY} --format json");
+    let line = format!("run {TINY} --format json --quiet");
     let program = desk.command(&line);
     let mut command = Command::new("unshare");
     let script = "mount --bind \"$1\" /sys && mount --bind \"$2\" /run && shift 2 && exec \"$@\"";

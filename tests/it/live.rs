@@ -17,7 +17,7 @@ use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
 use crate::servers::{Lease, Server};
 use crate::support::{
-    Desk, column, directory, ended, finished, free_port, signal, try_session_of, until,
+    Desk, TINY, column, directory, ended, finished, free_port, signal, try_session_of, until,
 };
 
 /// A run that goes on until it is interrupted.
@@ -299,7 +299,7 @@ fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let small = "--size 0.01 --quiet --duration 300ms --warmup 0";
     desk.run(&format!(
-        "run {} {small} --workload TP-LIGHT:update_pct=100 --jobs 1,2 --drive client",
+        "run {} {small} --workload TP-LIGHT:update_pct=100 --jobs 1 --drive client",
         lease.url
     ))
     .ok();
@@ -317,7 +317,7 @@ fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
     assert!(text.contains("unknown") && text.contains("this monitor: "), "{text}");
     let head = text.lines().next().unwrap();
     assert!(head.contains(" at 2") && head.contains(", against run "), "{head}");
-    desk.run(&format!("run sqlite {small} --workload SRV-QUERY1 --jobs 1")).ok();
+    desk.run(&format!("run sqlite {TINY} --quiet")).ok();
     let line = format!("monitor {} --baseline last --once", lease.url);
     desk.run(&line).fails(2, &["--baseline: the platform of run 2 differs: ", "measure this one"]);
 }

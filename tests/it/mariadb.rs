@@ -12,7 +12,7 @@ use crate::cli_existing::{SECRET, TYPED_SECRET};
 use crate::every_workload::request;
 use crate::servers::{Existing, Lease};
 use crate::support::{
-    Desk, Done, column, ended, finished, free_port, mistakes, try_session_of, until,
+    Desk, Done, TINY, WINDOW, column, ended, finished, free_port, mistakes, try_session_of, until,
 };
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
@@ -122,8 +122,6 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     );
 }
 
-const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
-
 pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
     let mut command = desk.command(line);
     command.env("MYSQL_PWD", password);
@@ -135,17 +133,17 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("tidy", "all");
     let url = server.url("tidy");
-    let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
+    let run = with_password(&desk, &format!("run {url} {TINY} --format json"), SECRET).ok();
     assert_eq!(run.json()["tests"][0]["drive"], "database");
     assert_eq!(server.databases(), ["dbdyno"]);
     // The password comes from the option file now, and what was loaded is used again.
     let options = desk.path(".my.cnf");
     std::fs::write(&options, format!("[client]\npassword = \"{SECRET}\"\n")).unwrap();
-    let open = desk.run(&format!("run {url} {ARGS} --quiet"));
+    let open = desk.run(&format!("run {url} {TINY} --quiet"));
     open.fails(3, &["chmod 600"]);
     std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600))
         .unwrap();
-    let again = desk.run(&format!("run {url} {ARGS} --format json --quiet")).ok();
+    let again = desk.run(&format!("run {url} {TINY} --format json --quiet")).ok();
     assert_eq!(again.json()["loads"][0]["loaded"], false);
     server.admin.execute("create table dbdyno.precious (id int)").unwrap();
     let cleaned = desk.run(&format!("clean {url}")).ok().stdout;
@@ -167,13 +165,13 @@ fn a_database_in_the_url_is_said_not_to_be_used() {
     // Its user may not use the one, and the other does not exist: neither matters.
     server.admin.execute("create database app").unwrap();
     let plain = server.url("guest");
-    let run = with_password(&desk, &format!("run {plain} {ARGS}"), SECRET).ok();
+    let run = with_password(&desk, &format!("run {plain} {TINY}"), SECRET).ok();
     assert!(!run.stderr.contains("of the URL"), "{}", run.stderr);
     for (name, is_said) in [("app", true), ("nowhere", true), ("dbdyno", false)] {
         let url = format!("{plain}/{name}");
         let unused =
             format!("database '{name}' of the URL is not used: tables are made in database dbdyno");
-        let run = with_password(&desk, &format!("run {url} {ARGS}"), SECRET).ok();
+        let run = with_password(&desk, &format!("run {url} {TINY}"), SECRET).ok();
         assert_eq!(run.stderr.contains(&unused), is_said, "{}", run.stderr);
         let checked =
             with_password(&desk, &format!("check {url} --size 0.01 --workload SRV-QUERY1"), SECRET)
@@ -201,7 +199,7 @@ fn look_ups_of_other_sessions_are_told_apart_from_those_of_the_jobs() {
     let id = column(busy.as_mut(), "select connection_id()").remove(0);
     let document = std::thread::scope(|scope| {
         scope.spawn(|| busy.execute(BUSY).unwrap_err());
-        let run = desk.run(&format!("run {} {ARGS} --format json --quiet", lease.url));
+        let run = desk.run(&format!("run {} {WINDOW} --format json --quiet", lease.url));
         // The session, not its statement: a wish to end that comes between two statements of a loop
         // is forgotten.
         admin.execute(&format!("kill {id}")).unwrap();
@@ -223,7 +221,7 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("powerless", "");
     let url = server.url("powerless");
-    let run = format!("run {url} {ARGS} --quiet");
+    let run = format!("run {url} {TINY} --quiet");
     let grant = "grant all on dbdyno.* to 'powerless'@'127.0.0.1'";
     with_password(&desk, &run, SECRET)
         .fails(3, &[&url, "lacks privileges on database dbdyno", grant]);
@@ -231,8 +229,8 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
     assert!(!wrong.stderr.contains("wr0ng"));
     desk.run(&run).fails(3, &[&url, "wants a password", "MYSQL_PWD"]);
     let nobody = format!("mysql://me@127.0.0.1:{}/", free_port());
-    desk.run(&format!("run {nobody} {ARGS} --quiet")).fails(3, &[&nobody, "no server answers"]);
-    desk.run(&format!("run mariadb://me:{TYPED_SECRET}@h {ARGS}"))
+    desk.run(&format!("run {nobody} {TINY} --quiet")).fails(3, &[&nobody, "no server answers"]);
+    desk.run(&format!("run mariadb://me:{TYPED_SECRET}@h {TINY}"))
         .fails(2, &["password", "MYSQL_PWD"]);
     assert_eq!(server.databases(), Vec::<String>::new(), "nothing was created");
     assert!(desk.runs().is_empty(), "nothing was run");
@@ -243,7 +241,7 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("plain", "select, insert, update, delete, create, drop, index, alter");
     let url = server.url("plain");
-    let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
+    let run = with_password(&desk, &format!("run {url} {TINY} --format json"), SECRET).ok();
     assert_eq!(run.json()["tests"][0]["drive"], "client");
     let lacks = "no database drive here (the user lacks CREATE ROUTINE";
     assert!(run.stderr.contains(lacks), "{}", run.stderr);
@@ -262,7 +260,7 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     assert!(!with(format!("check {url} {both} --drive client")).ok().stdout.contains(lacks));
     let asked = with(format!("check {url} {both} --drive database"));
     assert!(asked.code == Some(1) && asked.stdout.contains("MISSING  target"), "{asked:#?}");
-    let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
+    let asked = with(format!("run {url} {TINY} --drive database --quiet"));
     assert_eq!(asked.code, Some(2), "{asked:#?}");
     assert!(asked.stderr.contains("the user lacks CREATE ROUTINE"), "{asked:#?}");
 }
@@ -275,7 +273,7 @@ fn what_an_existing_server_has_and_lacks_is_told() {
     let (desk, mut server) = (Desk::new(), Existing::start(&settings));
     server.create_user("plain", "all");
     let url = server.url("plain");
-    let line = format!("run {url} {ARGS} --drive database --format json --quiet");
+    let line = format!("run {url} {WINDOW} --drive database --format json --quiet");
     let test = with_password(&desk, &line, SECRET).ok().json()["tests"][0].clone();
     // Each statement of a procedure has a time of its own, so that slices end.
     let (window_s, ops) = (test["elapsed_s"].as_f64().unwrap(), test["ops"].as_u64().unwrap());
@@ -322,11 +320,9 @@ fn indexes_that_cancelled_routines_left_are_dropped_after_the_test_and_no_others
 fn a_killed_session_fails_its_test_only() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("victim", "all");
-    let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
-         --duration 2s --quiet --format json",
-        server.url("victim")
-    );
+    let tests = [("SRV-QUERY1", 2.0), ("SRV-QUERY25", 0.3)];
+    let file = desk.experiment(&server.url("victim"), 1, &tests);
+    let line = format!("run {} --quiet --format json", file.display());
     let mut run = desk.command(&line);
     run.env("MYSQL_PWD", SECRET)
         .stdout(std::process::Stdio::piped())

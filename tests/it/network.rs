@@ -19,8 +19,8 @@ use crate::remote::{Helper, with_password};
 use crate::servers::{Existing, Server};
 use crate::skipped::skipped;
 use crate::support::{
-    Desk, TINY, column, directory, finished, free_port, session, settings, signal, start_options,
-    until,
+    Desk, TINY, WINDOW, column, directory, finished, free_port, session, settings, signal,
+    start_options, until,
 };
 
 /// Passes bytes on between whoever connects to its address and a port of this machine.
@@ -162,7 +162,7 @@ fn the_host_of_a_server_in_another_network_is_known_by_its_exporter() {
     let url =
         server.url("afar").replace(&format!("127.0.0.1:{}", server.port), &relay.at.to_string());
     let measured = |more: &str| {
-        let line = format!("run {url} {TINY} --quiet --format json {more}");
+        let line = format!("run {url} {WINDOW} --quiet --format json {more}");
         let mut command = network.inside(&desk.command(&line));
         command.env("PGPASSWORD", SECRET);
         finished(command, &line).ok().json()

@@ -23,8 +23,8 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     let lease = Lease::new("postgres", None, &[("synchronous_commit", "off")]);
     let desk = Desk::new();
     let run = |options: &str| {
-        let line = format!("run {} --size 0.01 --jobs 1 --warmup 0 --format json", lease.url);
-        let document = desk.run(&format!("{line} {options}")).ok().json();
+        let fixed = "--size 0.01 --jobs 1 --warmup 0 --format json --quiet";
+        let document = desk.run(&format!("run {} {fixed} {options}", lease.url)).ok().json();
         let [test] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
         test.clone()
     };
@@ -73,7 +73,7 @@ fn the_suite_of_todays_questions_runs_and_says_what_an_engine_cannot() {
     for (target, lacks) in [("postgres", &[][..]), ("sqlite", &["TP-HOT"])] {
         let desk = Desk::new();
         let line = format!(
-            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.02 \
+            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.005 \
              --quiet --format json"
         );
         let document = desk.run(&line).ok().json();

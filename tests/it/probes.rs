@@ -55,7 +55,7 @@ fn a_busy_neighbor_lowers_the_verdict_whether_the_database_is_a_server_or_within
     for target in ["sqlite", "postgres"] {
         let line = format!(
             "run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 1s \
-             --retry-disturbed=1 --format json"
+             --retry-disturbed=1 --format json --quiet"
         );
         let tests = &desk.run(&line).ok().json()["tests"];
         let test = &tests[0];

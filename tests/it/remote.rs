@@ -14,7 +14,7 @@ use crate::cli_existing::{SECRET, stub};
 use crate::leftovers::Directory;
 use crate::servers::{Existing, Server};
 use crate::skipped::skipped;
-use crate::support::{Desk, Done, TINY, directory, finished, free_port, mistakes, until};
+use crate::support::{Desk, Done, TINY, WINDOW, directory, finished, free_port, mistakes, until};
 
 /// Of `probe`.
 const TOKEN: &str = "sixteen-or-more-letters";
@@ -70,7 +70,7 @@ pub fn with_password(desk: &Desk, line: &str) -> Done {
 /// The only test of a run, and who has told of the host.
 fn measure(desk: &Desk, target: &str) -> (Value, Option<String>) {
     let run =
-        with_password(desk, &format!("run {target} {TINY} --quiet --format json")).ok().json();
+        with_password(desk, &format!("run {target} {WINDOW} --quiet --format json")).ok().json();
     let test = run["tests"][0].clone();
     assert_eq!(mistakes(&test), Vec::<&Value>::new());
     let told_by = run["disclosure"]["hardware"]["told_by"].as_str().map(String::from);
@@ -320,7 +320,7 @@ fn a_run_through_a_pooler_is_done_again_by_its_file_and_by_its_bundle() {
     let text = desk.run("show run last --as-file").ok().stdout;
     assert!(text.contains(&format!("via = \"{via}\"")), "{text}");
     std::fs::write(&file, text).unwrap();
-    let again = with_password(&desk, &format!("run {} --format json", file.display())).ok();
+    let again = with_password(&desk, &format!("run {} --format json --quiet", file.display())).ok();
     assert_eq!(ways(&again.json()), first);
     let bundle = desk.path("run.dbdyno");
     desk.run(&format!("bundle last -o {}", bundle.display())).ok();

@@ -276,7 +276,7 @@ fn a_run_under_way_is_shown_test_by_test() {
     fill(&desk.path("results.db"));
     let served = Served::start(&desk, "", None);
     let line = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 \
-                --warmup 0 --duration 100ms";
+                --warmup 0 --duration 100ms --think 5ms";
     let mut run = desk.spawn(line);
     let at = format!("/run/{}", RUNS + 1);
     until("a test is told by the site while the run goes on", || {

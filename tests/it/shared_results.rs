@@ -9,7 +9,7 @@ use dbdyno::store::{SCHEMA_VERSION, Store};
 
 use crate::fixture;
 use crate::servers::{Lease, Server};
-use crate::support::{Desk, column, session};
+use crate::support::{Desk, TINY, column, session};
 
 const OTHERS: &str = "select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on \
                       n.oid = c.relnamespace where n.nspname not in ('dbdyno_results', 'pg_toast') \
@@ -197,8 +197,7 @@ fn passwords_come_from_where_those_of_targets_come_from_and_are_shown_nowhere() 
     };
     let none = run("results list", None);
     assert!(none.code != Some(0) && none.stderr.contains("wants a password"), "{none:?}");
-    let line = "run sqlite --workload CPU-LOOP --jobs 1 --duration 0.2 --warmup 0 --size 0.01";
-    let done = run(line, Some("Hidden-7")).ok();
+    let done = run(&format!("run sqlite {TINY}"), Some("Hidden-7")).ok();
     assert!(done.stderr.contains(&format!("run 1 is stored in {url}")), "{done:?}");
     assert!(run("check sqlite", Some("Hidden-7")).ok().stdout.contains("with 1 run"));
     let refused =

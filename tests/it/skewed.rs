@@ -194,7 +194,7 @@ fn rows_are_updated_as_often_as_the_law_says() {
         for (law, place) in [("zipf-0.99", "scattered"), ("hot-80-20", "adjacent")] {
             let before = updates(session.as_mut(), "dbdyno.small");
             let line = format!(
-                "run {} {} --jobs 2 --warmup 0 --ops 4000 --format json",
+                "run {} {} --jobs 2 --warmup 0 --ops 4000 --format json --quiet",
                 lease.url,
                 of(&format!("keys={law},place={place}"))
             );
@@ -228,7 +228,7 @@ fn a_place_without_a_law_and_a_law_that_is_none_are_refused() {
 #[test]
 fn jobs_that_want_one_row_wait_for_one_another_and_the_verdict_knows() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
-    let options = "--size 0.01 --warmup 0 --format json --workload TP-HOT:rows=1";
+    let options = "--size 0.01 --warmup 0 --format json --quiet --workload TP-HOT:rows=1";
     let has = |test: &serde_json::Value, code: &str| {
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         reasons.iter().any(|reason| reason["code"] == code)

@@ -251,7 +251,7 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
     server.create_user("outsider", "pale-cedar-9", true);
     let line =
         format!("run {} --workload STO-READ {MOMENT} --jobs 1 --warmup 0", server.url("outsider"));
-    let mut run = desk.command(&format!("{line} --format json"));
+    let mut run = desk.command(&format!("{line} --format json --quiet"));
     run.env("PGPASSWORD", "pale-cedar-9");
     let test = finished(run, "run").ok().json()["tests"][0].clone();
     let is_known = device_is_known(&test);

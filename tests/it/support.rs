@@ -22,8 +22,10 @@ use serde_json::Value;
 use crate::leftovers::Directory;
 use crate::skipped::skipped;
 
-/// The smallest measurement.
-pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
+/// The smallest measurement: some milliseconds of fixed work, for tests that look at no figure.
+pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --ops 50";
+/// The smallest measurement for some time.
+pub const WINDOW: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100ms";
 /// Environment variables of the tester that the program sees: how to find programs, libraries and
 /// the files of new databases, where and when we are.
 const PASSED_ON: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "DBDYNO_SERVER_TEMPLATES"];
@@ -65,13 +67,13 @@ impl Desk {
         Desk { dir: directory() }
     }
 
-    /// One whose results file holds a run of [`TINY`], `nightly`: a copy of the one that the first
-    /// test which needs some run measured, and which nobody changes.
+    /// One whose results file holds a run of [`WINDOW`], `nightly`: a copy of the one that the
+    /// first test which needs some run measured, and which nobody changes.
     pub fn with_run() -> Desk {
         static MEASURED: OnceLock<Desk> = OnceLock::new();
         let measured = MEASURED.get_or_init(|| {
             let desk = Desk::new();
-            desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+            desk.run(&format!("run {WINDOW} --quiet --name nightly")).ok();
             assert_eq!(desk.runs().len(), 1);
             desk
         });
@@ -135,6 +137,19 @@ impl Desk {
     /// The same as far as a program has stored them that may not have made the file yet.
     pub fn runs_so_far(&self) -> Vec<Value> {
         if self.path("results.db").exists() { self.runs() } else { Vec::new() }
+    }
+
+    /// The file of an experiment: tests at so many jobs, each a workload and the length of its
+    /// window in s.
+    pub fn experiment(&self, target: &str, jobs: u32, tests: &[(&str, f64)]) -> PathBuf {
+        let head = format!("target = '{target}'\nsize = 0.01\nwarmup = 0\njobs = {jobs}\n");
+        let test = |(workload, duration_s): &(&str, f64)| {
+            format!("[[test]]\nworkload = '{workload}'\nduration_s = {duration_s:?}\n")
+        };
+        let file = self.path("x.toml");
+        let text = head + &tests.iter().map(test).collect::<Vec<_>>().concat();
+        std::fs::write(&file, text).unwrap();
+        file
     }
 
     /// A run of the results file with its tests, as `results show --format json` has it.

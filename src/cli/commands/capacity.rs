@@ -21,9 +21,10 @@ use crate::report::capacity::{CapacityReport, platforms};
 pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let output = args.out.output.as_deref();
     let asked = requirements(args)?;
-    let input = report::with_prices(report::load(context, &args.runs, false)?, &args.price)?;
-    one_currency(&input)?;
     let catalog = context.catalog()?;
+    let input = report::load_with(context, &catalog, &args.runs, false)?;
+    let input = report::with_prices(input, &args.price)?;
+    one_currency(&input)?;
     let needs = asked
         .into_iter()
         .map(|need| resolve(need, &catalog, &input))

@@ -100,7 +100,7 @@ fn tests_of(input: &Input) -> impl Iterator<Item = &Test> {
 /// Unknown runs; too few runs for a base.
 fn runs(context: &Context, args: &CompareArgs, catalog: &Catalog) -> Result<Input> {
     let store = context.store_to_read()?;
-    let input = report::load(context, &args.runs, false)?;
+    let input = report::load_with(context, catalog, &args.runs, false)?;
     let Some(baseline) = &args.baseline else {
         if args.runs.len() < 2 {
             return Err(Error::usage("compare", "needs two runs: RUN RUN")

@@ -54,7 +54,8 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
         sides[0],
         sides[1]
     ));
-    let new = report::load(context, &sides.map(|id| id.to_string()), false)?;
+    let sides = sides.map(|id| id.to_string());
+    let new = report::load_with(context, &input.catalog, &sides, false)?;
     Ok(Some(Input { runs: new.runs, history: Vec::new(), ..input.clone() }))
 }
 

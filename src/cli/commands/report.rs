@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
-use crate::catalog::nearest;
+use crate::catalog::{Catalog, nearest};
 use crate::cli::args::{BrandingArgs, ReportArgs};
 use crate::cli::commands::{ab_test, catalog};
 use crate::cli::context::Context;
@@ -383,9 +383,26 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
 ///
 /// # Errors
 /// Unknown runs.
-pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> {
-    let whole = |run: &String| Chosen { run: run.clone(), test: None };
-    load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>(), seconds)
+fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> {
+    load_chosen(context, &whole(runs), seconds)
+}
+
+/// The same for a command that has read the catalog.
+///
+/// # Errors
+/// Unknown runs.
+pub fn load_with(
+    context: &Context,
+    catalog: &Catalog,
+    runs: &[String],
+    seconds: bool,
+) -> Result<Input> {
+    stored::input(&context.store_to_read()?, catalog, &whole(runs), seconds, command_line())
+}
+
+/// These runs with all their tests.
+fn whole(runs: &[String]) -> Vec<Chosen> {
+    runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect()
 }
 
 fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {

@@ -28,7 +28,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     let request = request_of(&catalog, args, &run_args, &bundle)?;
     report_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
-    let measured = report::load(context, &[run_id.to_string()], false)?;
+    let measured = report::load_with(context, &catalog, &[run_id.to_string()], false)?;
     let sealed = RunTests::new(bundle.run, bundle.tests).ordered();
     let runs = [vec![sealed], measured.runs].concat();
     let input = Input { runs, catalog, language: args.language, ..measured };

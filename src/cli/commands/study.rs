@@ -115,7 +115,8 @@ pub(super) fn show_results(
 ) -> Result<()> {
     let Shown { report, format, out: asked } = *shown;
     let id = ended.run_id.to_string();
-    let input = report::load(context, std::slice::from_ref(&id), report.needs_seconds())?;
+    let (run, seconds) = (std::slice::from_ref(&id), report.needs_seconds());
+    let input = report::load_with(context, &catalog, run, seconds)?;
     let input = crate::report::Input { catalog, language: asked.language, ..input };
     report::show(context, format, &report::build(report, format, input), asked.output.as_deref())?;
     if !context.global.quiet {

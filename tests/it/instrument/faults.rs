@@ -40,8 +40,9 @@ fn slices(engine: &str) -> &'static str {
 /// A run of two tests, its command line, and a slice of its first test that is under way. A test of
 /// seconds may end before a busy machine sees one of its slices: then longer ones follow.
 fn run_at_work(desk: &Desk, engine: &str, url: &str, session: &mut dyn Session) -> AtWork {
-    for duration in ["5s", "20s", "80s"] {
-        let line = format!("run {url} {TWO_TESTS} --duration {duration}");
+    for first_s in [5.0, 20.0, 80.0] {
+        let tests = [("SRV-QUERY1", first_s), ("TP-LOOKUP", 0.5)];
+        let line = format!("run {} --quiet", desk.experiment(url, 1, &tests).display());
         let mut run = desk.spawn(&line);
         let mut now = Vec::new();
         until("a slice is under way", || {
@@ -232,9 +233,6 @@ fn a_network_that_is_cut_while_loading_does_not_keep_an_interrupted_run() {
     let run = assert_ends_after_one_signal(&desk, run, &line);
     assert_eq!(run["tests"], serde_json::json!([]));
 }
-
-const TWO_TESTS: &str =
-    "--size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 --warmup 0 --quiet";
 
 /// The first of two tests is spoiled, the second as good as any.
 fn assert_one_test_is_lost(desk: &Desk) {

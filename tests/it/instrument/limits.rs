@@ -5,11 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::servers::Existing;
-use crate::support::{Desk, TINY, column, cpu_s, ended, finished, until};
+use crate::support::{Desk, TINY, WINDOW, column, cpu_s, ended, finished, until};
 
 /// So much of a processor takes a run until its limits were looked at and rows are loaded: the
 /// first test is not over then, however busy the machine is.
-const BEGUN_S: f64 = 0.6;
+const BEGUN_S: f64 = 0.3;
 /// A user of nobody else's, of whom all threads count.
 const USER: u32 = 61_234;
 
@@ -119,7 +119,7 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
 #[test]
 fn a_file_that_may_not_grow_is_an_error_in_one_line() {
     let desk = Desk::new();
-    let line = format!("run sqlite {TINY} --quiet");
+    let line = format!("run sqlite {WINDOW} --quiet");
     // The rows are known before, and refused; the file of the results is found out by its writer.
     let refused = finished(command_under_limits(&desk, "--fsize=2097152:2097152", &line), &line);
     refused.fails(3, &["none of more than 2 MB (ulimit -f)"]);

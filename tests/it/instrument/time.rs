@@ -391,7 +391,7 @@ fn fixed_work_on_databases_times_a_few_ops_as_windows_do() {
     for target in targets {
         let desk = Desk::new();
         desk.run(&format!(
-            "run {target} --workload SRV-QUERY1 --size 0.01 --jobs 1 --ops {PUBLISHED}"
+            "run {target} --workload SRV-QUERY1 --size 0.01 --jobs 1 --ops {PUBLISHED} --quiet"
         ))
         .ok();
         let test = last_test(&desk.path("results.db"));

@@ -57,16 +57,16 @@ fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
     if !is_root("a link of another user") {
         return;
     }
-    let desk = Desk::new();
+    let desk = Desk::with_run();
     let OpenPlace { place, victim } = OpenPlace::in_desk(&desk);
     let link = place.join("report.html");
     as_user(uid_of(MALLORY), || symlink(&victim, &link).unwrap());
-    desk.run(&format!("report catalog -o {}", link.display())).fails(2, &["link", "somebody else"]);
+    desk.run(&format!("report kpm -o {}", link.display())).fails(2, &["link", "somebody else"]);
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of root");
     // One's own is followed, as it always was.
     let own = place.join("own.html");
     symlink(&victim, &own).unwrap();
-    desk.run(&format!("report catalog -o {}", own.display())).ok();
+    desk.run(&format!("report kpm -o {}", own.display())).ok();
     assert!(std::fs::read_to_string(&victim).unwrap().contains("<html"));
 }
 
@@ -178,7 +178,7 @@ fn others_do_not_read_a_page_while_it_is_printed() {
     if !is_root("another user who looks") {
         return;
     }
-    let desk = Desk::new();
+    let desk = Desk::with_run();
     let (programs, seen, own) = (desk.path("programs"), desk.path("seen"), desk.path("own"));
     std::fs::create_dir(&programs).unwrap();
     let browser = programs.join("chromium");
@@ -191,8 +191,8 @@ fn others_do_not_read_a_page_while_it_is_printed() {
     );
     std::fs::write(&browser, script).unwrap();
     set_mode(&browser, 0o755);
-    let pdf = desk.path("catalogue.pdf");
-    let line = format!("report catalog --format pdf -o {}", pdf.display());
+    let pdf = desk.path("kpm.pdf");
+    let line = format!("report kpm --format pdf -o {}", pdf.display());
     let mut command = desk.command(&line);
     command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
     finished(command, &line).ok();

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::cli_existing::SECRET;
 use crate::every_workload::wish;
 use crate::servers::{Existing, Lease, Server};
-use crate::support::{Desk, Done, column, finished};
+use crate::support::{Desk, Done, TINY, column, finished};
 
 fn with_password(desk: &Desk, line: &str) -> Done {
     let mut command = desk.command(line);
@@ -109,7 +109,7 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
     let results = server.admin_url("team_owner");
     Store::open(Path::new(&results)).unwrap();
     let mut admin = server.admin("team_owner");
-    let run = "run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --warmup 0 --quiet";
+    let run = format!("run sqlite {TINY} --quiet");
     for (role, reads, writes, conducts, works) in [
         ("reader", true, false, false, false),
         ("writer", true, true, false, false),
@@ -125,7 +125,7 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
         let done =
             |line: &str| with_password(&desk, &format!("{line} --results {url}")).code == Some(0);
         assert_eq!(done("results list"), reads, "{role}");
-        assert_eq!(done(run), writes, "{role}");
+        assert_eq!(done(&run), writes, "{role}");
         let may = |table: &str, right: &str| {
             format!(
                 "select has_any_column_privilege('{user}', 'dbdyno_results.{table}', \

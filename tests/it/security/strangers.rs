@@ -10,7 +10,7 @@ use crate::servers::{Existing, Lease};
 use crate::support::{Desk, column, try_session_of};
 
 const TINY: &str = "--size 0.01 --workload SRV-QUERY1";
-const SHORT: &str = "--jobs 1 --warmup 0 --duration 100ms --quiet";
+const SHORT: &str = "--jobs 1 --warmup 0 --ops 50 --quiet";
 
 /// Checks that all commands on the target refuse a schema that they must not use.
 fn all_refuse(url: &str, words: &[&str]) {
@@ -102,7 +102,7 @@ fn results_of_somebody_else_are_not_used() {
          grant all on dbdyno_results.about to public",
     );
     let words = ["schema dbdyno_results belongs to mallory_results"];
-    let run = format!("run sqlite --workload CPU-LOOP --size 0.01 {SHORT}");
+    let run = format!("run sqlite {TINY} {SHORT}");
     for line in ["results list", &run] {
         desk.run(&format!("{line} --results {url}")).fails(3, &words);
         mallory.has_gained_nothing(line);

@@ -5,6 +5,8 @@
 //! difference per timed op is what clock reads and bookkeeping take. Of several turns the fastest
 //! counts: who is held up meanwhile is never faster.
 
+use std::sync::OnceLock;
+
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Counters, Facts, JobCode, Routine, Selection, TestResult, Wire};
 use dbdyno_engines::engine::{
@@ -14,8 +16,8 @@ use dbdyno_engines::engine::{
 use super::overhead;
 
 /// Turns of each kind, and their length in s: on a busy machine, too, some of so short ones pass
-/// without losing the processor.
-const TURNS: usize = 20;
+/// without losing the processor. Fewer in a debug build: tests begin a thousand runs.
+const TURNS: usize = if cfg!(debug_assertions) { 10 } else { 20 };
 const TURN_S: f64 = 0.001;
 /// Ops to a timed one, in turns of either kind.
 const OFTEN: u32 = 2;
@@ -31,13 +33,10 @@ pub struct SampleCost {
 }
 
 impl SampleCost {
-    /// Cost of timing an op in our own loop.
-    pub fn of_our_loop() -> SampleCost {
-        let measured = || {
-            let database = overhead::open_null().ok()?;
-            sample_us(database.as_ref(), &overhead::selection(0, 1.0).parts[0].code)
-        };
-        SampleCost { client_us: measured(), routine_us: None }
+    /// Cost of timing an op in our own loop, if one of these selections runs in it.
+    pub fn of_our_loop(selections: &[Selection]) -> SampleCost {
+        let is_used = !selections.iter().all(calls_routine);
+        SampleCost { client_us: is_used.then(client_us).flatten(), routine_us: None }
     }
 
     /// The same with that of a routine around nothing, which is made and dropped.
@@ -54,15 +53,31 @@ impl SampleCost {
     /// Cost of clock reads and bookkeeping per op of a test, in us: the cost of a timed op times
     /// their share. Absent where the jobs ran elsewhere.
     pub fn per_op_us(&self, selection: &Selection, result: &TestResult) -> Option<f64> {
-        let is_routine =
-            |code: &JobCode| matches!(code, JobCode::Routine(routine) if !routine.per_op);
-        let sample_us = match selection.parts.iter().any(|part| is_routine(&part.code)) {
+        let sample_us = match calls_routine(selection) {
             true => self.routine_us,
             false => self.client_us.filter(|_| result.workers.is_empty()),
         };
         let share = result.latency.samples as f64 / result.window.ops as f64;
         (result.window.ops > 0).then_some(sample_us? * share)
     }
+}
+
+/// True if a part of the selection is a routine that times its ops itself.
+fn calls_routine(selection: &Selection) -> bool {
+    let mut codes = selection.parts.iter().map(|part| &part.code);
+    codes.any(|code| matches!(code, JobCode::Routine(routine) if !routine.per_op))
+}
+
+/// Cost of timing an op in our own loop, in us: measured once, since the loop is the same however
+/// often the platforms of an experiment are made ready; again where the machine was too busy.
+fn client_us() -> Option<f64> {
+    static MEASURED: OnceLock<f64> = OnceLock::new();
+    if let Some(us) = MEASURED.get() {
+        return Some(*us);
+    }
+    let database = overhead::open_null().ok()?;
+    let us = sample_us(database.as_ref(), &overhead::selection(0, 1.0).parts[0].code)?;
+    Some(*MEASURED.get_or_init(|| us))
 }
 
 fn all(session: &mut dyn Session, statements: &[String]) -> Result<(), EngineError> {
@@ -131,7 +146,7 @@ impl Pacer for Turns {
 mod tests {
     use super::*;
     use dbdyno_core::analysis::fixture;
-    use dbdyno_core::model::Tally;
+    use dbdyno_core::model::{BoundStatement, Tally};
     use dbdyno_core::stats::LatencyHistogram;
 
     #[test]
@@ -157,5 +172,34 @@ mod tests {
         assert!((cost.per_op_us(&selection, &result).unwrap() - 0.0012).abs() < 1e-12);
         result.window.ops = 0;
         assert_eq!(cost.per_op_us(&selection, &result), None);
+    }
+
+    #[test]
+    fn our_loop_is_measured_only_for_what_runs_in_it_and_once() {
+        let client = overhead::selection(0, 1.0);
+        let call = BoundStatement { name: "op".into(), sql: "call op()".into(), binds: Vec::new() };
+        let routine = Routine {
+            name: "op".into(),
+            create: Vec::new(),
+            call,
+            per_op: false,
+            hits: false,
+            drop: Vec::new(),
+        };
+        let selection = |routine: Routine| {
+            let mut selection = client.clone();
+            selection.parts[0].code = JobCode::Routine(routine);
+            selection
+        };
+        let in_server = selection(routine.clone());
+        let sent = selection(Routine { per_op: true, ..routine });
+        let only_in_server = SampleCost::of_our_loop(std::slice::from_ref(&in_server));
+        assert_eq!(only_in_server, SampleCost::default());
+        for others in [[in_server.clone(), client.clone()], [in_server, sent]] {
+            // A busy machine needs several tries.
+            let known = || SampleCost::of_our_loop(&others).client_us;
+            let first = std::iter::repeat_with(known).flatten().next();
+            assert_eq!(known(), first);
+        }
     }
 }

@@ -140,7 +140,7 @@ fn without_data<'m>(
         is_duet: context.request.duet,
         unconfirmed: unconfirmed_reason(&context, platform),
         round_trip_s: arm.probing.round_trip_s(),
-        sample_cost: SampleCost::of_our_loop(),
+        sample_cost: SampleCost::of_our_loop(&context.plan.selections),
         events: context.events,
         workers: context.workers,
     })
