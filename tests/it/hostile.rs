@@ -325,11 +325,22 @@ fn numbers(json: &Value, at: &str, name: &str, found: &mut BTreeMap<String, Vec<
     }
 }
 
+/// The tests whose numbers are tried.
+const NUMBERED: usize = 3;
+/// Places of the numbers of each of them, by the name of their field.
+static NUMBERS: LazyLock<Vec<BTreeMap<String, Vec<String>>>> = LazyLock::new(|| {
+    let of = |test: &Template| {
+        let mut found = BTreeMap::new();
+        numbers(&test.json, "", "", &mut found);
+        found
+    };
+    TESTS[..NUMBERED].iter().map(of).collect()
+});
+
 /// A 0 where something is divided by it, and what is all but 0: every page ends, and shows no NaN.
 #[test]
 fn no_number_breaks_a_page() {
-    let mut found = BTreeMap::new();
-    numbers(&TESTS[0].json, "", "", &mut found);
+    let found = &NUMBERS[0];
     assert!(found.len() > 40, "{:?}", found.keys());
     let values = |name: &String| [0.0, 5e-324].map(|value| (name.clone(), value));
     let broken: Vec<String> =
@@ -340,17 +351,16 @@ fn no_number_breaks_a_page() {
 /// The tests with this number in the fields of a name, of all or of those that one job ran; a field
 /// may refuse it.
 fn with_number(name: &str, value: f64) -> Vec<Vec<TestResult>> {
-    let number = |at: &Template, is_meant: bool| -> Option<TestResult> {
-        let (mut json, mut found) = (at.json.clone(), BTreeMap::new());
-        numbers(&json, "", "", &mut found);
-        let pointers = found.remove(name).filter(|_| is_meant).unwrap_or_default();
-        pointers
-            .iter()
-            .for_each(|pointer| *json.pointer_mut(pointer).unwrap() = whole_or_not(value));
+    let number = |at: usize, is_meant: fn(&Template) -> bool| -> Option<TestResult> {
+        let mut json = TESTS[at].json.clone();
+        let pointers = NUMBERS[at].get(name).filter(|_| is_meant(&TESTS[at]));
+        for pointer in pointers.into_iter().flatten() {
+            *json.pointer_mut(pointer).unwrap() = whole_or_not(value);
+        }
         serde_json::from_value(json).ok()
     };
     let all = |is_meant: fn(&Template) -> bool| {
-        TESTS[..3].iter().map(|test| number(test, is_meant(test))).collect::<Option<_>>()
+        (0..NUMBERED).map(|at| number(at, is_meant)).collect::<Option<_>>()
     };
     [all(|_| true), all(|test| test.json["jobs"] == 1)].into_iter().flatten().collect()
 }
