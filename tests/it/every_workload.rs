@@ -10,6 +10,7 @@ use dbdyno::model::params::{KEYS, ORG, OWN_ORG};
 use dbdyno::model::{Drive, End, Plan, Reason, Selection, Status, Target, TestResult, Window};
 use dbdyno::plan::{self, Request};
 use dbdyno::run::{self, Event, Keep, RunContext};
+use dbdyno::server;
 use dbdyno::store::Store;
 use dbdyno::test_runner::Interrupt;
 
@@ -188,6 +189,9 @@ fn every_workload(
         let (again, settled): (Vec<_>, Vec<_>) = repeated.partition(in_doubt);
         judged.extend(settled);
         doubtful = again;
+    }
+    if let Target::Private { engine, data_dir, .. } = target {
+        server::remove(engine, data_dir).unwrap();
     }
     let (disturbed, broken): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(is_disturbed);
     judged.extend(broken);
@@ -492,7 +496,8 @@ fn run(
         profile,
         size_is_of_profile: false,
         plan: request(target.engine(), Drive::Client, String::new()),
-        keep: Keep::No,
+        // A further try finds the tables that the first one has loaded.
+        keep: Keep::Yes,
         settings: BTreeMap::new(),
         fresh: run::Fresh::Nothing,
         margin: None,
