@@ -54,33 +54,32 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
 
 /// Output of `program`, if it can be run and succeeds.
 pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
-    let said = said_by(Command::new(program).arg(argument))?;
-    said.is_success.then(|| said.text.trim().to_owned())
+    let output = ask_program(Command::new(program).arg(argument))?;
+    output.is_success.then(|| output.text.trim().to_owned())
 }
 
-/// What a program printed.
+/// Output of a program, and its success.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ProgramOutput {
     pub is_success: bool,
-    /// Its standard output.
     pub text: String,
 }
 
-/// A program as it is now, and its arguments.
+/// A program as its file is now, and its arguments.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked {
+struct ProgramCall {
     program: PathBuf,
     arguments: Vec<OsString>,
     bytes: u64,
     changed: Option<SystemTime>,
 }
 
-impl Asked {
+impl ProgramCall {
     /// None for a program whose file is not known.
-    fn of(command: &Command) -> Option<Asked> {
+    fn of(command: &Command) -> Option<ProgramCall> {
         let program = Path::new(command.get_program());
         let metadata = fs::metadata(program).ok().filter(|_| program.is_absolute())?;
-        Some(Asked {
+        Some(ProgramCall {
             program: program.to_path_buf(),
             arguments: command.get_args().map(OsStr::to_owned).collect(),
             bytes: metadata.len(),
@@ -90,22 +89,22 @@ impl Asked {
 }
 
 /// Output of a command that prints the same each time, if it can be run: a server takes a while to
-/// start, also if only to say its version, and is asked before each start of ours. So its file is
-/// asked again only when it is another one, or when it failed.
-pub(super) fn said_by(command: &mut Command) -> Option<Said> {
-    static SAID: Mutex<BTreeMap<Asked, Said>> = Mutex::new(BTreeMap::new());
-    let asked = Asked::of(command);
-    let known = asked.as_ref().and_then(|asked| SAID.lock().get(asked).cloned());
+/// start, also if only to say its version, and is asked before each start of ours. So a program is
+/// asked again only when its file is another one, or when it failed.
+pub(super) fn ask_program(command: &mut Command) -> Option<ProgramOutput> {
+    static KNOWN: Mutex<BTreeMap<ProgramCall, ProgramOutput>> = Mutex::new(BTreeMap::new());
+    let call = ProgramCall::of(command);
+    let known = call.as_ref().and_then(|call| KNOWN.lock().get(call).cloned());
     if known.is_some() {
         return known;
     }
-    let output = command.output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = Said { is_success: output.status.success(), text };
-    if let Some(asked) = asked.filter(|_| said.is_success) {
-        SAID.lock().insert(asked, said.clone());
+    let ended = command.output().ok()?;
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let output = ProgramOutput { is_success: ended.status.success(), text };
+    if let Some(call) = call.filter(|_| output.is_success) {
+        KNOWN.lock().insert(call, output.clone());
     }
-    Some(said)
+    Some(output)
 }
 
 /// Package with the public binaries of a server.
@@ -418,12 +417,12 @@ mod tests {
         assert_eq!(ask(3), (vec![Some("version 1".to_owned()); 3], 3));
         let program = dir.path().join("program");
         fs::write(&program, "one").unwrap();
-        let of = |argument: &str| Asked::of(Command::new(&program).arg(argument));
+        let of = |argument: &str| ProgramCall::of(Command::new(&program).arg(argument));
         let first = of("--version");
         assert!(first.is_some() && first == of("--version") && first != of("--help"));
         fs::write(&program, "another").unwrap();
         assert_ne!(first, of("--version"));
-        assert_eq!(Asked::of(&Command::new("pg_config")), None);
+        assert_eq!(ProgramCall::of(&Command::new("pg_config")), None);
     }
 
     #[test]

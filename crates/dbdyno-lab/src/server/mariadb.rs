@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of, said_by};
+use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of, ask_program};
 use super::cluster::TRANSFER_PROGRAM;
 use super::process::StopSignals;
 use super::server_dir::{read_of_server, write_config};
@@ -232,7 +232,7 @@ fn plugin_dir(binaries: &Binaries) -> Option<PathBuf> {
     if let Some(base) = base_of(&binaries.dir) {
         asked.arg(format!("--basedir={}", base.display()));
     }
-    plugin_dir_of(&said_by(asked.args(["--verbose", "--help"]))?.text)
+    plugin_dir_of(&ask_program(asked.args(["--verbose", "--help"]))?.text)
 }
 
 /// The directory in the server's list of its settings: `plugin-dir     /usr/lib/mysql/plugin/`.
