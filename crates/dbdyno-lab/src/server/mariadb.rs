@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of, ask_program};
+use super::binaries::{Archive, Artifact, Binaries, ask_program, expand, fetched_dirs, output_of};
 use super::cluster::TRANSFER_PROGRAM;
 use super::process::StopSignals;
 use super::server_dir::{read_of_server, write_config};
