@@ -2,6 +2,7 @@
 //! told with its line; the schema knows what the program takes.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use dbdyno::model::RunRecord;
 use dbdyno::store::Store;
@@ -92,9 +93,12 @@ fn valid(text: &str) {
 }
 
 fn errors(text: &str) -> Vec<String> {
-    let schema = serde_json::from_str(&fs::read_to_string(SCHEMA).unwrap()).unwrap();
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    let validator = VALIDATOR.get_or_init(|| {
+        let schema = serde_json::from_str(&fs::read_to_string(SCHEMA).unwrap()).unwrap();
+        jsonschema::validator_for(&schema).unwrap()
+    });
     let document: Value = toml::from_str(text).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
     validator.iter_errors(&document).map(|error| error.to_string()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Directories of tests, and the end of what lives in one: with its test, also after a panic; with
 //! the test process, however that ends (abort, Ctrl-C, kill), by a process that watches over it.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use procfs::process::{Process, all_processes};
+use procfs::process::Process;
 use rustix::process::{Pid, Signal};
 
 use crate::support::{TEST_TIMEOUT, ended, is_alive, pause_after, signal, until};
@@ -25,18 +26,22 @@ const HARD_AFTER: Duration = Duration::from_secs(10);
 
 /// A temporary directory of a test. When dropped it is removed, with all processes that live in it:
 /// it is a failure of the test if there are any.
-pub struct Directory(tempfile::TempDir);
+pub struct Directory {
+    dir: tempfile::TempDir,
+    /// Processes that were there before it, which no argument and no variable can have told of it.
+    older: BTreeSet<i32>,
+}
 
 impl Directory {
     /// One that the user of a private server can enter: on a disk, unless TMPDIR says otherwise.
     pub fn new() -> Directory {
         let dir = tempfile::tempdir_in(root()).unwrap();
         open_to_all(dir.path());
-        Directory(dir)
+        Directory { dir, older: process_ids().collect() }
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.dir.path()
     }
 }
 
@@ -45,8 +50,8 @@ impl Drop for Directory {
         let is_failed = std::thread::panicking();
         let is_child = std::env::var_os(END).is_some();
         // Processes of a server that has stopped take their time to end on a busy machine.
-        let left =
-            end_all(self.path(), if is_failed || is_child { Duration::ZERO } else { TEST_TIMEOUT });
+        let grace = if is_failed || is_child { Duration::ZERO } else { TEST_TIMEOUT };
+        let left = end_all(self.path(), &self.older, grace);
         assert!(
             is_failed || left.is_empty(),
             "the test left processes, which were ended: {left:#?}"
@@ -111,7 +116,7 @@ fn watch_over(root: &Path) -> Child {
 /// The process that ends and removes what the tests left, when they have ended in any way.
 fn clean_up_after_the_tests(root: &Path) {
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
-    end_all(root, Duration::ZERO);
+    end_all(root, &BTreeSet::new(), Duration::ZERO);
     for mount in Process::myself().and_then(|own| own.mountinfo()).into_iter().flatten() {
         if mount.mount_point.starts_with(root) {
             let _ = Command::new("umount").arg("--lazy").arg(&mount.mount_point).status();
@@ -122,10 +127,10 @@ fn clean_up_after_the_tests(root: &Path) {
 
 /// Ends the processes that live in a directory and do not end by themselves in time; their command
 /// lines.
-fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
+fn end_all(dir: &Path, older: &BTreeSet<i32>, grace: Duration) -> Vec<String> {
     let began = Instant::now();
     let left: Vec<String> = loop {
-        let living = inhabitants(dir);
+        let living = inhabitants(dir, older);
         if living.is_empty() {
             return Vec::new();
         }
@@ -136,7 +141,7 @@ fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
     };
     let hard_from = Instant::now() + HARD_AFTER;
     until("what lives in the directory has ended", || {
-        let living = inhabitants(dir);
+        let living = inhabitants(dir, older);
         living.iter().for_each(|process| end(process, Instant::now() > hard_from));
         living.is_empty()
     });
@@ -156,23 +161,35 @@ fn line(process: &Process) -> String {
     format!("{} {}", process.pid, process.cmdline().unwrap_or_default().join(" "))
 }
 
-/// Other processes that work in a directory, or whose arguments or environment name it.
-fn inhabitants(dir: &Path) -> Vec<Process> {
-    let own = std::process::id();
-    let others =
-        all_processes().unwrap().flatten().filter(|process| process.pid.unsigned_abs() != own);
-    others.filter(|process| lives_in(process, dir)).collect()
+/// Ids of all processes.
+fn process_ids() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn lives_in(process: &Process, dir: &Path) -> bool {
-    let (name, id) = (dir.to_str().unwrap(), process.pid);
+/// Other processes that work in a directory, or whose arguments or environment name it. Every test
+/// looks, some of them often, and there are hundreds of processes: what is older than the directory
+/// is only asked where it works, in case its id is another process's by now.
+fn inhabitants(dir: &Path, older: &BTreeSet<i32>) -> Vec<Process> {
+    let own = i32::try_from(std::process::id()).unwrap();
+    let others = process_ids().filter(|id| *id != own);
+    let inhabitants =
+        others.filter(|id| works_in(*id, dir) || !older.contains(id) && is_told_of(*id, dir));
+    inhabitants.filter_map(|id| Process::new(id).ok()).collect()
+}
+
+fn works_in(id: i32, dir: &Path) -> bool {
+    std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
+}
+
+/// True if the arguments or the environment of a process name a directory.
+fn is_told_of(id: i32, dir: &Path) -> bool {
+    let name = dir.to_str().unwrap();
     let names_it = |file: &str| {
         let bytes = std::fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).contains(name)
     };
-    process.cwd().is_ok_and(|cwd| cwd.starts_with(dir))
-        || names_it("cmdline")
-        || names_it("environ")
+    names_it("cmdline") || names_it("environ")
 }
 
 /// Ways in which the process of a test ends that leaves another one behind.

@@ -232,7 +232,7 @@ fn agree_with_the_counters(bin: &Path) {
     let workloads: String =
         ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
     let line = format!(
-        "run postgres --server-bin {} --size 0.1 --jobs 2 --warmup 50ms --duration 300ms --format \
+        "run postgres --server-bin {} --size 0.01 --jobs 2 --warmup 50ms --duration 300ms --format \
          json",
         bin.display()
     );

@@ -21,19 +21,23 @@ const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     let values = table.values(&site.recipe);
+    let fast = site.recipe.sql("warm.fast", &values)?;
     let sessions = || site.db.node_sessions().map_err(|error| site.to_error(error));
-    // A failed statement may have spoiled a session's settings or transaction: the slow way starts
-    // afresh.
-    for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {
-        let is_warm = match site.recipe.sql("warm.fast", &values)? {
-            Some(sql) => rows_of(first.as_mut(), &sql).is_ok_and(|rows| rows.scalar().is_some()),
-            None => false,
+    for (node, mut session) in sessions()? {
+        let warmed = fast.as_ref().map(|sql| rows_of(session.as_mut(), sql));
+        let mut session = match warmed {
+            Some(Ok(rows)) if rows.scalar().is_some() => continue,
+            // A failed statement may have spoiled a session's settings or transaction: the slow
+            // way starts afresh.
+            Some(Err(_)) => match sessions()?.into_iter().find(|(name, _)| *name == node) {
+                Some((_, afresh)) => afresh,
+                None => continue,
+            },
+            Some(Ok(_)) | None => session,
         };
-        if !is_warm {
-            site.query(second.as_mut(), "warm.session", &values)?;
-            for name in site.recipe.names("warm.read.") {
-                site.query(second.as_mut(), &name, &values)?;
-            }
+        site.query(session.as_mut(), "warm.session", &values)?;
+        for name in site.recipe.names("warm.read.") {
+            site.query(session.as_mut(), &name, &values)?;
         }
     }
     Ok(())

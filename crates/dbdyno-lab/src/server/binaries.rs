@@ -2,12 +2,16 @@
 //! public Maven artifact, by the user's own Maven with the user's own settings (mirrors, proxies,
 //! credentials), unpacked into a cache directory.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use zip::ZipArchive;
 
 use dbdyno_core::error::{Error, Result, quote};
@@ -48,14 +52,59 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
     matching.map(|entry| PathBuf::from(format!("{}{tail}", entry.path().display()))).collect()
 }
 
-/// Output of `program`, if it can be run.
+/// Output of `program`, if it can be run and succeeds.
 pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
-    let output = Command::new(program)
-        .arg(argument)
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let output = ask_program(Command::new(program).arg(argument))?;
+    output.is_success.then(|| output.text.trim().to_owned())
+}
+
+/// Output of a program, and its success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProgramOutput {
+    pub is_success: bool,
+    pub text: String,
+}
+
+/// A program as its file is now, and its arguments.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ProgramCall {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    bytes: u64,
+    changed: Option<SystemTime>,
+}
+
+impl ProgramCall {
+    /// None for a program whose file is not known.
+    fn of(command: &Command) -> Option<ProgramCall> {
+        let program = Path::new(command.get_program());
+        let metadata = fs::metadata(program).ok().filter(|_| program.is_absolute())?;
+        Some(ProgramCall {
+            program: program.to_path_buf(),
+            arguments: command.get_args().map(OsStr::to_owned).collect(),
+            bytes: metadata.len(),
+            changed: metadata.modified().ok(),
+        })
+    }
+}
+
+/// Output of a command that prints the same each time, if it can be run: a server takes a while to
+/// start, also if only to say its version, and is asked before each start of ours. So a program is
+/// asked again only when its file is another one, or when it failed.
+pub(super) fn ask_program(command: &mut Command) -> Option<ProgramOutput> {
+    static KNOWN: Mutex<BTreeMap<ProgramCall, ProgramOutput>> = Mutex::new(BTreeMap::new());
+    let call = ProgramCall::of(command);
+    let known = call.as_ref().and_then(|call| KNOWN.lock().get(call).cloned());
+    if known.is_some() {
+        return known;
+    }
+    let ended = command.output().ok()?;
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let output = ProgramOutput { is_success: ended.status.success(), text };
+    if let Some(call) = call.filter(|_| output.is_success) {
+        KNOWN.lock().insert(call, output.clone());
+    }
+    Some(output)
 }
 
 /// Package with the public binaries of a server.
@@ -346,6 +395,34 @@ mod tests {
             assert!(!is_version(text), "{text}");
             assert!(checked_version(text).unwrap_err().to_string().starts_with("--version: "));
         }
+    }
+
+    #[test]
+    fn a_program_is_asked_again_when_it_is_another_one_or_has_failed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (script, calls) = (dir.path().join("server"), dir.path().join("calls"));
+        // By the shell, which reads the script: a file that is written cannot be run.
+        let write = |end: &str| {
+            let text = format!("echo call >> '{}'; echo 'version 1'; {end}\n", calls.display());
+            fs::write(&script, text).unwrap();
+        };
+        let ask = |times: usize| {
+            let asked = || output_of(Path::new("/bin/sh"), &script.display().to_string());
+            let said = (0..times).map(|_| asked()).collect::<Vec<_>>();
+            (said, fs::read_to_string(&calls).unwrap().lines().count())
+        };
+        write("exit 3");
+        assert_eq!(ask(2), (vec![None, None], 2));
+        write("exit 0");
+        assert_eq!(ask(3), (vec![Some("version 1".to_owned()); 3], 3));
+        let program = dir.path().join("program");
+        fs::write(&program, "one").unwrap();
+        let of = |argument: &str| ProgramCall::of(Command::new(&program).arg(argument));
+        let first = of("--version");
+        assert!(first.is_some() && first == of("--version") && first != of("--help"));
+        fs::write(&program, "another").unwrap();
+        assert_ne!(first, of("--version"));
+        assert_eq!(ProgramCall::of(&Command::new("pg_config")), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of};
+use super::binaries::{Archive, Artifact, Binaries, ask_program, expand, fetched_dirs, output_of};
 use super::cluster::TRANSFER_PROGRAM;
 use super::process::StopSignals;
 use super::server_dir::{read_of_server, write_config};
@@ -232,8 +232,7 @@ fn plugin_dir(binaries: &Binaries) -> Option<PathBuf> {
     if let Some(base) = base_of(&binaries.dir) {
         asked.arg(format!("--basedir={}", base.display()));
     }
-    let text = asked.args(["--verbose", "--help"]).output().ok()?.stdout;
-    plugin_dir_of(&String::from_utf8_lossy(&text))
+    plugin_dir_of(&ask_program(asked.args(["--verbose", "--help"]))?.text)
 }
 
 /// The directory in the server's list of its settings: `plugin-dir     /usr/lib/mysql/plugin/`.
