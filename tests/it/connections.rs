@@ -127,10 +127,8 @@ fn a_server_without_room_for_idle_sessions_leaves_them_out_in_one_line() {
     server.create_user("room", crate::cli_existing::SECRET, true);
     let desk = Desk::new();
     let ids = "--workload CONN-IDLE:idle=0 --workload CONN-IDLE:idle=1000";
-    let line = format!(
-        "run {} {ids} --size 0.01 --ops 5 --warmup 0 --format json",
-        server.url("room")
-    );
+    let line =
+        format!("run {} {ids} --size 0.01 --ops 5 --warmup 0 --format json", server.url("room"));
     let mut command = desk.command(&line);
     command.env("PGPASSWORD", crate::cli_existing::SECRET);
     let done = crate::support::finished(command, "run").ok();
