@@ -375,7 +375,7 @@ fn plan(catalog: &Catalog, engine: &str, drive: Drive) -> Plan {
 /// The plan of a wish, or none if this engine or drive cannot have it. Any other error is a mistake
 /// of ours, a block that is missing too.
 fn plan_of(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<Plan, ()> {
-    plan::build(catalog, &request(engine, drive, wish.to_string())).map_err(|error| {
+    plan::build(catalog, &sized_request(engine, drive, wish.to_string())).map_err(|error| {
         let text = error.to_string();
         let stated = text.contains(&format!(" cannot run on {engine}: "))
             && !text.contains("the catalog has no");
@@ -471,9 +471,14 @@ pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
         drive: Some(drive),
         warmup_s: Some(0.05),
         duration_s: Some(0.1),
-        size_gb: Some(size_gb(engine)),
+        size_gb: Some(SIZE_GB),
         ..Request::new(engine, engine::find(engine).unwrap().capabilities(), 2)
     }
+}
+
+/// The same on a big table that fits the caches of this file's servers as little as it must.
+fn sized_request(engine: &str, drive: Drive, workload: String) -> Request {
+    Request { size_gb: Some(size_gb(engine)), ..request(engine, drive, workload) }
 }
 
 fn run(
@@ -495,7 +500,7 @@ fn run(
         target: target.clone(),
         profile,
         size_is_of_profile: false,
-        plan: request(target.engine(), Drive::Client, String::new()),
+        plan: sized_request(target.engine(), Drive::Client, String::new()),
         // A further try finds the tables that the first one has loaded.
         keep: Keep::Yes,
         settings: BTreeMap::new(),
