@@ -134,7 +134,8 @@ const NOT_CACHED: &str = "--workload STO-READ --workload STO-RANDOM --workload S
                           --workload DA-AGGREGATE --workload DA-SORT --workload DA-INDEX \
                           --workload DA-JOIN-HASH --workload TP-SELECT32 --workload TP-UPDATE32";
 
-/// What the database lacks comes from the device, also in a machine with more memory than data.
+/// Checks that what the database lacks comes from the device, also in a machine with more memory
+/// than data.
 fn assert_read_from_the_device(target: &str) {
     let tests = with_small_caches(&format!("{target} {NOT_CACHED} {LARGER}"), &[]);
     if !tests.iter().any(device_is_known) {
@@ -168,7 +169,7 @@ fn what_mariadb_lacks_comes_from_the_device() {
     assert_read_from_the_device("mariadb");
 }
 
-/// Where the database's own cache holds the table the verdict says so.
+/// Checks that the verdict says so where the database's own cache holds the table.
 fn assert_own_cache_is_told(target: &str) {
     // So many transactions find most rows in the cache however slow the device is from which the
     // index comes first.
