@@ -18,7 +18,8 @@
 -- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md).
 --
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
--- v_commits, v_sink, and its own declarations.
+-- v_commits, v_sink, and its own declarations. A workload may say by a block rows, an expression that is evaluated where
+-- counts are told, which rows its ops have found: it is v_rows unless it says so.
 
 -- name: draw-uniform
 1 + (v_seed * {{keys}} >> 31)
@@ -75,7 +76,7 @@ begin
       v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
     end if;
     if v_elapsed_us >= v_tell_at_us and pg_current_xact_id_if_assigned() is null then
-      raise info 'dbdyno: ops=% rows=% commits=% seed=% elapsed_us=% longest_burst_us=% samples_us=%', v_ops, v_rows, v_commits,
+      raise info 'dbdyno: ops=% rows=% commits=% seed=% elapsed_us=% longest_burst_us=% samples_us=%', v_ops, {{rows}}, v_commits,
         v_seed, v_elapsed_us, date_part('epoch', v_longest) * 1e6, v_samples_us;
       v_samples_us := array[]::float8[];
       v_tell_at_us := v_elapsed_us + p_tell_us;
@@ -89,7 +90,7 @@ begin
     end;
   end loop;
   ops := v_ops;
-  rows := v_rows;
+  rows := {{rows}};
   commits := v_commits;
   sink := v_sink;
   seed := v_seed;

@@ -14,6 +14,9 @@ use super::{Catalog, Entry};
 /// Before the name of a bind whose draw a routine's body has.
 const DRAWN: &str = "drawn_";
 
+/// Block of a workload that says which rows its ops have found, and its place in a harness.
+const ROWS: &str = "rows";
+
 /// Errors in a workload's blocks.
 pub(super) fn findings(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     let runs_on =
@@ -48,13 +51,24 @@ fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
         findings.extend(steps.flat_map(|step| block(entry, engine, step, Some(&declared))));
         findings.extend(answer(entry, engine));
     }
-    findings.extend(
-        entry
-            .blocks
-            .resolve(engine, &workload.id, "declare")
-            .and_then(|found| names(entry, engine, found, &[])),
-    );
+    let optional = ["declare", ROWS].into_iter();
+    let optional = optional.filter_map(|name| entry.blocks.resolve(engine, &workload.id, name));
+    findings.extend(optional.filter_map(|found| names(entry, engine, found, &[])));
+    findings.extend(untold_rows(catalog, entry, engine));
     findings
+}
+
+/// An error if a workload says which rows its ops have found to a harness that does not ask.
+fn untold_rows(catalog: &Catalog, entry: &Entry, engine: &str) -> Option<String> {
+    let block = entry.blocks.resolve(engine, &entry.workload.id, ROWS)?;
+    let asks = |of: &&Block| placeholders(&of.text).iter().any(|(_, name)| *name == ROWS);
+    let is_asked = catalog.harness(engine).values().any(asks);
+    (!is_asked).then(|| {
+        let (place, name) = (block.place(), &block.name);
+        format!(
+            "{place}: block {name} is for a harness that has {{{{{ROWS}}}}}, and {engine} has none"
+        )
+    })
 }
 
 /// True if the folder has nothing for this engine, but the workload has a form that a client can

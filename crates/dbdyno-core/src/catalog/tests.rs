@@ -95,6 +95,8 @@ fn broken_files_are_named_with_their_line() {
         block.contains("group.toml:5: T-ONE: block 'T-ONE.get' or 'get' is missing for lite"),
         "{block}"
     );
+    let rows = refused(GROUP, &format!("{SQL}-- name: T-ONE.rows\nv_ops\n"));
+    assert!(rows.contains("common.sql:4: block T-ONE.rows is for a harness that has"), "{rows}");
     let fact = refused(&GROUP.replace("small_rows", "small_row"), SQL);
     assert!(fact.contains("'small_row', which is neither a parameter nor a fact"), "{fact}");
 }

@@ -275,7 +275,9 @@ impl Compiler<'_> {
         let declare =
             self.find("declare").map(|block| self.text(block, &self.values, &[])).transpose()?;
         let declare = declare.unwrap_or_default();
-        let texts = [body.as_str(), declare.as_str()].into_iter();
+        let rows =
+            self.find("rows").map(|block| self.text(block, &self.values, &[])).transpose()?;
+        let texts = [body.as_str(), declare.as_str()].into_iter().chain(rows.as_deref());
         let digest = hash::of_texts(
             self.entry.workload.revision,
             &params::hashed(&self.entry.workload, params),
@@ -292,6 +294,7 @@ impl Compiler<'_> {
             ("routine".into(), name.clone()),
             ("body".into(), body),
             ("declare".into(), declare),
+            ("rows".into(), rows.unwrap_or_else(|| COUNTED_ROWS.into())),
         ]);
         let harness = HarnessBlocks { blocks: harness, engine: self.target.engine, kind };
         if let Some(shared) = harness.blocks.get("loop") {
@@ -328,6 +331,7 @@ pub(super) fn bare_routine(
         ("routine".to_string(), name.clone()),
         ("body".to_string(), String::new()),
         ("declare".to_string(), String::new()),
+        ("rows".to_string(), COUNTED_ROWS.to_string()),
     ]);
     let harness = HarnessBlocks { blocks: harness, engine, kind: "function" };
     if let Some(shared) = harness.blocks.get("loop") {
@@ -348,6 +352,9 @@ pub(super) fn bare_routine(
         name,
     }))
 }
+
+/// Rows that the ops of a routine have found, where its workload has no block `rows`.
+const COUNTED_ROWS: &str = "v_rows";
 
 struct HarnessBlocks<'a> {
     blocks: &'a Harness<'a>,

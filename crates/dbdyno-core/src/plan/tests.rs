@@ -13,7 +13,8 @@ fn a_routine_is_the_harness_with_the_body_in_it() {
     assert!(routine.name.starts_with("dbdyno.w_t_read_"), "{}", routine.name);
     assert_eq!(routine.name.len(), "dbdyno.w_t_read_".len() + 8);
     let expected = format!(
-        "create function {}() as $$\ndeclare\n  \nbegin\n  perform 1 from dbdyno.small;\nend $$",
+        "create function {}() as $$\ndeclare\n  \nbegin\n  perform 1 from dbdyno.small;\n  rows := \
+         v_ops;\nend $$",
         routine.name
     );
     assert_eq!(routine.create, [expected]);
@@ -28,10 +29,9 @@ fn committing_routines_are_procedures_and_jobs_stay_open_in_setup() {
     let plan = planned("T-WRITE", server());
     let part = &plan.selections[0].parts[0];
     let JobCode::Routine(routine) = &part.code else { panic!("database drive first") };
-    assert!(
-        routine.create[0]
-            .contains("declare v int; begin update dbdyno.big set status = 2;\ncommit; end")
-    );
+    assert!(routine.create[0].contains(
+        "declare v int; begin update dbdyno.big set status = 2;\ncommit; rows := v_rows; end"
+    ));
     assert_eq!(part.setup, ["create table dbdyno.own (jobs int default {{jobs}})"]);
     assert_eq!(
         crate::sql::bind_late(&part.setup[0], 8),
