@@ -133,7 +133,7 @@ unsafe fn statements(api: &Api, file: &Path, query: Query<'_>, seconds: f64) -> 
         (api.destroy_prepare)(&mut statement);
         (api.disconnect)(&mut connection);
         (api.close)(&mut database);
-        Ok(Done { rate, ops: Some(ops as f64) })
+        Ok(Done::new(rate, Some(ops as f64)))
     }
 }
 

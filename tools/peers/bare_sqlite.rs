@@ -47,7 +47,7 @@ fn lookups(
         }
         ops += BATCH;
     }
-    Ok(Done { rate: ops as f64 / start.elapsed().as_secs_f64(), ops: Some(ops as f64) })
+    Ok(Done::new(ops as f64 / start.elapsed().as_secs_f64(), Some(ops as f64)))
 }
 
 /// A connection with the flags and the cache of our own.

@@ -6,6 +6,7 @@ use dbdyno::engine::{EngineError, Session};
 use dbdyno::error::Result;
 
 use crate::lab::{Lab, SEED};
+use crate::machine::server_s;
 use crate::pairs::Done;
 
 /// A loop: the texts that create, call and drop it.
@@ -56,8 +57,13 @@ pub fn run(lab: &Lab, routine: &Routine, seconds: f64) -> Result<Done> {
     session.execute(SESSION).map_err(to_error)?;
     let first_s = call(session.as_mut(), routine, FIRST_OPS)?;
     let ops = (FIRST_OPS as f64 * seconds / first_s.max(1e-3)) as i64;
+    let server_time_s = || lab.server_pid().map(server_s);
+    let began_s = server_time_s();
     let elapsed_s = call(session.as_mut(), routine, ops)?;
-    Ok(Done { rate: ops as f64 / elapsed_s, ops: Some((ops + FIRST_OPS) as f64) })
+    let used_s = server_time_s().zip(began_s).map(|(end_s, began_s)| end_s - began_s);
+    let window_server_us = used_s.map(|used_s| used_s * 1e6 / ops as f64);
+    let half = Done::new(ops as f64 / elapsed_s, Some((ops + FIRST_OPS) as f64));
+    Ok(Done { window_server_us, ..half })
 }
 
 /// Calls the routine for so many ops: seconds.

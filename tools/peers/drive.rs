@@ -6,7 +6,7 @@ use dbdyno::engine::{self, Database};
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{
-    AskedRamp, BoundStatement, Drive, Facts, JobCode, Selection, TestResult, TestSpec,
+    AskedRamp, BoundStatement, Counters, Drive, Facts, JobCode, Selection, TestResult, TestSpec,
 };
 use dbdyno::plan;
 use dbdyno::sql;
@@ -17,10 +17,13 @@ use dbdyno::test_runner::{
 use super::failed;
 use super::interrupt::interrupt;
 use super::lab::{Lab, SEED};
+use super::machine::server_s;
 use super::pairs::Done;
 
 /// Dropped at the start of our half: connecting and learning how long an op takes.
 const WARMUP_S: f64 = 0.5;
+/// Counter of the server's processor time.
+const SERVER_CPU_S: &str = "server_cpu_s";
 
 /// The lookup of one row, `params` as on the command line.
 pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Selection> {
@@ -125,7 +128,20 @@ pub fn run_on(
     let facts = lab.loaded.facts_for(&[]);
     let context = TestContext { database, ..context(lab, &facts) };
     let result = run_to_end(&context, selection, jobs, &mut |_| Default::default())?;
-    Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
+    Ok(Done::new(result.ops_per_s, Some(result.total.ops as f64)))
+}
+
+/// The same with the processor time of the server in the window.
+pub fn run_with_server_time(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+    let mut read_server_time = |_| {
+        let used = lab.server_pid().map(|pid| (SERVER_CPU_S.to_owned(), server_s(pid)));
+        (Counters(used.into_iter().collect()), 0.0)
+    };
+    let result = test(lab, selection, jobs, &mut read_server_time, None)?;
+    let used_s = result.window_counters.0.get(SERVER_CPU_S);
+    let window_server_us = used_s.map(|used_s| used_s * 1e6 / (result.window.ops as f64).max(1.0));
+    let ops = Some(result.total.ops as f64);
+    Ok(Done { window_server_us, ..Done::new(result.ops_per_s, ops) })
 }
 
 /// The same beside these probes and this sampler of the sessions.
@@ -137,7 +153,7 @@ pub fn run_with_probes(
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Done> {
     let result = test(lab, selection, jobs, probes, sessions)?;
-    Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
+    Ok(Done::new(result.ops_per_s, Some(result.total.ops as f64)))
 }
 
 /// The test with all its figures.

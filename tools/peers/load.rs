@@ -55,7 +55,7 @@ fn load_postgres(lab: &Lab, size_gb: f64) -> Result<Done> {
         .execute("create schema if not exists dbdyno; checkpoint")
         .map_err(|error| error.at("load"))?;
     let loaded = time_load(lab, size_gb, "vacuum and statistics")?;
-    Ok(Done { rate: loaded.table_bytes as f64 / 1e6 / loaded.elapsed_s, ops: None })
+    Ok(Done::new(loaded.table_bytes as f64 / 1e6 / loaded.elapsed_s, None))
 }
 
 /// A load of our tables.
@@ -91,7 +91,7 @@ fn load_by_pgbench(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
     let rows = session.query(PGBENCH_BYTES, &[]).map_err(|error| error.at("load"))?;
     let bytes: Option<f64> = rows.scalar().and_then(|text| text.parse().ok());
     let bytes = bytes.ok_or_else(|| failed("load", "no size of pgbench's tables"))?;
-    Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: None })
+    Ok(Done::new(bytes / 1e6 / elapsed_s, None))
 }
 
 /// Our load of MariaDB against `sysbench oltp_read_write prepare` with two sessions each, in 10^6
@@ -123,7 +123,7 @@ fn load_mariadb(lab: &Lab, size_gb: f64) -> Result<Done> {
     }
     let loaded = time_load(lab, size_gb, "statistics")?;
     let mb = (loaded.table_bytes + loaded.index_bytes) as f64 / 1e6;
-    Ok(Done { rate: mb / loaded.elapsed_s, ops: Some(mb) })
+    Ok(Done::new(mb / loaded.elapsed_s, Some(mb)))
 }
 
 fn load_by_sysbench(lab: &Lab, sysbench: &Sysbench, rows: u64) -> Result<Done> {
@@ -139,7 +139,7 @@ fn load_by_sysbench(lab: &Lab, sysbench: &Sysbench, rows: u64) -> Result<Done> {
     let bytes = session.query(SYSBENCH_BYTES, &[]).map_err(|error| error.at(SYSBENCH))?;
     let bytes: Option<f64> = bytes.scalar().and_then(|text| text.parse().ok());
     let mb = bytes.ok_or_else(|| failed(SYSBENCH, "no size of its tables"))? / 1e6;
-    Ok(Done { rate: mb / elapsed_s, ops: Some(mb) })
+    Ok(Done::new(mb / elapsed_s, Some(mb)))
 }
 
 /// Our load of DuckDB against its own `COPY FROM` of the same rows in CSV, each into a new table of
@@ -211,6 +211,6 @@ impl NewRows<'_> {
     }
 
     fn rate(&self, start: Instant) -> Done {
-        Done { rate: self.table.rows.table_rows as f64 / start.elapsed().as_secs_f64(), ops: None }
+        Done::new(self.table.rows.table_rows as f64 / start.elapsed().as_secs_f64(), None)
     }
 }

@@ -127,7 +127,7 @@ pub fn harness(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcom
                 name: format!("PostgreSQL generated routine : {}, 1 job", routine.what),
                 unit: UNIT,
                 target: Some(HARNESS_TARGET),
-                ours: &mut || drive::run(lab, &selection, 1),
+                ours: &mut || drive::run_with_server_time(lab, &selection, 1),
                 peer: &mut || barest_routine::run(lab, routine, seconds),
             },
         )?;

@@ -76,7 +76,7 @@ fn read(server_pid: Option<u32>) -> Result<Reading> {
 
 /// Processor seconds of the server: a backend's time moves to its parent when it ends, so the sum
 /// never falls.
-fn server_s(pid: u32) -> f64 {
+pub fn server_s(pid: u32) -> f64 {
     let stats =
         all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
     let family =

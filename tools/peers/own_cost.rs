@@ -123,7 +123,7 @@ fn measure_left(
     }
     let part =
         measuring.map(|parts| 1.0 - parts.iter().sum::<f64>() / (usage.client_s + usage.server_s));
-    Ok((Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }, part))
+    Ok((Done::new(result.ops_per_s, Some(result.total.ops as f64)), part))
 }
 
 /// The same comparison by the kernel's account: what the threads and sessions that measure used

@@ -52,6 +52,16 @@ pub struct Done {
     pub rate: f64,
     /// Ops of the whole half, warm-up included; absent where processor time per op says nothing.
     pub ops: Option<f64>,
+    /// Processor time of the server within the window, in us per op, of a side that knows it: that
+    /// of the whole half has the session, the warm-up and the end in it.
+    pub window_server_us: Option<f64>,
+}
+
+impl Done {
+    /// A half whose processor time is that of the whole.
+    pub fn new(rate: f64, ops: Option<f64>) -> Self {
+        Done { rate, ops, window_server_us: None }
+    }
 }
 
 /// Two sides.
@@ -238,7 +248,8 @@ fn half(rules: &Rules, side: &mut dyn FnMut() -> Result<Done>) -> Result<Measure
     let done = side()?;
     let usage = meter.usage()?;
     let per_op_us = |seconds: f64| done.ops.map(|ops| seconds * 1e6 / ops.max(1.0));
-    let server_us = rules.server_pid.and_then(|_| per_op_us(usage.server_s));
+    let of_half = rules.server_pid.and_then(|_| per_op_us(usage.server_s));
+    let server_us = done.window_server_us.or(of_half);
     Ok((Half { rate: done.rate, client_us: per_op_us(usage.client_s), server_us }, usage))
 }
 

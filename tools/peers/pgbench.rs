@@ -56,7 +56,7 @@ impl Pgbench {
         let seconds = seconds.ceil().to_string();
         let text = self.run_script(mode, script, jobs, ["-T", &seconds])?;
         let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
-        Ok(Done { rate, ops: processed_count(&text) })
+        Ok(Done::new(rate, processed_count(&text)))
     }
 
     /// Runs a script in `jobs` sessions, so often in each: the number of transactions that it says

@@ -79,7 +79,7 @@ impl Sysbench {
             })
             .collect();
         match figures[..] {
-            [ops, rate, ..] => Ok(Done { rate, ops: Some(ops) }),
+            [ops, rate, ..] => Ok(Done::new(rate, Some(ops))),
             _ => Err(failed(SYSBENCH, "printed no rate")),
         }
     }
