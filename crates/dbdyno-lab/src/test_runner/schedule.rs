@@ -14,8 +14,9 @@ const FIRST_OPS: u64 = 16;
 /// Length of the second slice of such work, which is timed as the first one taught: fixed work of
 /// 65,536 lookups is over in a quarter of a second.
 const EARLY_SLICE_S: f64 = 0.02;
-/// Slices after the window, while slower jobs finish theirs.
-const TAIL_SLICE_S: f64 = 0.05;
+/// Slices after the window, while slower jobs finish theirs. The test ends with one, so that it is
+/// short beside the shortest windows.
+const TAIL_SLICE_S: f64 = 0.01;
 /// A remainder shorter than this is joined to the next slice.
 const MIN_S: f64 = 0.02;
 /// Distance from an edge at which a slice begins or ends with it.
