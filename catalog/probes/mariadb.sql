@@ -158,8 +158,14 @@ from information_schema.system_variables where variable_name = 'INNODB_LOG_CHECK
 
 -- name: pay.hurry
 -- With these at 0 the page cleaner writes all changed pages, once a second at most innodb_io_capacity. MyRocks flushes and merges
--- level 0 at once; what a flush under way adds to that meanwhile, by the second one.
-select 'set global rocksdb_force_flush_memtable_and_lzero_now = 1' as hurry, 'do 0' as calm
+-- level 0 at once; what a flush under way adds to that meanwhile, by the second one. Once the jobs have ended the purge of old versions
+-- rests for up to a second; the end of an export lets it go on at once. On a cluster an export would stop the node.
+select case seq when 1 then 'flush tables mysql.innodb_table_stats for export' else 'unlock tables' end as hurry, 'do 0' as calm
+from information_schema.tables, seq_1_to_2
+where table_schema = 'mysql' and table_name = 'innodb_table_stats' and engine = 'InnoDB'
+  and not exists (select 1 from information_schema.global_variables where variable_name = 'WSREP_ON' and variable_value = 'ON')
+union all
+select 'set global rocksdb_force_flush_memtable_and_lzero_now = 1', 'do 0'
 from information_schema.engines, seq_1_to_2 where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
 union all
 select 'set global innodb_max_dirty_pages_pct_lwm = 0',
