@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, ErrorClass, Session};
+use dbdyno::error::Kind;
 use dbdyno::model::{ClusterSpec, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use rustix::process::Signal;
@@ -66,6 +67,18 @@ fn open(url: &str, access: Access) -> Box<dyn Database> {
         settings: Default::default(),
     };
     engine::find(engine).unwrap().open(&to, access).unwrap()
+}
+
+#[test]
+fn an_interrupt_ends_the_start_of_a_cluster() {
+    let dir = directory();
+    let cluster =
+        Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
+    let interrupt = Arc::new(AtomicBool::new(true));
+    let options = StartOptions { cluster, interrupt, ..start_options(dir.path(), &[]) };
+    let error = server::start("postgres", &options).err().unwrap();
+    assert_eq!(error.kind, Kind::Interrupted, "{error}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
