@@ -2,8 +2,11 @@
 //! dies spoils its test by name.
 
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use dbdyno::engine::{self, Access, ConnectTo, Session};
+use dbdyno::engine::{self, Access, ConnectTo, Database, ErrorClass, Session};
+use dbdyno::error::Kind;
 use dbdyno::model::{ClusterSpec, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use rustix::process::Signal;
@@ -50,6 +53,10 @@ pub fn each(url: &str) -> Vec<String> {
 
 /// A session that only looks: the node may be a standby.
 pub fn look(url: &str) -> Box<dyn Session> {
+    open(url, Access::Watch).session().unwrap()
+}
+
+fn open(url: &str, access: Access) -> Box<dyn Database> {
     let engine = url.split("://").next().unwrap();
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo {
@@ -59,7 +66,32 @@ pub fn look(url: &str) -> Box<dyn Session> {
         password: None,
         settings: Default::default(),
     };
-    engine::find(engine).unwrap().open(&to, Access::Watch).unwrap().session().unwrap()
+    engine::find(engine).unwrap().open(&to, access).unwrap()
+}
+
+#[test]
+fn an_interrupt_ends_the_start_of_a_cluster() {
+    let dir = directory();
+    let cluster =
+        Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
+    let interrupt = Arc::new(AtomicBool::new(true));
+    let options = StartOptions { cluster, interrupt, ..start_options(dir.path(), &[]) };
+    let error = server::start("postgres", &options).err().unwrap();
+    assert_eq!(error.kind, Kind::Interrupted, "{error}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_node_that_is_behind() {
+    let dir = directory();
+    let cluster = replicas(dir.path(), 2);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let database = open(&url, Access::Inspect);
+    database.heed(Arc::new(AtomicBool::new(true)));
+    look(&nodes[1]).execute("do $$ begin perform pg_wal_replay_pause(); end $$").unwrap();
+    look(&nodes[0]).execute("create table public.not_there_yet ()").unwrap();
+    let error = database.place_jobs(None, false).err().unwrap();
+    assert_eq!(error.class, ErrorClass::Cancelled, "{error:?}");
 }
 
 /// Jobs of SRV-QUERY1 that are at work on a node of PostgreSQL.

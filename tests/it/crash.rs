@@ -1,6 +1,10 @@
 //! Interrupts, kills and servers that die in the middle: what was measured is stored, nothing is
 //! left behind, and the next start works.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
 use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 
@@ -21,12 +25,18 @@ fn last(desk: &Desk) -> serde_json::Value {
     desk.shown("last")
 }
 
-/// Interrupted as it should be: code, one line, nothing left, status.
+/// Interrupted as it should be: code, one line, nothing left.
 #[track_caller]
-fn assert_interrupted(desk: &Desk, done: Done) -> serde_json::Value {
+fn assert_nothing_left(desk: &Desk, done: Done) {
     let done = done.fails(130, &["interrupted"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new(), "{done:#?}");
+}
+
+/// Interrupted as it should be, with the status of its run.
+#[track_caller]
+fn assert_interrupted(desk: &Desk, done: Done) -> serde_json::Value {
+    assert_nothing_left(desk, done);
     let run = last(desk);
     assert_eq!(run["status"], "interrupted");
     run
@@ -58,9 +68,7 @@ fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
         let desk = Desk::new();
         let line = format!("run {} {BASE} --quiet", server.engine);
         let mut run = desk.command(&line);
-        run.process_group(0)
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
+        run.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let run = run.spawn().unwrap();
         let data = desk.data().join(format!("dbdyno-{}/data", server.engine));
         until("the database is being created", || {
@@ -68,7 +76,52 @@ fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
         });
         let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
         rustix::process::kill_process_group(group, how).unwrap();
-        assert_interrupted(&desk, ended(run, &line));
+        assert_nothing_left(&desk, ended(run, &line));
+        // A run begins once its server is up, which may have been just before.
+        assert!(desk.runs_so_far().iter().all(|run| run["status"] == "interrupted"));
+    }
+}
+
+/// Programs that pretend to be those of PostgreSQL. The `endless` one writes its number into the
+/// directory of the database and does not come to an end; the other one has nothing to do.
+fn pretended_programs(desk: &Desk, endless: &str) -> PathBuf {
+    let programs = desk.path("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["initdb", "postgres"] {
+        let work = match name == endless {
+            true => "echo $$ > \"$2/new\" && mv \"$2/new\" \"$2/begun\"; exec sleep 600",
+            false => "true",
+        };
+        let text = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo 'postgres (PostgreSQL) 16.4' && exit\n\
+             {work}\n"
+        );
+        let program = programs.join(name);
+        std::fs::write(&program, text).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    programs
+}
+
+#[test]
+fn one_interrupt_ends_the_wait_for_a_server_that_is_created_or_started() {
+    for (endless, how) in ["initdb", "postgres"].into_iter().zip(SIGNALS) {
+        let desk = Desk::new();
+        let programs = pretended_programs(&desk, endless);
+        let line = format!("run postgres {BASE} --quiet --server-bin {}", programs.display());
+        let mut command = desk.command(&line);
+        // No template of what is no database.
+        command.env_remove("DBDYNO_SERVER_TEMPLATES");
+        let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = desk.data().join("dbdyno-postgres/data/begun");
+        until("the program is at work", || begun.exists());
+        let pid = std::fs::read_to_string(&begun).unwrap().trim().parse().unwrap();
+        signal(run.id(), how);
+        let done = ended(run, &line);
+        assert!(done.stderr.contains("interrupted before the private server was up"), "{done:#?}");
+        assert_nothing_left(&desk, done);
+        assert!(procfs::process::Process::new(pid).is_err(), "{endless} is gone");
+        assert_eq!(desk.runs_so_far(), Vec::<serde_json::Value>::new());
     }
 }
 

@@ -1,18 +1,21 @@
 //! Failovers of real private clusters: what fails is down, clients go on, the ledger is compared
 //! with what the others hold, and nothing is left behind.
 
+use std::process::Stdio;
+
 use dbdyno::model::{
     ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, SeriesPoint, Survivor,
     Test, TestResult,
 };
 use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests};
 use dbdyno::server::{self, StartOptions};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::fixture;
 use crate::reports::rendered;
 use crate::skipped::skipped;
-use crate::support::{Desk, directory, finished, processes, start_options, until};
+use crate::support::{Desk, directory, ended, finished, processes, signal, start_options, until};
 
 const SHORT: &str = "--jobs 2 --before 2s --after 60s --quiet";
 
@@ -307,6 +310,33 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
     assert!(refused.stdout.is_empty());
 }
 
+#[test]
+fn an_interrupt_ends_a_command_that_repairs() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster =
+        Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
+    let options = StartOptions { cluster, ..start_options(dir.path(), &SLOW_COMMITS) };
+    let cluster = server::start("postgres", &options).unwrap();
+    let begun = desk.path("begun");
+    let repair = format!("echo $$ >{0}.new && mv {0}.new {0}; exec sleep 600", begun.display());
+    let line = format!(
+        "failover {} --allow-disruption --node n2 --repeat 1 {SHORT} --format json",
+        cluster.url()
+    );
+    let mut command = desk.command(&line);
+    // Nothing fails, so that throughput is soon what it was.
+    command.args(["--fault-command", "true", "--repair-command", &repair]);
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the node is being repaired", || begun.exists());
+    let pid = std::fs::read_to_string(&begun).unwrap().trim().parse().unwrap();
+    signal(run.id(), Signal::INT);
+    ended(run, &line).fails(130, &["interrupted", "what was measured is stored"]);
+    assert!(procfs::process::Process::new(pid).is_err(), "the command is gone");
+    let kept = desk.shown("last");
+    assert_eq!(kept["status"], "interrupted");
+    assert_eq!(kept["tests"].as_array().map(Vec::len), Some(1), "{kept:#}");
+}
+
 /// A process with these words in its command line is stopped.
 fn is_any_stopped(words: &str) -> bool {
     let all = procfs::process::all_processes().unwrap().flatten();
@@ -323,7 +353,7 @@ fn an_interrupted_failover_leaves_nothing() {
     let mut run = desk.spawn(line);
     let data = desk.data().display().to_string();
     until("a node is stopped", || is_any_stopped(&data));
-    crate::support::signal(run.id(), rustix::process::Signal::INT);
+    signal(run.id(), Signal::INT);
     run.wait().unwrap();
     assert_eq!(processes(&data), Vec::<String>::new());
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());

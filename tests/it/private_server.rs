@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use dbdyno::engine::{
     self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobSpec, Pacer,
@@ -473,6 +475,11 @@ fn a_kept_server_is_used_again() {
         let hint = server.keep().unwrap();
         assert!(kind.hint.iter().all(|words| hint.contains(words)), "{hint}");
         assert!(open(&url, None, Access::Inspect).is_ok(), "a kept server runs on");
+        let interrupt = Arc::new(AtomicBool::new(true));
+        let interrupted = StartOptions { interrupt, ..options(&kind, dir.path(), None) };
+        let error = server::start(kind.engine, &interrupted).err().unwrap();
+        assert_eq!(error.kind, dbdyno::error::Kind::Interrupted, "{error}");
+        assert!(open(&url, None, Access::Inspect).is_ok(), "nobody has stopped it");
         let server = start(&kind, dir.path(), None);
         let database = open(&server.url(), None, Access::Inspect).unwrap();
         assert_eq!(count(&*database, "select count(*) from dbdyno.t"), 0);

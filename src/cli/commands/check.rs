@@ -19,6 +19,7 @@ use crate::run::{self, Keep, Platform, Request};
 use crate::server::{self, StartOptions};
 use crate::sql::statement;
 use crate::store::url_of;
+use crate::test_runner::Interrupt;
 use crate::{fit, host};
 
 /// Time for which the machine is observed for causes of noise.
@@ -274,6 +275,11 @@ fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<St
     Ok(format!("{product}, {}", fit::check_space(&options.data_dir, needed_bytes)?))
 }
 
+/// Opens an existing server to look at it. Ctrl-C ends the program.
+fn inspect(request: &Request) -> Result<Platform> {
+    Platform::open(request, None, Access::Inspect, &Interrupt::new(), &|_| {})
+}
+
 /// Connects without creating anything: version, privileges, disk if it is on this host, room for
 /// the jobs.
 fn existing(
@@ -282,8 +288,7 @@ fn existing(
     needed_bytes: u64,
 ) -> (Vec<Finding>, Disclosure) {
     let request = Request { keep: Keep::Yes, ..asked.request.clone() };
-    let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
-    let platform = match request::with_password(context, &request, open) {
+    let platform = match request::with_password(context, &request, inspect) {
         Ok(platform) => platform,
         Err(error) => return (vec![finding("target", Err(error))], Disclosure::default()),
     };
@@ -368,8 +373,7 @@ fn noises(context: &Context, asked: &CheckRequest<'_>) -> Vec<String> {
 /// Causes of noise on an existing server; a private one has the profile's settings, which avoid it.
 fn of_server(context: &Context, asked: &CheckRequest<'_>) -> Option<Vec<Cause>> {
     let Target::Existing { .. } = asked.request.target else { return None };
-    let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
-    let platform = request::with_password(context, asked.request, open).ok()?;
+    let platform = request::with_password(context, asked.request, inspect).ok()?;
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let sql = statement(&blocks.iter().find(|block| block.name == NOISE)?.text).to_string();
     let rows = platform.database.session().ok()?.query(&sql, &[]).ok()?;

@@ -127,11 +127,12 @@ impl<'a> DataCommand<'a> {
     fn with_platform<T>(&self, keep: Keep, work: impl FnOnce(&Platform) -> Result<T>) -> Result<T> {
         let events = |event: Event<'_>| self.console.show(&event);
         let request = Request { keep, ..self.request.clone() };
-        let open = |request: &Request| Platform::open(request, None, Access::Provision, &events);
+        let open = |request: &Request| {
+            Platform::open(request, None, Access::Provision, &self.interrupt, &events)
+        };
         let ended_by = |error| run::ended_by(&self.interrupt, error);
         let opened = request::with_password(self.context, &request, open);
-        let mut platform = opened.map_err(ended_by)?;
-        platform.heed(&self.interrupt);
+        let platform = opened.map_err(ended_by)?;
         let result = work(&platform).map_err(ended_by);
         let keep_closed = platform.close(&events);
         let finished = self.console.finish();

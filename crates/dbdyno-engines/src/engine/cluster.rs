@@ -5,8 +5,8 @@
 //! the engine's statements) decides which address leads where: addresses are only a way to it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::{
@@ -121,6 +121,8 @@ struct Cluster {
     head: AtomicUsize,
     sql: OwnSql,
     unavailable_orgs: &'static [(&'static str, &'static str)],
+    /// Flag of an interrupt; see [`Database::heed`].
+    interrupt: OnceLock<Arc<AtomicBool>>,
 }
 
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
@@ -162,6 +164,7 @@ pub(super) fn open(
         head: AtomicUsize::new(0),
         sql,
         unavailable_orgs,
+        interrupt: OnceLock::new(),
     }))
 }
 
@@ -213,7 +216,7 @@ fn open_for_use(
     }
     *head = Node::open(head.address.clone(), open_head, access, question)?;
     for (node, open) in others {
-        catch_up(head.database.as_ref(), node, sql)?;
+        catch_up(head.database.as_ref(), node, sql, None)?;
         *node = Node::open(node.address.clone(), open, Access::Follow, question)?;
     }
     Ok(())
@@ -230,8 +233,13 @@ fn names(nodes: &[Node]) -> Vec<String> {
     told
 }
 
-/// Waits until a node has all that the first one has now.
-fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineError> {
+/// Waits until a node has all that the first one has now; an interrupt ends the wait.
+fn catch_up(
+    head: &dyn Database,
+    node: &Node,
+    sql: OwnSql,
+    interrupt: Option<&Arc<AtomicBool>>,
+) -> Result<(), EngineError> {
     let told = head.session()?.query(&sql("position", &[])?, &[])?;
     let position = told.scalar().filter(|told| is_position(told)).ok_or_else(|| {
         EngineError::new(ErrorClass::Other, "the first node does not report a position in its log")
@@ -242,6 +250,10 @@ fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineE
     while session.query(&reached, &[]).map_err(|error| of_node(&node.address, error))?.scalar()
         != Some("1")
     {
+        if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst)) {
+            let what = "interrupted before it had caught up with the first node";
+            return Err(of_node(&node.address, EngineError::new(ErrorClass::Cancelled, what)));
+        }
         if Instant::now() > deadline {
             let what =
                 format!("has not caught up with the first node within {} s", CATCH_UP.as_secs());
@@ -365,7 +377,8 @@ impl Database for Cluster {
         let there = self.answering_nodes()?;
         self.session()?; // finds another head if the first is gone
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
-            catch_up(self.head().database.as_ref(), &self.nodes[*at], self.sql)?;
+            let node = &self.nodes[*at];
+            catch_up(self.head().database.as_ref(), node, self.sql, self.interrupt.get())?;
         }
         let gone =
             (0..self.nodes.len()).filter(|at| !there.contains(at)).map(|at| self.names[at].clone());
@@ -399,6 +412,7 @@ impl Database for Cluster {
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
         self.nodes.iter().for_each(|node| node.database.heed(Arc::clone(&interrupt)));
+        self.interrupt.get_or_init(|| interrupt);
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.sessions_left()

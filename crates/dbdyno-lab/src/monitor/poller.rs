@@ -10,6 +10,7 @@ use super::baseline::{Limit, MeasuredPlatform, limit};
 use super::rates::{Peaks, Rate};
 use crate::run::probing::{HostFigures, read_disclosure};
 use crate::run::{Platform, Request};
+use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use dbdyno_core::analysis::cpu_quota;
 use dbdyno_core::catalog::Catalog;
@@ -177,7 +178,7 @@ impl Poller {
             return Err(Error::usage(request.target.label(), what)
                 .advise("give the URL of a server, as in 'dbdyno list engines'"));
         };
-        let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
+        let platform = Platform::open(request, None, Access::Watch, &Interrupt::new(), &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
         let host = HostFigures::open(&platform, &blocks)?;
         let (disclosure, failed) = read_disclosure(&platform, &blocks, &host)?;

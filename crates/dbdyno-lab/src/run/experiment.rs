@@ -207,14 +207,12 @@ pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<E
 fn open(arms: &[RunContext<'_>]) -> Result<Vec<Platform>> {
     let mut platforms: Vec<Platform> = Vec::new();
     for arm in arms {
-        match Platform::open(arm.request, Some(arm.plan), Access::Provision, arm.events) {
-            Ok(mut platform) => {
-                platform.heed(arm.interrupt);
-                platforms.push(platform);
-            }
+        let RunContext { request, plan, interrupt, events, .. } = *arm;
+        match Platform::open(request, Some(plan), Access::Provision, interrupt, events) {
+            Ok(platform) => platforms.push(platform),
             Err(error) => {
                 close(arms, platforms)?;
-                return Err(ended_by(arm.interrupt, error));
+                return Err(ended_by(interrupt, error));
             }
         }
     }
@@ -314,7 +312,11 @@ impl<'a> Execution<'_, 'a> {
             (first.events)(Event::Note(&order));
         }
         let ended = self.stages(blocks);
-        self.set_up_as_before().and(ended)
+        match self.set_up_as_before() {
+            // They are in their own setup, and nobody needs to wait until they answer.
+            Err(error) if error.kind == Kind::Interrupted => ended.map(|_| RunStatus::Interrupted),
+            restored => restored.and(ended),
+        }
     }
 
     /// The only platform as it is, for what a design does there without stages: its probes are
@@ -411,7 +413,11 @@ impl<'a> Execution<'_, 'a> {
             return Ok(());
         }
         let own = Setup::default();
-        self.platforms.iter_mut().try_for_each(|platform| platform.restart_with(&own))
+        let mut restored = Ok(());
+        for platform in &mut *self.platforms {
+            restored = restored.and(platform.restart_with(&own));
+        }
+        restored
     }
 
     /// Probes of all platforms as they are now.

@@ -46,12 +46,13 @@ pub struct Platform {
     /// Place of the pooler before the server.
     via: Option<Via>,
     pooler: Option<Pooler>,
-    /// Flag of an interrupt; see [`Database::heed`].
-    interrupt: Option<Interrupt>,
+    /// Flag of an interrupt; see [`Platform::open`].
+    interrupt: Interrupt,
 }
 
 impl Platform {
-    /// Opens the target of a request, for the jobs of `plan` if it is to run.
+    /// Opens the target of a request, for the jobs of `plan` if it is to run. Once `interrupt` is
+    /// set, neither the start of a private server nor a silent server is waited for.
     ///
     /// # Errors
     /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`]; of kind
@@ -60,6 +61,7 @@ impl Platform {
         request: &Request,
         plan: Option<&Plan>,
         access: Access,
+        interrupt: &Interrupt,
         events: &Sink<'_>,
     ) -> Result<Platform> {
         let engine = request.engine()?;
@@ -83,7 +85,7 @@ impl Platform {
             }
             Target::Private { .. } => {
                 let needs_port = plan.is_some_and(|plan| plan.travels_by(Transport::Tcp));
-                let started = start_server(request, &to.settings, needs_port, events)?;
+                let started = start_server(request, &to.settings, needs_port, interrupt, events)?;
                 to.url = Some(started.url());
                 server = Some(started);
             }
@@ -109,17 +111,11 @@ impl Platform {
             concurrent_pids: Vec::new(),
             via: request.via.clone(),
             pooler: None,
-            interrupt: None,
+            interrupt: interrupt.clone(),
         };
+        platform.database.heed(interrupt.flag());
         platform.go_through()?;
         Ok(platform)
-    }
-
-    /// From now on its sessions do not wait long for a server that is silent once `interrupt` is
-    /// set.
-    pub fn heed(&mut self, interrupt: &Interrupt) {
-        self.database.heed(interrupt.flag());
-        self.interrupt = Some(interrupt.clone());
     }
 
     /// Starts the private server anew on its files; of any other platform nothing is started anew.
@@ -140,7 +136,7 @@ impl Platform {
     pub fn reopen(&mut self) -> Result<()> {
         let opened = self.engine.open(&self.to, self.access);
         self.database = Arc::from(opened.map_err(|error| error.at(self.label()))?);
-        self.interrupt.iter().for_each(|interrupt| self.database.heed(interrupt.flag()));
+        self.database.heed(self.interrupt.flag());
         self.go_through()
     }
 
@@ -167,7 +163,7 @@ impl Platform {
     pub fn renew(&mut self, request: &Request, events: &Sink<'_>) -> Result<()> {
         let old = self.server.take();
         old.map_or(Ok(()), PrivateServer::stop_and_remove)?;
-        let new = start_server(request, &self.to.settings, false, events)?;
+        let new = start_server(request, &self.to.settings, false, &self.interrupt, events)?;
         self.to.url = Some(new.url());
         self.server = Some(new);
         self.reopen()
@@ -316,6 +312,7 @@ fn start_server(
     request: &Request,
     settings: &BTreeMap<String, String>,
     needs_port: bool,
+    interrupt: &Interrupt,
     events: &Sink<'_>,
 ) -> Result<PrivateServer> {
     let Target::Private { engine, data_dir, server_bin, port, cluster } = &request.target else {
@@ -332,6 +329,7 @@ fn start_server(
         port: port.or_else(|| needs_port.then(server::free_port).flatten()),
         settings: settings.clone(),
         cluster: cluster.clone(),
+        interrupt: interrupt.flag(),
     };
     let server = server::start(engine, &options)?;
     if request.keep == Keep::Yes {

@@ -100,7 +100,7 @@ impl PrivateServer {
 
     /// Makes the nodes that failed whole again, as far as they must be to leave nothing behind:
     /// those that were stopped go on; of those that were killed, the ones that clear up what they
-    /// left when they start again do that.
+    /// left when they start again do that, also after an interrupt.
     ///
     /// # Errors
     /// If such a one does not start.
@@ -110,7 +110,12 @@ impl PrivateServer {
         self.pid().filter(|_| how == Some(How::Freeze)).into_iter().for_each(wake);
         if how == Some(How::Kill) && self.kind.clears_at_start() {
             self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))?;
-            self.spawn(account_for_server(self.kind.account())?.as_ref())?;
+            let account = account_for_server(self.kind.account())?;
+            // What was killed must be cleared up, also after an interrupt.
+            let interrupt = std::mem::take(&mut self.interrupt);
+            let started = self.spawn(account.as_ref());
+            self.interrupt = interrupt;
+            started?;
         }
         self.peers.iter_mut().try_for_each(PrivateServer::repair)
     }

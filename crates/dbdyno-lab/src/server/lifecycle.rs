@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::process::{Daemon, StopSignals};
@@ -51,9 +52,13 @@ impl PrivateServer {
     /// Creates the empty database.
     pub(super) fn create(&self) -> Result<()> {
         let command = self.kind.create(&self.binaries, &self.place);
-        match Template::from_environment(&self.binaries, &self.place)? {
-            Some(template) => template.create(command, &self.place),
-            None => process::run_to_end(command, &self.place.home, self.place.account.as_ref()),
+        let (place, interrupt) = (&self.place, &self.interrupt);
+        match Template::from_environment(&self.binaries, place)? {
+            Some(template) => template.create(command, place, interrupt),
+            None => {
+                let account = place.account.as_ref();
+                process::run_interruptible(command, &place.home, account, interrupt)
+            }
         }
     }
 
@@ -71,10 +76,11 @@ impl PrivateServer {
         self.await_ready()
     }
 
-    /// Stops the server and starts it again on its files, with its settings.
+    /// Stops the server and starts it again on its files, with its settings. After an interrupt it
+    /// is started, but not waited for.
     ///
     /// # Errors
-    /// If it does not end, or does not start.
+    /// If it does not end, or does not start; interrupted.
     pub fn restart(&mut self) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
@@ -132,12 +138,22 @@ impl PrivateServer {
                 Err(error) => return Err(error.at(place)),
             }
             let ended = self.daemon.as_mut().is_none_or(Daemon::has_ended);
+            self.check_interrupt()?;
             if ended || Instant::now() > deadline {
                 let log_end = process::last_log_lines(&self.place.home);
                 return Err(Error::target(place, format!("the server did not start: {log_end}")));
             }
             std::thread::sleep(READY_POLL);
         }
+    }
+
+    /// Fails after an interrupt, which ends the wait for a server.
+    pub(super) fn check_interrupt(&self) -> Result<()> {
+        if !self.interrupt.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let error = process::interrupt_error(&self.place.home);
+        Err(if self.was_kept() { error.advise("the kept database stays") } else { error })
     }
 
     fn try_connect(&self) -> std::result::Result<(), EngineError> {

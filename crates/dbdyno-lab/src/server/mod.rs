@@ -11,6 +11,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::fit;
 use dbdyno_core::error::{Error, Result, quote};
@@ -122,6 +123,9 @@ pub struct StartOptions {
     pub settings: BTreeMap<String, String>,
     /// Kind and number of nodes of a cluster; none for a single server.
     pub cluster: Option<ClusterSpec>,
+    /// Flag of an interrupt: once it is set, the server is no longer waited for, neither at its
+    /// first start nor at a later one.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 /// Setup for restarting a private server.
@@ -150,6 +154,8 @@ pub struct PrivateServer {
     failed: Option<How>,
     /// True if remains of a dead run were removed from its place.
     replaces_remains: bool,
+    /// Flag of an interrupt; see [`StartOptions`].
+    interrupt: Arc<AtomicBool>,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and
@@ -157,7 +163,7 @@ pub struct PrivateServer {
 ///
 /// # Errors
 /// No programs found, port or directory in use, directory not usable, the server does not start
-/// (with the last lines of its log).
+/// (with the last lines of its log); interrupted: what was made of it is removed again.
 pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     if let Some(spec) = &options.cluster {
         return start_cluster(spec, options);
@@ -178,7 +184,7 @@ fn claim_directories(
     // Before anything is made.
     let account = account_for_server(kind.account())?;
     let home = ServerDir::claim(&options.data_dir, home)?;
-    let replaces_remains = retire(kind, &home)?;
+    let replaces_remains = retire(kind, &home, &options.interrupt)?;
     let place =
         check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
@@ -193,6 +199,7 @@ fn claim_directories(
         network: None,
         failed: None,
         replaces_remains,
+        interrupt: Arc::clone(&options.interrupt),
     })
 }
 
@@ -218,7 +225,7 @@ fn remove_home(
         return Ok(None);
     }
     let home = ServerDir::claim(data_dir, name)?;
-    stop_orphans(kind, &home)?;
+    stop_orphans(kind, &home, &AtomicBool::new(false))?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
 }
@@ -309,8 +316,8 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept
 /// or gone. True if a dead run had left something there.
-fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<bool> {
-    stop_orphans(kind, home)?;
+fn retire(kind: &dyn ServerKind, home: &ServerDir, interrupt: &AtomicBool) -> Result<bool> {
+    stop_orphans(kind, home, interrupt)?;
     let state = home.state();
     if state == Some(State::Kept) {
         return Ok(false);
@@ -320,10 +327,16 @@ fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<bool> {
 }
 
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
-/// database.
-fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
+/// database. After an interrupt what has not ended yet is left to the next start.
+fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir, interrupt: &AtomicBool) -> Result<()> {
     let programs = [kind.programs(), &[process::COPY_PROGRAM]].concat();
-    process::stop(kind.signals(), || process::at_work(&programs, &home.data()))
+    let mut is_left = false;
+    process::stop(kind.signals(), || {
+        let living = process::at_work(&programs, &home.data());
+        is_left = interrupt.load(Ordering::SeqCst) && !living.is_empty();
+        if is_left { Vec::new() } else { living }
+    })?;
+    if is_left { Err(process::interrupt_error(home.directory())) } else { Ok(()) }
 }
 
 /// Refuses settings that a server of ours needs as they are.

@@ -90,7 +90,7 @@ impl PrivateServer {
     /// Creates this server as another node of a cluster whose first node does not run.
     pub(super) fn create_copy(&self, node: &Node<'_>, options: &StartOptions) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::copy_files(&node.first.data, &node.place.data, node.place)?;
+        process::copy_files(&node.first.data, &node.place.data, node.place, &self.interrupt)?;
         self.configure_node(node, options)
     }
 
@@ -106,6 +106,7 @@ impl PrivateServer {
     pub(super) fn await_members(&mut self) -> Result<()> {
         let deadline = Instant::now() + READY_TIMEOUT;
         while let Err(error) = self.try_connect_to_all() {
+            self.check_interrupt()?;
             let ended = self.peers.last_mut().and_then(PrivateServer::last_words);
             if ended.is_some() || Instant::now() > deadline {
                 let place = self

@@ -7,15 +7,16 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use rustix::process::{Gid, Signal, Uid};
+use rustix::process::{Gid, Pid, Signal, Uid, kill_process_group};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::faults::{send_signal, wake};
 use super::{Place, unusable};
-use dbdyno_core::error::{Error, Result};
+use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_engines::host::{self, Account, is_root};
 
 const LOG_FILE: &str = "server.log";
@@ -29,9 +30,12 @@ const LOG_LINES_SHOWN: usize = 3;
 /// Longest wait for an orderly stop, which may have to write the whole cache; then for a hard one.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 const HARD_STOP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest wait for the end of a process whose connections broke.
+/// Longest wait for the end of a process whose connections broke, or of a program that was told to
+/// end.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
+/// Interval between two looks at all processes.
+const GROUP_POLL: Duration = Duration::from_millis(50);
 /// Program that copies the files of a new database from a template.
 pub(super) const COPY_PROGRAM: &str = "cp";
 /// Programs that run scripts.
@@ -104,13 +108,29 @@ impl Daemon {
 }
 
 /// Runs `command` to its end, output to the log, whose last lines are the error.
-pub(super) fn run_to_end(
+pub(super) fn run_to_end(command: Command, home: &Path, account: Option<&Account>) -> Result<()> {
+    run_interruptible(command, home, account, &AtomicBool::new(false))
+}
+
+/// As [`run_to_end`]; an interrupt ends the program with all that it has started.
+pub(super) fn run_interruptible(
     mut command: Command,
     home: &Path,
     account: Option<&Account>,
+    interrupt: &AtomicBool,
 ) -> Result<()> {
     prepare(&mut command, home, account)?;
-    let status = command.status().map_err(|error| cannot_run(&command, &error))?;
+    let mut child = command.spawn().map_err(|error| cannot_run(&command, &error))?;
+    let status = loop {
+        match child.try_wait().map_err(|error| cannot_run(&command, &error))? {
+            Some(status) => break status,
+            None if interrupt.load(Ordering::SeqCst) => {
+                end_group(&mut child);
+                return Err(interrupt_error(home));
+            }
+            None => std::thread::sleep(POLL),
+        }
+    };
     if status.success() {
         return Ok(());
     }
@@ -118,13 +138,60 @@ pub(super) fn run_to_end(
     Err(Error::target(program, format!("failed: {}", last_log_lines(home))))
 }
 
+/// The error of an interrupt before the server in `home` is up.
+pub(super) fn interrupt_error(home: &Path) -> Error {
+    let what = "interrupted before the private server was up";
+    Error::new(Kind::Interrupted, home.display().to_string(), what)
+}
+
+/// Ends a program that leads a process group. It alone is told first: it clears up what it has
+/// begun, and what it has started may end in good order, without leaving shared memory. What is
+/// left of the group is killed.
+fn end_group(child: &mut Child) {
+    let group = Pid::from_child(child);
+    send_signal(child.id(), Signal::TERM);
+    if !has_ended_within(group, END_TIMEOUT) {
+        // All may have ended just now.
+        let _ = kill_process_group(group, Signal::KILL);
+        has_ended_within(group, HARD_STOP_TIMEOUT);
+    }
+    // Its number is that of the group as long as nobody has asked how it ended.
+    let _ = child.wait();
+}
+
+/// True as soon as nothing of a process group runs any more; false if something still does after
+/// this time.
+fn has_ended_within(group: Pid, timeout: Duration) -> bool {
+    let deadline = Instant::now() + timeout;
+    while is_any_alive(group) {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(GROUP_POLL);
+    }
+    true
+}
+
+/// True if a process of the group runs. One that has ended keeps its place until its parent has
+/// asked how.
+fn is_any_alive(group: Pid) -> bool {
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let mut states = all.filter_map(|process| process.stat().ok());
+    states.any(|stat| Pid::from_raw(stat.pgrp) == Some(group) && !matches!(stat.state, 'Z' | 'X'))
+}
+
 /// Copies the files of a database as the user who owns the server of `place`. Space that a log has
-/// reserved is reserved in the copy: a server on a full disk needs it.
-pub(super) fn copy_files(from: &Path, to: &Path, place: &Place) -> Result<()> {
+/// reserved is reserved in the copy: a server on a full disk needs it. An interrupt ends it.
+pub(super) fn copy_files(
+    from: &Path,
+    to: &Path,
+    place: &Place,
+    interrupt: &AtomicBool,
+) -> Result<()> {
     let mut command = Command::new(COPY_PROGRAM);
     // The word before the directory tells the next run whose program this is, if ours is killed.
     command.arg("-a").arg("-t").arg(to).arg(from.join("."));
-    run_to_end(command, &place.home, place.account.as_ref())
+    run_interruptible(command, &place.home, place.account.as_ref(), interrupt)
 }
 
 /// Output to the log, a clean environment, the right user, and a process group of its own, so that
@@ -341,6 +408,46 @@ mod tests {
         assert_eq!(end(10), "last\n");
         assert_eq!(end(3), "");
         assert!(end_of(&dir.path().join("none"), 3).is_err());
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_program_that_may_clear_up_and_what_it_has_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let (started, cleared) = (dir.path().join("started"), dir.path().join("cleared"));
+        let line = "trap 'touch cleared; exit 1' TERM; sleep 600 & echo $! >new; mv new started; \
+                    wait";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]);
+        let interrupt = AtomicBool::new(false);
+        let ended = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run_interruptible(shell, dir.path(), None, &interrupt));
+            while !started.exists() && !running.is_finished() {
+                std::thread::yield_now();
+            }
+            interrupt.store(true, Ordering::SeqCst);
+            running.join().unwrap()
+        });
+        let error = ended.unwrap_err();
+        assert_eq!(error.kind, Kind::Interrupted, "{error}");
+        assert!(cleared.exists(), "it was told to end");
+        let left = fs::read_to_string(&started).unwrap().trim().parse().unwrap();
+        let left = Process::new(left).and_then(|process| process.stat());
+        // The parent of an orphan may not have asked yet how it ended.
+        assert!(left.is_err() || left.is_ok_and(|stat| stat.state == 'Z'), "it lives on");
+    }
+
+    #[test]
+    fn without_an_interrupt_a_program_runs_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = |line: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]);
+            run_to_end(shell, dir.path(), None)
+        };
+        run("touch done").unwrap();
+        assert!(dir.path().join("done").exists());
+        let error = run("echo no room >&2; exit 3").unwrap_err();
+        assert_eq!((error.kind, error.what.as_str()), (Kind::Target, "failed: no room"));
     }
 
     /// A child whose arguments are there: the kernel sets them some moments after `spawn` has

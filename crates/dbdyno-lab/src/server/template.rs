@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use super::binaries::Binaries;
-use super::process::{copy_files, run_to_end};
+use super::process::{copy_files, run_interruptible};
 use super::server_dir::{give, own_dir};
 use super::{Place, unusable};
 use dbdyno_core::error::Result;
@@ -40,23 +41,28 @@ impl Template {
     /// as the template.
     ///
     /// # Errors
-    /// If a program fails, or the template cannot be written.
-    pub(super) fn create(&self, create: Command, place: &Place) -> Result<()> {
+    /// If a program fails, or the template cannot be written; interrupted.
+    pub(super) fn create(
+        &self,
+        create: Command,
+        place: &Place,
+        interrupt: &AtomicBool,
+    ) -> Result<()> {
         let path = self.path();
         if path.is_dir() {
-            return copy_files(&path, &place.data, place);
+            return copy_files(&path, &place.data, place, interrupt);
         }
-        run_to_end(create, &place.home, place.account.as_ref())?;
-        self.keep(place)
+        run_interruptible(create, &place.home, place.account.as_ref(), interrupt)?;
+        self.keep(place, interrupt)
     }
 
     /// Keeps the files of a new database, unless somebody has done so meanwhile: a directory is
     /// renamed only to what is not there.
-    fn keep(&self, place: &Place) -> Result<()> {
+    fn keep(&self, place: &Place, interrupt: &AtomicBool) -> Result<()> {
         let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(&self.dir);
         let unfinished = unfinished.map_err(|error| unusable(&self.dir, &error))?;
         place.account.as_ref().map_or(Ok(()), |account| give(unfinished.path(), account))?;
-        copy_files(&place.data, unfinished.path(), place)?;
+        copy_files(&place.data, unfinished.path(), place, interrupt)?;
         // What was renamed is not there any more to be removed.
         if fs::rename(unfinished.path(), self.path()).is_ok() {
             let _ = unfinished.keep();

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::FailoverOptions;
 use super::timed_session::{ClientRoutes, TimedSession};
-use super::{FailoverOptions, interrupt_error};
 use crate::run::Platform;
 use crate::test_runner::Interrupt;
-use dbdyno_core::error::{Error, Result, excerpt};
+use dbdyno_core::error::{Error, Kind, Result, excerpt};
 use dbdyno_core::model::How;
 
 /// Longest wait for a replica to become the primary.
@@ -47,7 +47,8 @@ fn command(flag: &str, line: &str, node: &str, interrupt: Option<&Interrupt>) ->
         }
         if interrupt.is_some_and(Interrupt::is_set) {
             end(&mut child);
-            return Err(interrupt_error());
+            let what = "the command was ended by an interrupt";
+            return Err(Error::new(Kind::Interrupted, flag, what));
         }
         std::thread::sleep(POLL_INTERVAL);
     };
@@ -108,15 +109,20 @@ pub(super) fn fail(
     command("--fault-command", &commands.fault, node, Some(interrupt)).map(|()| began)
 }
 
-/// Makes the cluster whole again, as far as we or the command can; also after an interrupt.
+/// Makes the cluster whole again, as far as we or the command can; also after an interrupt. One
+/// that comes while the command runs ends it.
 ///
 /// # Errors
-/// The command fails; a node does not start.
-pub(super) fn repair(platform: &mut Platform, options: &FailoverOptions, node: &str) -> Result<()> {
-    match &options.commands {
-        Some(commands) => command("--repair-command", &commands.repair, node, None),
-        None => platform.repair(),
-    }
+/// The command fails, or was interrupted; a node does not start.
+pub(super) fn repair(
+    platform: &mut Platform,
+    options: &FailoverOptions,
+    node: &str,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let Some(commands) = &options.commands else { return platform.repair() };
+    let heeded = (!interrupt.is_set()).then_some(interrupt);
+    command("--repair-command", &commands.repair, node, heeded)
 }
 
 /// Way in which another node becomes writable.
@@ -186,7 +192,6 @@ pub(super) fn how(options: &FailoverOptions) -> How {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dbdyno_core::error::Kind;
 
     #[test]
     fn what_a_command_leaves_in_the_background_is_not_waited_for() {

@@ -79,18 +79,15 @@ impl Trial<'_> {
             return measured;
         }
         (self.events)(Event::Step(&format!("mending node {node}")));
-        let repaired = faults::repair(platform, self.options, &node);
-        match (measured, repaired) {
-            (Ok(measured), repaired) => Ok(TrialRecord { repaired, ..measured }),
-            (Err(error), repaired) => {
-                // The first error is the one to report, but a node that is left broken is said.
-                if let Err(unrepaired) = repaired {
-                    let note = format!("node {node} is not repaired: {unrepaired}");
-                    (self.events)(Event::Note(&note));
-                }
-                Err(error)
-            }
+        let repaired = faults::repair(platform, self.options, &node, self.interrupt);
+        // A node that is left broken is said where the error to report is another one, or that of
+        // an interrupt, which says only where the run is stored.
+        if let Err(unrepaired) = &repaired
+            && (measured.is_err() || unrepaired.kind == Kind::Interrupted)
+        {
+            (self.events)(Event::Note(&format!("node {node} is not repaired: {unrepaired}")));
         }
+        measured.map(|measured| TrialRecord { repaired, ..measured })
     }
 
     /// An empty ledger on all nodes; who takes writes.
