@@ -51,7 +51,7 @@ struct Rule {
 /// # Errors
 /// A reason without a text, which a unit test excludes.
 pub fn all() -> Result<Vec<Explanation>> {
-    let rules = rules();
+    let rules = rules_in(METHODOLOGY);
     let mut remedies = remedies()?;
     let explained = |reason: &'static ReasonCode| {
         let code = reason.as_str();
@@ -94,15 +94,31 @@ fn remedies() -> Result<BTreeMap<String, Remedy>> {
         .map_err(|error| Error::new(Kind::Usage, "reasons.toml", error.to_string()))
 }
 
-/// The rules of METHODOLOGY by the code of their reason.
-fn rules() -> BTreeMap<&'static str, Rule> {
-    let rows = METHODOLOGY.lines().filter_map(|line| {
-        let cells: Vec<&str> =
-            line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").map(str::trim).collect();
-        let &[code, status, rule, example] = cells.as_slice() else { return None };
-        Some((code, Rule { status, rule, example }))
-    });
-    rows.filter(|(code, _)| ReasonCode::ALL.iter().any(|known| known.as_str() == *code)).collect()
+/// Heads of a table of reasons, by which it is known.
+const HEADS: [&str; 4] = ["reason", "status", "rule", "example"];
+
+/// The rules in the tables of reasons of a text, by the code of their reason. Another table may
+/// have rows that begin with the same word.
+fn rules_in(text: &'static str) -> BTreeMap<&'static str, Rule> {
+    let mut rules = BTreeMap::new();
+    let mut is_of_reasons = false;
+    for line in text.lines() {
+        let row = row(line);
+        let is_head = row.as_deref() == Some(&HEADS[..]);
+        is_of_reasons = line.starts_with('|') && (is_of_reasons || is_head);
+        let cells = row.as_deref().filter(|_| is_of_reasons);
+        let Some(&[code, status, rule, example]) = cells else { continue };
+        if ReasonCode::ALL.iter().any(|known| known.as_str() == code) {
+            rules.insert(code, Rule { status, rule, example });
+        }
+    }
+    rules
+}
+
+/// Cells of a row of a table; none of another line.
+fn row(line: &'static str) -> Option<Vec<&'static str>> {
+    let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
+    Some(cells.split(" | ").map(str::trim).collect())
 }
 
 #[cfg(test)]
@@ -117,6 +133,19 @@ mod tests {
         for one in all().unwrap() {
             assert_ne!(one.label, one.code, "no label");
         }
+    }
+
+    #[test]
+    fn rules_are_read_from_tables_of_reasons_alone() {
+        const TEXT: &str = "| wide | status | rule | example |\n|---|---|---|---|\n\
+                            | burst | 1 | 2 | 3 |\n\n\
+                            | reason | status | rule | example |\n|---|---|---|---|\n\
+                            | wide | conditional | the rule | 26 % |\n\n\
+                            Text.\n\n| wide | 4 | 5 | 6 |\n|---|---|---|---|\n";
+        let rules = rules_in(TEXT);
+        assert_eq!(rules.keys().collect::<Vec<_>>(), [&"wide"]);
+        let Rule { status, rule, example } = &rules["wide"];
+        assert_eq!([*status, *rule, *example], ["conditional", "the rule", "26 %"]);
     }
 
     #[test]

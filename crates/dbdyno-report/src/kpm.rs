@@ -113,7 +113,8 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
         // Before interval and verdict.
         columns.insert(columns.len() - 2, TIMES);
     }
-    let tests = table(language, &name, &columns, kpm_name(form, unit), &lines);
+    let mut tests = table(language, &name, &columns, kpm_name(form, unit), &lines);
+    tests.remarks.extend(sustained::bounds_remark(language, &lines));
     let parts = parts_table(language, &language.say("{tests} parts", &[("tests", &name)]), &lines);
     std::iter::once(tests).chain(parts).map(Block::Table).collect()
 }
@@ -204,7 +205,9 @@ mod tests {
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture;
     use dbdyno_core::catalog::Group;
-    use dbdyno_core::model::{Better, KpmValue, TestResult};
+    use dbdyno_core::model::{
+        Better, KpmValue, Status, SustainedRate, SustainedState, TestResult,
+    };
 
     /// Names of the columns of a test in this unit, of an own group of this form.
     fn columns(form: Option<Form>, unit: &str) -> Vec<String> {
@@ -232,6 +235,32 @@ mod tests {
                     all CPUs of the host.";
         assert_eq!(document.sections[0].blocks[0], Block::Paragraph(said.into()));
         assert_eq!(title(&input), format!("{without} (CPU quota: 1.5)"));
+    }
+
+    #[test]
+    fn a_sustained_rate_that_is_a_lower_bound_is_told_as_one() {
+        let sustained = |state, value: KpmValue| {
+            let lasting = SustainedRate { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) };
+            let kpm = fixture::kpm(value, "tps", Better::Higher);
+            let result = TestResult { lasting: Some(lasting), kpm, ..fixture::result() };
+            let runs = vec![RunTests { run: run("a"), tests: vec![result.into()] }];
+            let document = KpmReport.build(&Input { runs, ..Input::default() });
+            let Block::Table(table) = &document.sections[0].blocks[0] else { panic!("no table") };
+            let at = table.columns.iter().position(|column| column.name == "Sustained").unwrap();
+            (table.rows[0][at].clone(), table.remarks.clone())
+        };
+        let (value, digits, verdict) = (8000.0, RATE, Some(Status::Valid));
+        let (cell, remarks) = sustained(SustainedState::Accounted, KpmValue::Ops);
+        assert_eq!(cell, Cell::AtLeast { value, digits, verdict });
+        assert_eq!(
+            remarks.last().unwrap(),
+            "run 1 test 1: the sustained rate is a lower bound, as if nothing else were done \
+             during the catch-up"
+        );
+        let exact = Cell::Number { value, digits, verdict };
+        assert_eq!(sustained(SustainedState::Sustained, KpmValue::Ops), (exact.clone(), vec![]));
+        let blocks = KpmValue::Counter("blocks_written".into());
+        assert_eq!(sustained(SustainedState::Accounted, blocks), (exact, vec![]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, masthead};
+use dbdyno_core::analysis::compare::Span;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
 use dbdyno_core::model::{NodeResult, RunRecord, Sentence, Status, Test};
@@ -14,7 +15,11 @@ pub struct NodesReport;
 const HOW_TO_READ: &str = "Scaling is the best throughput on this many nodes over that of as many \
                            single nodes of the same cluster, with its 95 % interval. The cluster \
                            tax is the mean service time of a transaction over that on one node \
-                           with as many jobs per node.";
+                           with as many jobs per node, with the ends of its 95 % interval (low, \
+                           high).";
+
+/// Reason for a missing cluster tax.
+const NO_TAX: &str = "no commits, or no figure on one node with as many jobs per node";
 
 impl Report for NodesReport {
     fn name(&self) -> &'static str {
@@ -89,7 +94,7 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
     table
 }
 
-fn scaling_columns() -> [Declared<NodeScaling>; 8] {
+fn scaling_columns() -> [Declared<NodeScaling>; 10] {
     [
         Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
         Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
@@ -106,10 +111,11 @@ fn scaling_columns() -> [Declared<NodeScaling>; 8] {
             ratio_cell(table, half_width, unknown(line, "one node, or no interval"))
         }),
         Declared::new("Cluster tax", "x", 0, |line, table| {
-            let why = "no commits, or no figure on one node with as many jobs per node";
-            let tax = line.tax.map(|tax| (tax.ratio, tax.status));
-            ratio_cell(table, tax, unknown(line, why))
+            let tax = line.tax.map(|tax| (tax.ratio.value, tax.status));
+            ratio_cell(table, tax, unknown(line, NO_TAX))
         }),
+        Declared::new("low", "x", 0, |line, table| tax_end_cell(table, line, |span| span.low)),
+        Declared::new("high", "x", 0, |line, table| tax_end_cell(table, line, |span| span.high)),
         // Of the whole line: the forms for programs have no marks behind figures.
         Declared::new("Verdict", "", 1, |line, _| {
             let of_tax = line.tax.map(|tax| tax.status);
@@ -130,6 +136,13 @@ fn ratio_cell(table: &mut Table, known: Option<(f64, Status)>, why: Sentence) ->
         }
         None => table.unknown(why),
     }
+}
+
+/// An end of the interval of the cluster tax, or the reason why there is none.
+fn tax_end_cell(table: &mut Table, line: &NodeScaling, end: fn(&Span) -> f64) -> Cell {
+    let Some(tax) = line.tax else { return table.unknown(unknown(line, NO_TAX)) };
+    let end = tax.ratio.span.as_ref().map(end).map_err(|why| why.text().into());
+    table.figure(end, Digits::Decimals(3), tax.status)
 }
 
 /// A node in a window of this length.
@@ -189,5 +202,42 @@ fn known_cell(table: &mut Table, value: Option<f64>, why: &'static str) -> Cell 
     match value {
         Some(value) => Cell::Number { value, digits: Digits::Decimals(3), verdict: None },
         None => table.unknown(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::params::NODES;
+
+    /// The table of tests on one and on two nodes, where transactions take twice as long.
+    fn table_of(ci_fraction: Option<f64>) -> Table {
+        let test = |nodes: u32| {
+            let mut result = fixture::at(2 * nodes, 100.0);
+            (result.nodes, result.ci_fraction) = (nodes, ci_fraction);
+            result.chosen.insert(NODES.into(), nodes.to_string());
+            (result.window.commits, result.latency.mean_us) = (10, Some(20.0 * f64::from(nodes)));
+            Test::from(result)
+        };
+        scaling(Language::English, &node_scaling(&[test(1), test(2)]))
+    }
+
+    #[test]
+    fn the_cluster_tax_has_its_interval_or_the_reason_why_it_has_none() {
+        let known = table_of(Some(0.0));
+        let names: Vec<&str> = known.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names[6..9], ["Cluster tax", "low", "high"]);
+        let (value, digits, verdict) = (2.0, Digits::Decimals(3), Some(Status::Valid));
+        let twice = Cell::Number { value, digits, verdict };
+        assert_eq!(known.rows[1][6..9], [twice.clone(), twice.clone(), twice.clone()]);
+        let unknown = table_of(None);
+        assert_eq!(unknown.rows[1][6], twice);
+        let why = |cell: &Cell| match cell {
+            Cell::Unknown(note) => unknown.footnotes[*note].clone(),
+            other => panic!("{other:?}"),
+        };
+        let [low, high] = [7, 8].map(|at| why(&unknown.rows[1][at]));
+        assert!(low.starts_with("no interval: ") && high == low, "{low} {high}");
     }
 }

@@ -198,6 +198,18 @@ struct PhaseRow<'a> {
     figures: &'a PhaseResult,
 }
 
+impl PhaseRow<'_> {
+    /// A response time in ms; a lower bound where ops that were never done have none.
+    fn response_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
+        match self.judged.ms_cell(table, us) {
+            Cell::Number { value, digits, verdict } if self.figures.undone().is_some() => {
+                Cell::AtLeast { value, digits, verdict }
+            }
+            cell => cell,
+        }
+    }
+}
+
 fn phase_columns<'a>() -> [Declared<PhaseRow<'a>>; 11] {
     [
         Declared::new("Test", "", 1, |row, _| Cell::count(row.judged.test.seq())),
@@ -211,13 +223,13 @@ fn phase_columns<'a>() -> [Declared<PhaseRow<'a>>; 11] {
             row.judged.cell(table, Ok(row.figures.ops_per_s))
         }),
         Declared::new("Response p50", "ms", 2, |row, table| {
-            row.judged.ms_cell(table, row.figures.response.p50_us)
+            row.response_cell(table, row.figures.response.p50_us)
         }),
         Declared::new("Response p99", "ms", 0, |row, table| {
-            row.judged.ms_cell(table, row.figures.response.p99_us)
+            row.response_cell(table, row.figures.response.p99_us)
         }),
         Declared::new("Response max", "ms", 3, |row, table| {
-            row.judged.ms_cell(table, row.figures.response.max_us)
+            row.response_cell(table, row.figures.response.max_us)
         }),
         Declared::new("Waiting at its end", "ops", 1, |row, table| {
             row.judged.cell(table, Ok(row.figures.behind.round()))
@@ -559,6 +571,41 @@ impl<'a> SloAnswer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::{LatencySummary, RatePhase};
+
+    #[test]
+    fn the_response_times_of_a_phase_are_lower_bounds_where_ops_were_never_done() {
+        let result = fixture::result();
+        let test = Test::from(result.clone());
+        let cells = |done: u64| {
+            let (from_per_s, to_per_s, length_s) = (100.0, 100.0, 10.0);
+            let figures = PhaseResult {
+                phase: RatePhase { kind: PhaseKind::Hold, from_per_s, to_per_s, length_s },
+                from_s: 0.0,
+                to_s: length_s,
+                due: 1000.0,
+                ops_per_s: 100.0,
+                done,
+                response: LatencySummary { p99_us: Some(5000.0), ..LatencySummary::default() },
+                behind_at_begin: 0.0,
+                behind: 0.0,
+                recovery_s: Some(0.0),
+            };
+            let status = phase_status(&result, &figures);
+            let judged = JudgedTest { test: &test, status };
+            let row = PhaseRow { judged, result: &result, figures: &figures };
+            let mut table = Table::declared(Language::English, "phases", &phase_columns());
+            [figures.response.p99_us, None].map(|us| row.response_cell(&mut table, us))
+        };
+        let (value, digits) = (5.0, RATE);
+        let verdict = Some(Status::Valid);
+        let exact = Cell::Number { value, digits, verdict };
+        assert_eq!(cells(1000), [exact, Cell::Unknown(0)]);
+        let verdict = Some(Status::Conditional);
+        let bound = Cell::AtLeast { value, digits, verdict };
+        assert_eq!(cells(800), [bound, Cell::Unknown(0)]);
+    }
 
     #[test]
     fn single_trials_tell_what_they_know_and_name_no_unknown_rate() {

@@ -1,9 +1,10 @@
 //! Burst and sustained: what a test left the database to do, how long that took, and what lasts.
 
 use super::Language;
+use super::about::About;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
-use dbdyno_core::analysis::sustained::{DeferredWork, debts};
+use dbdyno_core::analysis::sustained::{DeferredWork, debts, is_lower_bound};
 use dbdyno_core::model::{Named, SnapshotPoint, SustainedRate, SustainedState, Test, TestResult};
 
 /// Sustained rate of a KPM, as far as it is known.
@@ -14,14 +15,35 @@ pub fn rate_of(test: &Test) -> Option<SustainedRate> {
 /// Sustained rate in the unit of the KPM, of repetitions in proportion to their figure; a word
 /// where that is not a number.
 pub fn cell(line: &Line<'_>) -> Cell {
+    let (digits, verdict) = (RATE, Some(line.verdict.status));
     match rate_of(line.test) {
         None => Cell::Empty,
         Some(SustainedRate { kpm_value: Some(of_test), .. }) => {
             let value = line.in_proportion(of_test, line.test.kpm().better);
-            Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
+            match is_bound(line.test) {
+                true => Cell::AtLeast { value, digits, verdict },
+                false => Cell::Number { value, digits, verdict },
+            }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),
     }
+}
+
+fn is_bound(test: &Test) -> bool {
+    test.measured().is_some_and(is_lower_bound)
+}
+
+/// Remark below a table on those of its sustained rates that are lower bounds; none if none is.
+pub fn bounds_remark(language: Language, lines: &[Line<'_>]) -> Option<String> {
+    let bounds: Vec<About<'_>> = lines
+        .iter()
+        .filter(|line| is_bound(line.test))
+        .map(|line| About { run: line.run, test: line.test })
+        .collect();
+    let said = "{tests}: the sustained rate is a lower bound, as if nothing else were done during \
+                the catch-up";
+    (!bounds.is_empty())
+        .then(|| language.say(said, &[("tests", &About::tests(language, &bounds))]))
 }
 
 /// Seconds of the pay-back.

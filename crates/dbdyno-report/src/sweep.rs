@@ -108,7 +108,11 @@ fn answer(language: Language, curves: &[Curve]) -> String {
             })
         });
         let parts = parts.collect::<Vec<_>>().join("; ");
-        (!parts.is_empty()).then(|| format!("{}: {parts}.", label(language, curve, curves)))
+        let against = contradictions(language, curve);
+        (!parts.is_empty()).then(|| {
+            let said = format!("{}: {parts}.", label(language, curve, curves));
+            std::iter::once(said).chain(against).collect::<Vec<_>>().join(" ")
+        })
     });
     let said = said.collect::<Vec<_>>().join(" ");
     if said.is_empty() {
@@ -121,6 +125,16 @@ fn answer(language: Language, curves: &[Curve]) -> String {
     let left_out = "Left out here, as not all of their steps are valid: {curves}.";
     let left_out = language.say(left_out, &[("curves", &names.join("; "))]);
     format!("{said} {left_out}")
+}
+
+/// Sentences about what the counters say against the caches of a curve.
+fn contradictions(language: Language, curve: &Curve) -> Vec<String> {
+    let texts = curve.plateaus.iter().filter_map(|plateau| plateau.contradiction.as_ref());
+    let said = |text| {
+        let text = language.sentence(text);
+        language.say("The counters contradict this: {text}.", &[("text", &text)])
+    };
+    texts.map(said).collect()
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
@@ -456,6 +470,7 @@ fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Ta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dbdyno_core::model::Sentence;
     use std::collections::BTreeMap;
 
     fn curve(keys: &str, evicted: bool, verdict: Status) -> Curve {
@@ -488,6 +503,19 @@ mod tests {
             steps: vec![step],
             plateaus: vec![plateau(known(3.0), known(16.0)), plateau(known(15.0), None)],
         }
+    }
+
+    #[test]
+    fn what_the_counters_contradict_is_not_told_without_it() {
+        let mut contradicted = curve("uniform", false, Status::Valid);
+        let text = "by its counters the database's cache serves up to {counted} MB, by the service \
+                    times {found} MB";
+        let text = Sentence::new(text).with("counted", 64.0).with("found", 16.0);
+        contradicted.plateaus[0].contradiction = Some(text);
+        let said = answer(Language::English, &[contradicted]);
+        let end = "The counters contradict this: by its counters the database's cache serves up to \
+                   64 MB, by the service times 16 MB.";
+        assert!(said.contains("up to 16.0 MB") && said.ends_with(end), "{said}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
 use crate::cli::{file, forecast, out, paths, request};
+use crate::engine::{DataPlace, find};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{Status, Target};
 use crate::report::ab_test::{AB_TEST, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
@@ -42,7 +43,7 @@ pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
     let mut requests = [side(&catalog, args, 0, &started)?, side(&catalog, args, 1, &started)?];
     // Both sides draw the same keys.
     requests[1].plan.key_seed = requests[0].plan.key_seed;
-    two_databases(&requests)?;
+    two_databases(&requests[0].target, &requests[1].target)?;
     let mut store = context.store()?;
     let console = Console::new(context, true);
     let directories = Directories::new(&requests);
@@ -211,15 +212,34 @@ fn settings(request: &Request, set: &[&Setting]) -> Result<BTreeMap<String, Stri
     Ok(set.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect())
 }
 
-/// Two sides in one database would wait for each other.
-fn two_databases(requests: &[Request; 2]) -> Result<()> {
-    match (&requests[0].target, &requests[1].target) {
-        (Target::Existing { url: a, .. }, Target::Existing { url: b, .. }) if a == b => {
-            Err(Error::usage("ab-test", "A and B are the same database")
-                .advise("give two databases, of one server or of two"))
-        }
-        _ => Ok(()),
+/// Two sides in one database would wait for each other, however their URLs spell it.
+fn two_databases(a: &Target, b: &Target) -> Result<()> {
+    let places = [a, b].map(place_of);
+    if a != b && (places[0].is_none() || places[0] != places[1]) {
+        return Ok(());
     }
+    let (what, has_parts) = match &places[0] {
+        Some((_, place)) => {
+            let what = format!("A and B are the same database, {}", quote(place.to_string()));
+            (what, place.part.is_some())
+        }
+        None if matches!(a, Target::Existing { .. }) => {
+            ("A and B are the same database".to_owned(), true)
+        }
+        // Each side has files of its own.
+        None => return Ok(()),
+    };
+    let advice = match has_parts {
+        true => "give two databases, of one server or of two",
+        false => "give two servers: dbdyno has one database on each for its tables",
+    };
+    Err(Error::usage("ab-test", what).advise(advice))
+}
+
+/// The engine of an existing server and the place of our tables there.
+fn place_of(target: &Target) -> Option<(&str, DataPlace)> {
+    let Target::Existing { engine, url } = target else { return None };
+    Some((engine.as_str(), find(engine)?.place_of(url)?))
 }
 
 /// The first side, with the memory of both if both are ours.
@@ -406,6 +426,55 @@ impl Directories {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Refusal of two sides on existing servers of this engine.
+    fn refusal(engine: &str, a: &str, b: &str) -> Option<String> {
+        let target = |url: &str| Target::Existing { engine: engine.into(), url: url.into() };
+        two_databases(&target(a), &target(b)).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn two_spellings_of_a_url_are_one_database() {
+        let own = "postgres://ann@db1/sales";
+        for same in [
+            own,
+            "postgres://ann@db1:5432/sales",
+            "postgresql://ann@DB1/sales",
+            "postgres://bob@db1/sales?sslmode=disable",
+            "postgres://ann@/?host=db1&port=5432&dbname=sales",
+        ] {
+            let refused = refusal("postgres", own, same).unwrap();
+            assert!(refused.contains("the same database, 'db1:5432/sales'"), "{refused}");
+            assert!(refused.contains("two databases, of one server or of two"), "{refused}");
+        }
+        for other in [
+            "postgres://ann@db1/stock",
+            "postgres://ann@db1:5433/sales",
+            "postgres://ann@db2/sales",
+        ] {
+            assert_eq!(refusal("postgres", own, other), None, "{other}");
+        }
+        // Our tables are in one database of such a server, whichever the URL names.
+        let [x, y] = ["mariadb://ann@db1/x", "mariadb://ann@DB1:3306/y"];
+        let refused = refusal("mariadb", x, y).unwrap();
+        assert!(refused.contains("'db1:3306'") && refused.contains("two servers"), "{refused}");
+    }
+
+    #[test]
+    fn two_private_sides_and_those_of_two_engines_have_databases_of_their_own() {
+        let private = Target::Embedded { engine: "sqlite".into(), data_dir: "/data".into() };
+        assert!(two_databases(&private, &private).is_ok());
+        let existing =
+            |engine: &str, url: &str| Target::Existing { engine: engine.into(), url: url.into() };
+        let [a, b] = [
+            existing("mariadb", "mariadb://ann@db1:3306"),
+            existing("mysql", "mysql://ann@db1:3306"),
+        ];
+        assert!(two_databases(&a, &b).is_ok());
+        // The URL of a server that nothing is known of.
+        let unknown = existing("none", "none://db1");
+        assert!(two_databases(&unknown, &unknown).is_err());
+    }
 
     #[test]
     fn time_that_cannot_decide_is_said_before_it_is_spent() {

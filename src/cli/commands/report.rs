@@ -84,20 +84,20 @@ fn check_baseline(report: &dyn Report, format: &dyn Format, input: &Input) -> Re
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
+    let catalog = context.catalog()?;
     let reference = args
         .baseline
         .as_ref()
-        .map(|run| load(context, std::slice::from_ref(run), false))
+        .map(|run| load_with(context, &catalog, std::slice::from_ref(run), false))
         .transpose()?;
     let reference = reference.and_then(|input| input.runs.into_iter().next());
-    let chosen = load_chosen(context, &chosen(args, subject)?, seconds)?;
+    let chosen = load_chosen(context, &catalog, &chosen(args, subject)?, seconds)?;
     let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
-    let catalog = match reference.as_ref().is_some_and(is_published) {
-        true => context.catalog()?,
-        false => chosen.catalog.clone(),
-    };
     let (language, point_labels) = (args.out.language, args.point_labels);
-    let input = Input { language, reference, catalog, point_labels, ..chosen };
+    let input = match reference.as_ref().is_some_and(is_published) {
+        true => Input { language, reference, catalog, point_labels, ..chosen },
+        false => Input { language, reference, point_labels, ..chosen },
+    };
     if find(&args.kind)?.is_publication() {
         warn_of_licences(&input);
     }
@@ -384,7 +384,7 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
 /// # Errors
 /// Unknown runs.
 fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> {
-    load_chosen(context, &whole(runs), seconds)
+    load_with(context, &context.catalog()?, runs, seconds)
 }
 
 /// The same for a command that has read the catalog.
@@ -397,7 +397,7 @@ pub fn load_with(
     runs: &[String],
     seconds: bool,
 ) -> Result<Input> {
-    stored::input(&context.store_to_read()?, catalog, &whole(runs), seconds, command_line())
+    load_chosen(context, catalog, &whole(runs), seconds)
 }
 
 /// These runs with all their tests.
@@ -405,8 +405,13 @@ fn whole(runs: &[String]) -> Vec<Chosen> {
     runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect()
 }
 
-fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {
-    stored::input(&context.store_to_read()?, &context.catalog()?, chosen, seconds, command_line())
+fn load_chosen(
+    context: &Context,
+    catalog: &Catalog,
+    chosen: &[Chosen],
+    seconds: bool,
+) -> Result<Input> {
+    stored::input(&context.store_to_read()?, catalog, chosen, seconds, command_line())
 }
 
 /// Width and colors, for a file or the terminal.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::best::{Best, Candidate, select_best};
 use super::bottleneck::{self, Bottleneck};
 use super::group;
-use super::interval::{self, IntervalOrReason};
+use super::interval::{self, IntervalOrReason, UncertainValue, Unknown};
 use super::repeats::{self, Repeat};
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate, Repetitions};
@@ -92,6 +92,16 @@ impl<'a> Figure<'a> {
     /// in proportion, so that the rate and its time agree. Absent if it is not known.
     pub fn mean_us(&self) -> Option<f64> {
         self.test.latency().mean_us.map(|us| self.pace().apply(us, Better::Lower))
+    }
+
+    /// The same, and how well it is known: as well as the figure that it is in proportion to. A
+    /// rate at a given load does not determine a time, which has no interval then.
+    pub fn mean_time(&self) -> Option<UncertainValue> {
+        let interval = match self.pace().is_load_given && self.better == Better::Higher {
+            true => Err(Unknown::GivenLoad),
+            false => self.interval,
+        };
+        Some(UncertainValue { value: self.mean_us()?, interval })
     }
 
     /// Half width of its 95 % interval as a fraction of it, if it was measured.
@@ -310,6 +320,15 @@ mod tests {
         assert!((mean_us * figure.value / 1e6 - 1.0).abs() < 1e-9, "{mean_us} {figure:?}");
         let alone = ramp::speed(&[&tests[0]]).unwrap();
         assert_eq!(alone.mean_us(), Some(1e4));
+        let time = alone.mean_time().unwrap();
+        assert_eq!((time.value, time.interval), (1e4, alone.interval));
+        assert!(time.interval.is_ok(), "{time:?}");
+        let mut thinking = crate::analysis::fixture::at(1, 100.0);
+        (thinking.latency.mean_us, thinking.window.thought_s) = (Some(1e4), 5.0);
+        let tests = [Test::from(thinking)];
+        let figure = ramp::speed(&[&tests[0]]).unwrap();
+        let time = figure.mean_time().unwrap();
+        assert!(figure.interval.is_ok() && time.interval == Err(Unknown::GivenLoad), "{time:?}");
     }
 
     #[test]

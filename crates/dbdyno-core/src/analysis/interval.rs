@@ -61,6 +61,8 @@ pub enum Unknown {
     Counter,
     /// The mean service time of an open loop, whose rate is given.
     OpenLoop,
+    /// A time beside a rate whose load is given: the spread of one does not show that of the other.
+    GivenLoad,
     /// Measured by a version whose intervals of one window were too narrow.
     Older,
 }
@@ -74,6 +76,9 @@ impl Unknown {
             Unknown::Alike => "no interval: the seconds of the window resemble one another",
             Unknown::Counter => "no interval: one window does not show how the counter varies",
             Unknown::OpenLoop => "no interval: one window at a given rate",
+            Unknown::GivenLoad => {
+                "no interval: at a given load the spread of rates does not show that of times"
+            }
             Unknown::Older => "no interval: one window of an older version of dbdyno",
         }
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::best::{Best, Candidate, select_best};
 use super::figure::Figure;
-use super::interval::IntervalOrReason;
+use super::interval::{IntervalOrReason, UncertainValue};
 use super::ramp;
+use super::ratio::{Ratio, Span};
 use crate::model::params::{NODES, assignments};
 use crate::model::{Better, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult};
 
@@ -72,8 +73,8 @@ pub struct NodeScaling {
 /// Mean service time on several nodes over that on one node with as many jobs per node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClusterTax {
-    /// Ratio of the two times.
-    pub ratio: f64,
+    /// Ratio of the two times, with its interval.
+    pub ratio: Ratio,
     /// The worse verdict of the two.
     pub status: Status,
 }
@@ -224,15 +225,20 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
     on_one.iter().find_map(|one| {
         let jobs = one.jobs.map(|jobs| nodes * jobs);
         let many = on_many.iter().find(|many| many.jobs == jobs)?;
-        let ratio = transaction_us(many)? / transaction_us(one)?;
+        let (of_one, of_many) = (transaction_time(one)?, transaction_time(many)?);
+        let ratio = match nodes {
+            // A node beside itself is known exactly.
+            1 => Ratio { value: 1.0, span: Ok(Span { low: 1.0, high: 1.0, p: 1.0 }) },
+            _ => Ratio::new(of_one, of_many),
+        };
         Some(ClusterTax { ratio, status: one.status().max(many.status()) })
     })
 }
 
-/// Mean service time of ops that commit, in us.
-fn transaction_us(figure: &Figure<'_>) -> Option<f64> {
+/// Mean service time of ops that commit, in us, and how well it is known.
+fn transaction_time(figure: &Figure<'_>) -> Option<UncertainValue> {
     figure.test.measured().filter(|result| result.window.commits > 0)?;
-    figure.mean_us()
+    figure.mean_time()
 }
 
 /// Reason for a node that was not present all the time.
@@ -318,7 +324,7 @@ mod tests {
             test(3, 6, 240.0, 50.0),
         ];
         let found = node_scaling(&tests);
-        let tax = |line: &NodeScaling| line.tax.map(|tax| tax.ratio);
+        let tax = |line: &NodeScaling| line.tax.map(|tax| tax.ratio.value);
         let figures: Vec<_> =
             found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
         let expected = [
@@ -327,6 +333,12 @@ mod tests {
             (3, Some(6), Some(0.8), Some(2.5)),
         ];
         assert_eq!(figures, expected);
+        let span = |line: &NodeScaling| line.tax.unwrap().ratio.span.unwrap();
+        let (exact, noisy, factor) = (span(&found[0]), span(&found[1]), (0.03 * 2f64.sqrt()).exp());
+        assert_eq!((exact.low, exact.high), (1.0, 1.0), "a node beside itself");
+        let expected = [1.5 / factor, 1.5 * factor];
+        let is_near = |(end, expected): (f64, f64)| (end - expected).abs() < 1e-9;
+        assert!([noisy.low, noisy.high].into_iter().zip(expected).all(is_near), "{noisy:?}");
         let width = found[1].half_width.unwrap();
         assert!(
             (width - 0.75 * 0.03 * 2f64.sqrt()).abs() < 1e-9 && found[0].half_width.is_none(),
@@ -404,7 +416,8 @@ mod tests {
         assert!(is_near(found[1].scaling.unwrap(), of_two / (2.0 * of_one)), "{found:?}");
         assert!(found[1].half_width.unwrap() > 0.05, "the spread of the repetitions: {found:?}");
         let tax = found[1].tax.unwrap();
-        assert!(is_near(tax.ratio, of_one / of_two) && tax.status == valid, "{found:?}");
+        assert!(is_near(tax.ratio.value, of_one / of_two) && tax.status == valid, "{found:?}");
+        assert!(tax.ratio.span.is_ok(), "{found:?}");
         assert_eq!((found[1].status, found[1].scaling_status), (valid, valid));
         let unsound = node_scaling(&[one, repeated(2, &[150.0], conditional)].concat());
         assert_eq!(
@@ -430,7 +443,8 @@ mod tests {
         let (one, two) =
             (repeated(1, &[100.0], Status::Valid), repeated(2, &[100.0, 121.0], Status::Valid));
         let tax = node_scaling(&[one, two].concat())[1].tax.unwrap();
-        assert!((tax.ratio - 1.0 / 1.1).abs() < 1e-9, "{tax:?}");
+        assert!((tax.ratio.value - 1.0 / 1.1).abs() < 1e-9, "{tax:?}");
+        assert!(tax.ratio.span.is_err(), "one of the two times has no interval: {tax:?}");
     }
 
     /// Tests at two jobs per node that commit, without intervals of their seconds.

@@ -115,6 +115,15 @@ fn has_paid_much(result: &TestResult) -> bool {
     paid(result, name) > NEGLIGIBLE * counted
 }
 
+/// True if the sustained rate of the test is a lower bound: as if nothing else could be done during
+/// the catch-up. A KPM that counts the database's own work counts that of the catch-up, too.
+pub fn is_lower_bound(result: &TestResult) -> bool {
+    let is_accounted = |lasting: SustainedRate| {
+        lasting.state == SustainedState::Accounted && lasting.kpm_value.is_some()
+    };
+    result.lasting.is_some_and(is_accounted) && result.kpm.value.counter().is_none()
+}
+
 /// Growth of a counter during the catch-up.
 fn paid(result: &TestResult, name: &str) -> f64 {
     let of = |moment| at(result, moment)?.get(name);
@@ -225,6 +234,26 @@ mod tests {
         assert_eq!([long.state, short.state], [SustainedState::Accounted; 2]);
         let ratio = short.kpm_value.unwrap() / long.kpm_value.unwrap();
         assert!((ratio - 12.305 / 12.102).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn a_rate_less_the_catch_up_is_a_lower_bound_unless_the_work_of_the_catch_up_counts() {
+        let (begin, end) = ([("debt_undo", 0.0)], [("debt_undo", 100.0)]);
+        let is_bound = |paid: &[(&str, f64)], value: KpmValue| {
+            let mut result = test(&[&begin, &end, paid]);
+            result.kpm = fixture::kpm(value, "x", Better::Higher);
+            result.counters = fixture::counters(&[("blocks_written", 900.0)]);
+            result.lasting = sustained_rate(&result);
+            is_lower_bound(&result)
+        };
+        let (paid, left) = ([("pay_back_s", 4.0), ("debt_undo", 0.0)], [("debt_undo", 100.0)]);
+        let counter = || KpmValue::Counter("blocks_written".into());
+        assert!(is_bound(&paid, KpmValue::Ops));
+        assert!(!is_bound(&paid, counter()), "the blocks of the catch-up are in it");
+        assert!(!is_bound(&paid, KpmValue::ServiceTime), "a time has no rate");
+        assert!(!is_bound(&left, KpmValue::Ops), "a burst has no rate that lasts");
+        let short = [("pay_back_s", 0.01), ("debt_undo", 0.0)];
+        assert!(!is_bound(&short, KpmValue::Ops), "it took no time worth mentioning");
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn orgs() -> BTreeMap<&'static str, &'static [&'static str]> {
 pub use cancel::cancellable;
 pub use error::{EngineError, ErrorClass};
 pub use job::{AfterError, JobSpec, OpenSlice, Pacer, Slice, SliceReport, Timetable};
-pub use placement::{JobPlacement, JobSessions};
+pub use placement::{DataPlace, JobPlacement, JobSessions};
 pub use pooler_behavior::Pooler;
 pub use session::{NodeSession, Rows, Session, rows_of};
 pub use version::Version;
@@ -120,6 +120,11 @@ pub trait Engine: Sync {
     /// wrong (then `open` says so).
     fn nodes_of(&self, _url: &str) -> u32 {
         1
+    }
+    /// Place of our tables by this URL, whatever its spelling, user and parameters; none without
+    /// URLs, and of a wrong one (then `open` says so).
+    fn place_of(&self, _url: &str) -> Option<DataPlace> {
+        None
     }
     /// The library that it loads at run time; none if it is compiled in, or a server.
     fn library(&self) -> Option<&'static dyn library::RuntimeLibrary> {

@@ -1,6 +1,24 @@
-//! Placement of jobs on the nodes of a cluster, and the sessions of those jobs.
+//! Placement of jobs on the nodes of a cluster, the sessions of those jobs, and the place of our
+//! tables on a server.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// Place of our tables on an existing server, in the same words for every spelling of its URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataPlace {
+    /// Addresses of the server, with their ports.
+    pub server: String,
+    /// The part of it that has tables of its own; none if all of it has one place for them.
+    pub part: Option<String>,
+}
+
+impl fmt::Display for DataPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.server)?;
+        self.part.iter().try_for_each(|part| write!(f, "/{part}"))
+    }
+}
 
 /// Numbers of the sessions of jobs, by the name of their node. The name is empty without a cluster,
 /// or if the node of a session is unknown.

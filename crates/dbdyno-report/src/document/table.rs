@@ -90,6 +90,16 @@ pub enum Cell {
         /// The verdict on this figure; none for counts and settings.
         verdict: Option<Status>,
     },
+    /// A lower bound of a figure, in the unit of its column: `at least 8,000`. Programs read the
+    /// number; the table has a remark on it for them.
+    AtLeast {
+        /// Bound with all its digits.
+        value: f64,
+        /// Digits that people are shown.
+        digits: Digits,
+        /// The verdict on it; none without one.
+        verdict: Option<Status>,
+    },
     /// A value that cannot be had; the index of the footnote that says why.
     Unknown(usize),
     /// The verdict itself, as a word with its color.
@@ -303,7 +313,9 @@ impl Serialize for Cell {
         match self {
             Cell::Empty | Cell::Unknown(_) => serializer.serialize_none(),
             Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Number { value, .. } => serializer.serialize_f64(*value),
+            Cell::Number { value, .. } | Cell::AtLeast { value, .. } => {
+                serializer.serialize_f64(*value)
+            }
             Cell::Verdict(status) => status.serialize(serializer),
         }
     }

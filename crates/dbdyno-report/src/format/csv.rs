@@ -89,7 +89,10 @@ fn doubts(table: &Table, row: &[Cell]) -> String {
     };
     let own = row.iter().filter_map(verdict).max().unwrap_or(Status::Valid);
     let doubt = |(column, cell): (&Column, &Cell)| match cell {
-        Cell::Number { verdict: Some(status), .. } if *status > own => {
+        Cell::Number { verdict: Some(status), .. }
+        | Cell::AtLeast { verdict: Some(status), .. }
+            if *status > own =>
+        {
             Some(format!("{}: {status}", heading(column)))
         }
         _ => None,
@@ -101,7 +104,7 @@ fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Empty | Cell::Unknown(_) => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, .. } => value.to_string(),
+        Cell::Number { value, .. } | Cell::AtLeast { value, .. } => value.to_string(),
         Cell::Verdict(status) => status.to_string(),
     }
 }

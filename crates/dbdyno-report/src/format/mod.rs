@@ -14,6 +14,7 @@ mod signs;
 pub mod text;
 mod xlsx;
 
+use super::columns::at_least;
 use super::document::{Cell, Column, Document, HeatCell, Table};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;
@@ -163,6 +164,10 @@ fn shown(cell: &Cell, language: Language) -> String {
         Cell::Number { value, digits, verdict } => {
             format!("{}{}", language.number(*value, *digits), mark(*verdict))
         }
+        Cell::AtLeast { value, digits, verdict } => {
+            let figure = format!("{}{}", language.number(*value, *digits), mark(*verdict));
+            at_least(language, figure, true)
+        }
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
         Cell::Verdict(status) => language.verdict(*status),
     }
@@ -197,8 +202,10 @@ const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without
 
 /// True if the table shows a mark.
 fn is_marked(rows: &[Vec<Cell>]) -> bool {
-    let marked =
-        |cell: &Cell| matches!(cell, Cell::Number { verdict, .. } if !mark(*verdict).is_empty());
+    let marked = |cell: &Cell| match cell {
+        Cell::Number { verdict, .. } | Cell::AtLeast { verdict, .. } => !mark(*verdict).is_empty(),
+        _ => false,
+    };
     rows.iter().flatten().any(marked)
 }
 
@@ -206,7 +213,7 @@ fn is_marked(rows: &[Vec<Cell>]) -> bool {
 fn is_number(table: &Table, column: usize) -> bool {
     let any = |is: fn(&Cell) -> bool| table.rows.iter().any(|row| is(&row[column]));
     // A column of texts stays one where some are unknown.
-    any(|cell| matches!(cell, Cell::Number { .. }))
+    any(|cell| matches!(cell, Cell::Number { .. } | Cell::AtLeast { .. }))
         || (any(|cell| matches!(cell, Cell::Unknown(_)))
             && !any(|cell| matches!(cell, Cell::Text(_))))
 }
@@ -224,6 +231,19 @@ fn superscript(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Digits;
+
+    #[test]
+    fn people_are_told_that_a_bound_is_none_of_the_figures_beside_it() {
+        let (value, digits) = (8000.0, Digits::Significant(4));
+        let bound = |verdict| Cell::AtLeast { value, digits, verdict: Some(verdict) };
+        let said = |verdict| shown(&bound(verdict), Language::English);
+        assert_eq!(said(Status::Valid), "at least 8,000");
+        assert_eq!(said(Status::Conditional), "at least 8,000?");
+        assert!(is_marked(&[vec![bound(Status::Conditional)]]));
+        assert!(!is_marked(&[vec![bound(Status::Valid)]]));
+        assert_eq!(serde_json::to_value(bound(Status::Valid)).unwrap(), 8000.0);
+    }
 
     #[test]
     fn footnotes_are_numbered_in_raised_digits() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::details::{ExperimentOutcome, Limit, Metric, Part, Second, ServiceTime, Worker, limits};
+use dbdyno_core::analysis::sustained::is_lower_bound;
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
     self, Better, Counters, Drive, Durability, KpmValue, PhaseResult, Precision, Profile,
@@ -153,13 +154,31 @@ struct Judgement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sustained: Option<SustainedRate>,
+    sustained: Option<Sustained>,
     /// Causes that limit a measured test, in descending order of their time.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
     /// Experiments that tested the bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<ExperimentOutcome<'a>>,
+}
+
+/// Sustained rate of a test.
+#[derive(Serialize)]
+struct Sustained {
+    #[serde(flatten)]
+    rate: SustainedRate,
+    /// True if the rate is at least `kpm_value`; absent without that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_lower_bound: Option<bool>,
+}
+
+impl Sustained {
+    fn from_result(result: &model::TestResult) -> Option<Sustained> {
+        let rate = result.lasting?;
+        let is_lower_bound = rate.kpm_value.map(|_| is_lower_bound(result));
+        Some(Sustained { rate, is_lower_bound })
+    }
 }
 
 /// Background workload of a test.
@@ -326,7 +345,7 @@ impl<'a> Judgement<'a> {
         Judgement {
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
-            sustained: result.and_then(|result| result.lasting),
+            sustained: result.and_then(Sustained::from_result),
             limiters: result.filter(|_| !test.is_empty()).map(limits),
             explained: result
                 .and_then(|result| result.explained.as_ref())

@@ -16,12 +16,12 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::RunningHandles;
 use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
-    Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, directory,
-    sessions_left,
+    Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, addresses,
+    directory, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
-    SessionsLeft, Version, client_loop,
+    Access, ConnectTo, DataPlace, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer,
+    RowLoad, Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::error::quote;
 use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
@@ -93,6 +93,9 @@ impl Engine for MariaDb {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MARIADB, target, access)
     }
+    fn place_of(&self, url: &str) -> Option<DataPlace> {
+        place_of(&MARIADB, url)
+    }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
         let config = Config::parse(url, &MARIADB, &ClientOptions::of_user())?;
         provision::role_sql(&config.user).map(Some)
@@ -138,6 +141,9 @@ impl Engine for MySql {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MYSQL, target, access)
     }
+    fn place_of(&self, url: &str) -> Option<DataPlace> {
+        place_of(&MYSQL, url)
+    }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
         let config = Config::parse(url, &MYSQL, &ClientOptions::of_user())?;
         provision::role_sql(&config.user).map(Some)
@@ -150,6 +156,12 @@ const LACKING_IN_GALERA: &[(&str, &str)] = &[
     ("heap-list", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
     (LSM, "Galera replicates InnoDB's tables only, not MyRocks'"),
 ];
+
+/// The server: our tables are in one database of it, whichever the URL names.
+fn place_of(product: &'static Product, url: &str) -> Option<DataPlace> {
+    let config = Config::parse(url, product, &ClientOptions::of_user()).ok()?;
+    Some(DataPlace { server: addresses(&config.hosts), part: None })
+}
 
 /// Opens a server of this product.
 fn open(

@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::RunningHandles;
 use crate::engine::remote::{Passwords, no_route, sessions_left};
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
-    SessionsLeft, Version, client_loop,
+    Access, ConnectTo, DataPlace, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer,
+    RowLoad, Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Transport};
 
@@ -79,6 +79,9 @@ impl Engine for Oracle {
     fn nodes_of(&self, url: &str) -> u32 {
         let named = Config::parse(url).map_or(0, |config| config.nodes.len());
         u32::try_from(named).unwrap_or(1).max(1)
+    }
+    fn place_of(&self, url: &str) -> Option<DataPlace> {
+        Some(Config::parse(url).ok()?.place())
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
@@ -227,6 +230,18 @@ impl Database for OraDatabase {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_our_tables_is_that_of_the_user_however_a_url_spells_it() {
+        let place = |url: &str| Oracle.place_of(url).unwrap();
+        let own = place("oracle://ann@db/sales");
+        assert_eq!(own.to_string(), "db:1521/sales/ann");
+        assert_eq!(place("oracle://Ann@DB:1521/Sales?nodes=I2&connect_timeout=9"), own);
+        for other in ["oracle://bob@db/sales", "oracle://ann@db:1522/sales", "oracle://ann@db/s"] {
+            assert_ne!(place(other), own, "{other}");
+        }
+        assert_eq!(Oracle.place_of("oracle://ann@db/sales?nodes=no such"), None);
+    }
 
     #[test]
     fn the_nodes_of_a_url_are_counted() {

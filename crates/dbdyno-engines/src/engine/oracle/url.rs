@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 
-use crate::engine::EngineError;
 use crate::engine::remote::{
-    CONNECT_TIMEOUT, Url, bad_url as bad, os_user, port_number, unknown_parameter,
+    CONNECT_TIMEOUT, Host, Url, addresses, bad_url as bad, os_user, port_number, unknown_parameter,
 };
+use crate::engine::{DataPlace, EngineError};
 use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
 
@@ -76,6 +76,22 @@ impl Config {
             config.parameter(&name, value)?;
         }
         config.check()
+    }
+
+    /// Place of our tables: those of the user. Neither letter case nor the instance matters.
+    pub(super) fn place(&self) -> DataPlace {
+        let server = match &self.address {
+            Address::Text(text) => text.clone(),
+            Address::Service { hosts, service, .. } => {
+                let hosts: Vec<Host> = hosts
+                    .iter()
+                    .map(|(name, port)| Host::Tcp { name: name.clone(), port: *port })
+                    .collect();
+                format!("{}/{service}", addresses(&hosts))
+            }
+        };
+        let part = Some(self.user.to_ascii_lowercase());
+        DataPlace { server: server.to_ascii_lowercase(), part }
     }
 
     fn parameter(&mut self, name: &str, value: String) -> Result<(), EngineError> {

@@ -23,12 +23,12 @@ use crate::engine::cancel::{RunningHandles, cancel_all};
 use crate::engine::cluster::{self, ClusterSpecifics, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, PollingSession, ReportedAddresses, Route, Routes, TcpAccount, Watch,
-    directory, no_route, sessions_left,
+    addresses, directory, no_route, sessions_left,
 };
 use crate::engine::results_backend::ResultsBackend;
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, Pooler, RowLoad,
-    Session, SessionsLeft, Version, client_loop,
+    Access, ConnectTo, DataPlace, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer,
+    Pooler, RowLoad, Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{
     Capabilities, DataFiles, JobCode, Placeholder, Protocol, Target, Transport,
@@ -138,6 +138,10 @@ impl Engine for Postgres {
         };
         let own = ClusterSpecifics { sql: provision::node_sql, unavailable_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
+    }
+    fn place_of(&self, url: &str) -> Option<DataPlace> {
+        let config = Config::parse(url).ok()?;
+        Some(DataPlace { server: addresses(&config.hosts), part: Some(config.database) })
     }
     fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
         let config = Config::parse(url)?;

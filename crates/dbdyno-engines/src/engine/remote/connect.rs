@@ -99,6 +99,15 @@ impl fmt::Display for Host {
     }
 }
 
+/// Addresses of hosts, in the same words for every spelling of their names.
+pub(in crate::engine) fn addresses(hosts: &[Host]) -> String {
+    let address = |host: &Host| match host {
+        Host::Socket(_) => host.address(),
+        Host::Tcp { .. } => host.address().to_ascii_lowercase(),
+    };
+    hosts.iter().map(address).collect::<Vec<_>>().join(",")
+}
+
 /// Connects to the first of `hosts` that answers, whatever the answer is.
 ///
 /// # Errors

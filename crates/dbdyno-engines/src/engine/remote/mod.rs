@@ -25,7 +25,7 @@ pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{
-    FIRST_TO_CLOSE, Host, Laps, broken, closing_error, first_that_answers, lost,
+    FIRST_TO_CLOSE, Host, Laps, addresses, broken, closing_error, first_that_answers, lost,
 };
 pub(in crate::engine) use connect_timeouts::{CONNECT_TIMEOUT, ConnectTimeouts, SILENT_AT_THE_END};
 pub(in crate::engine) use files::{check_private_key, in_home, private_text};
