@@ -57,7 +57,7 @@ fn what_a_suite_notes_stands_in_the_summary() {
         serde_json::json!({ "note": "windows too short for figures to be quoted" }).into();
     for (language, said) in [
         (Language::English, "Note: windows too short for figures to be quoted."),
-        (Language::German, "Beachten: zu kurz, um die Zahlen zu zitieren."),
+        (Language::German, "Hinweis: Fenster zu kurz, um die Zahlen zu zitieren."),
     ] {
         input.language = language;
         let summary = text("summary", &input).split_whitespace().collect::<Vec<_>>().join(" ");
