@@ -630,7 +630,7 @@ fn a_ramp_says_where_its_limit_begins_and_a_page_what_to_try() {
         "{page}"
     );
     let page = bench.desk.run("report test last:2 --language de").ok().stdout;
-    assert!(page.contains("\nGrenze\n") && page.contains("Amdahls Gesetz"), "{page}");
+    assert!(page.contains("\nEngpässe\n") && page.contains("Amdahls Gesetz"), "{page}");
     let scaling = bench.desk.run("report scaling --format markdown").ok().stdout;
     assert!(scaling.contains("| Bottleneck |") && scaling.contains(first), "{scaling}");
 }

@@ -57,7 +57,7 @@ fn what_a_suite_notes_stands_in_the_summary() {
         serde_json::json!({ "note": "windows too short for figures to be quoted" }).into();
     for (language, said) in [
         (Language::English, "Note: windows too short for figures to be quoted."),
-        (Language::German, "Beachten: zu kurz, um die Zahlen zu zitieren."),
+        (Language::German, "Hinweis: Fenster zu kurz, um die Zahlen zu zitieren."),
     ] {
         input.language = language;
         let summary = text("summary", &input).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -232,11 +232,11 @@ fn limits_and_growth_are_those_of_valid_tests() {
     let tests = fixture::tests().into_iter().map(|test| TestResult { verdict: stolen(), ..test });
     input.runs[0].tests = fixture::as_tests(tests.collect());
     let words = words(&input);
-    for claim in ["the limit was", "still rising", "No limit was found", "(x"] {
+    for claim in ["the bottleneck (with", "still rising", "No bottleneck was found", "(x"] {
         assert!(!words.contains(claim), "{claim}: {words}");
     }
     assert!(
-        words.contains("8 throughputs say nothing about limits, because they are not valid."),
+        words.contains("8 throughputs say nothing about bottlenecks, because they are not valid."),
         "{words}"
     );
 }
@@ -263,10 +263,10 @@ fn a_limit_of_less_than_half_of_the_time_is_the_same_in_cards_datasheet_and_sent
     let words = words(&input);
     assert!(words.contains("the sync of the log for TP-LIGHT (30 %)"), "{words}");
     let page = page("datasheet", &input);
-    for said in ["limit: the sync of the log, 30 % of the time", "1 of 1 valid throughputs"] {
+    for said in ["bottleneck: the sync of the log, 30 % of the time", "1 of 1 valid throughputs"] {
         assert!(page.contains(said), "{said}: {page}");
     }
-    for wrong in ["no limit found", "No limit was found"] {
+    for wrong in ["no bottleneck found", "No bottleneck was found"] {
         assert!(![&datasheet, &words, &page].iter().any(|text| text.contains(wrong)), "{wrong}");
     }
 }

@@ -89,7 +89,7 @@ fn answer(language: Language, study: &Interference) -> String {
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     let said = language.say(
-        "{workload} beside {beside} keeps least: {percent} % of its rate alone \
+        "{workload} keeps least with {beside} in the background: {percent} % of its rate alone \
          ({low} to {high} %).",
         &values,
     );
@@ -104,8 +104,10 @@ fn answer(language: Language, study: &Interference) -> String {
         ("verdict", language.verdict(cell.verdict)),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let doubt =
-        language.say("{workload} beside {beside} keeps less: {percent} %, {verdict}.", &values);
+    let doubt = language.say(
+        "{workload} keeps less with {beside} in the background: {percent} %, {verdict}.",
+        &values,
+    );
     format!("{said} {doubt}")
 }
 
@@ -255,10 +257,10 @@ mod tests {
             let study = Interference { jobs: 2, alone, slowdowns, pairs: Vec::new() };
             answer(Language::English, &study)
         };
-        let least = "A beside A keeps least: 80 % of its rate alone (79 to 81 %).";
+        let least = "A keeps least with A in the background: 80 % of its rate alone (79 to 81 %).";
         assert_eq!(said(beside(1, 0.9, Status::Conditional)), least);
         assert_eq!(said(beside(1, 0.3, Status::Invalid)), least);
-        let both = format!("{least} A beside B keeps less: 30 %, conditional.");
+        let both = format!("{least} A keeps less with B in the background: 30 %, conditional.");
         assert_eq!(said(beside(1, 0.3, Status::Conditional)), both);
     }
 

@@ -205,9 +205,7 @@ mod tests {
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture;
     use dbdyno_core::catalog::Group;
-    use dbdyno_core::model::{
-        Better, KpmValue, Status, SustainedRate, SustainedState, TestResult,
-    };
+    use dbdyno_core::model::{Better, KpmValue, Status, SustainedRate, SustainedState, TestResult};
 
     /// Names of the columns of a test in this unit, of an own group of this form.
     fn columns(form: Option<Form>, unit: &str) -> Vec<String> {

@@ -44,7 +44,7 @@ fn lines(language: Language, all: &[LimitedWorkload]) -> Vec<(String, String)> {
     let line = |cause: &Option<&'static str>| {
         let name = match cause {
             Some(code) => language.say(&format!("limit_{code}"), &[]),
-            None => language.phrase("no limit found"),
+            None => language.phrase("no bottleneck found"),
         };
         let of_cause = all.iter().filter(|one| one.cause == *cause);
         (name, of_cause.map(|one| one.said.as_str()).collect::<Vec<_>>().join(", "))
@@ -95,7 +95,7 @@ pub(super) fn describe_limit(
     let name = language.say(&format!("limit_{}", bottleneck.cause.code()), &[]);
     let percent = percent(language, bottleneck);
     let values = [("limit", name.as_str()), ("percent", &percent)];
-    let text = language.say("limit: {limit}, {percent} % of the time", &values);
+    let text = language.say("bottleneck: {limit}, {percent} % of the time", &values);
     let next = remedy(test, bottleneck);
     let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
     let bound = match next.bound {
@@ -138,7 +138,7 @@ mod tests {
         let expected = [
             ("the CPU", "CPU-DOUBLE 97 %, SRV-SCAN 90 %"),
             ("the sync of the log", "LGWR-LAT 61 %?"),
-            ("no limit found", "DA-INDEX"),
+            ("no bottleneck found", "DA-INDEX"),
         ];
         let expected = expected.map(|(name, said)| (name.to_string(), said.to_string()));
         assert_eq!(lines(Language::English, &all), expected);

@@ -42,8 +42,7 @@ pub fn bounds_remark(language: Language, lines: &[Line<'_>]) -> Option<String> {
         .collect();
     let said = "{tests}: the sustained rate is a lower bound, as if nothing else were done during \
                 the catch-up";
-    (!bounds.is_empty())
-        .then(|| language.say(said, &[("tests", &About::tests(language, &bounds))]))
+    (!bounds.is_empty()).then(|| language.say(said, &[("tests", &About::tests(language, &bounds))]))
 }
 
 /// Seconds of the pay-back.
@@ -92,8 +91,7 @@ fn describe(language: Language, result: &TestResult, lasting: &SustainedRate) ->
             "Sustained rate: the test left the database no deferred work."
         }
         (SustainedState::Sustained, _, Some(pay)) if pay < MIN_PAY_BACK_S => {
-            "Sustained: what the test had left the database to do took no time that could be \
-             measured."
+            "Sustained rate: the deferred work of the test took no measurable time."
         }
         (SustainedState::Sustained, ..) => {
             "Sustained rate: after {total} s of load the database finished its deferred work in \

@@ -308,7 +308,7 @@ fn durability(run: &RunRecord, tests: &[&Test]) -> Point {
         "TPC",
         Sentence::new(found),
         state,
-        "run a workload that commits, on a host of ours",
+        "run a workload that commits, on the host of the database",
     )
 }
 

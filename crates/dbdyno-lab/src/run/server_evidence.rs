@@ -73,7 +73,7 @@ impl ServerEvidence {
         result.server_log = match &self.log {
             Some(path) => Some(log_between(path, before.log_bytes, after.log_bytes)),
             None => self.is_elsewhere.then(|| ServerLog {
-                missing: Some("only of a private server is the log known".into()),
+                missing: Some("the log is known only for a private server".into()),
                 ..ServerLog::default()
             }),
         };

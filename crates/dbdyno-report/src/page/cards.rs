@@ -219,8 +219,10 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     });
     let below = || {
         let percent = language.number(split(&test.window_counters)?.own, Digits::Decimals(0));
-        let text = language
-            .say("no limit found; the test used {percent} % of the CPU", &[("percent", &percent)]);
+        let text = language.say(
+            "no bottleneck found; the test used {percent} % of the CPU",
+            &[("percent", &percent)],
+        );
         Some(Chip { text, is_limit: false, is_warning: false })
     };
     let foreign =

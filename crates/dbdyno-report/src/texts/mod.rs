@@ -355,7 +355,8 @@ mod tests {
             ReasonCode::Steal,
             steal.with("share", 0.041).of_part("TP-LIGHT"),
         );
-        let text = "TP-LIGHT: der Wirt dieser virtuellen Maschine nahm 4,10\u{a0}% der CPU-Zeit";
+        let text = "TP-LIGHT: die Steal-Zeit war 4,10\u{a0}% der CPU-Zeit: Der Hypervisor gab sie \
+                    anderen";
         assert_eq!(german.reason(&reason), text);
         assert_eq!(Language::English.reason(&reason), reason.text);
         reason.sentence = None;
@@ -430,7 +431,8 @@ mod tests {
         let stored =
             Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
         let german = Language::German.sentence(&stored.with("share", 0.041));
-        assert_eq!(german, "der Wirt dieser virtuellen Maschine nahm 4,10\u{a0}% der CPU-Zeit");
+        let text = "die Steal-Zeit war 4,10\u{a0}% der CPU-Zeit: Der Hypervisor gab sie anderen";
+        assert_eq!(german, text);
     }
 
     #[test]
