@@ -198,7 +198,7 @@ fn the_contract_finds_a_fixed_effort_an_unused_index_and_too_few_rows() {
     for (from, to, workload, claim) in mutants {
         let desk = Desk::new();
         let catalog = mutant(&desk, from, to);
-        let line = format!("{catalog} run {} --workload {workload} {SIZE}", lease.url);
+        let line = format!("{catalog} run {} --workload {workload} {SIZE} --jobs 1", lease.url);
         let done = desk.run(&line);
         let said = format!("{}{}", done.stdout, done.stderr);
         assert!(said.contains(claim), "{workload} with {to}: {said}");
