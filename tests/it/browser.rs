@@ -272,7 +272,7 @@ fn a_page_can_be_read_without_eyes_and_without_scripts() {
     assert!(browser.count("document.querySelectorAll('svg.plot path.curve').length") > 2);
 }
 
-/// What is checked of a page in light need not be checked again in dark, but for its colors.
+/// A page that was judged in light is judged in dark by its colors only.
 #[test]
 fn a_dark_page_differs_in_its_colors_only() {
     let style = include_str!("../../crates/dbdyno-report/assets/report.css");

@@ -210,8 +210,8 @@ impl Browser {
             .unwrap_or_else(|| panic!("{expression} is not a whole number"))
     }
 
-    /// What the page breaks of these rules, by axe-core, the checker that most others are made of
-    /// (its script), also where it is out of sight.
+    /// The rules among these that the page breaks, also where it is out of sight, by axe-core (its
+    /// script), the checker that most others are made of.
     pub fn violations(&mut self, checker: &str, rules: &str) -> Vec<String> {
         self.evaluate(SHOW_ALL);
         self.evaluate(checker);
