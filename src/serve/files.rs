@@ -165,17 +165,17 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
 }
 
 /// A store of these runs as they may be published: a platform that a publication names, and a run
-/// that is given a name here, has that name; the others are called A, B, C.
+/// that is given a name here, has that name; the others are called A, B, C. `catalog` names the
+/// platforms of publications.
 ///
 /// # Errors
 /// If the library fails.
-pub fn publish(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
-    let catalog = Catalog::embedded()?;
+pub fn publish(catalog: &Catalog, runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let anonymized = anonymize(runs).into_iter();
     let mut published: Vec<RunTests> = anonymized.map(AnonymizedRun::into_run_tests).collect();
     let mut letters = (0..).map(letter);
     for ((published, data), name) in published.iter_mut().zip(runs).zip(names) {
-        let public = name.clone().or_else(|| public_name(&catalog, &data.run));
+        let public = name.clone().or_else(|| public_name(catalog, &data.run));
         let name = public.unwrap_or_else(|| letters.next().unwrap_or_default());
         published.run.name = Some(name.clone());
         published.run.target = name;

@@ -29,6 +29,15 @@ pub struct View {
 pub const DESKTOP: View = View { width: 1280, height: 900, is_mobile: false, scheme: "light" };
 pub const PHONE: View = View { width: 360, height: 740, is_mobile: true, scheme: "light" };
 
+/// The guidelines at levels A and AA, as axe-core names their rules.
+pub const LEVELS_A_AND_AA: &str = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']";
+/// The rules about colors among them: nothing else can differ between the schemes of a page.
+pub const OF_COLORS: &str = "['color-contrast', 'link-in-text-block']";
+
+/// Everything is laid out, also what is out of sight.
+pub const SHOW_ALL: &str = "document.querySelectorAll('section').forEach(part => \
+                            part.style.contentVisibility = 'visible')";
+
 /// Answer of the browser; an error if it says nothing for too long, as after its page's process has
 /// crashed.
 struct Patient(ChildStdout);
@@ -199,6 +208,20 @@ impl Browser {
         self.evaluate(expression)
             .as_i64()
             .unwrap_or_else(|| panic!("{expression} is not a whole number"))
+    }
+
+    /// The rules among these that the page breaks, also where it is out of sight, by axe-core (its
+    /// script), the checker that most others are made of.
+    pub fn violations(&mut self, checker: &str, rules: &str) -> Vec<String> {
+        self.evaluate(SHOW_ALL);
+        self.evaluate(checker);
+        let run = format!(
+            "axe.run(document, {{runOnly: {rules}, resultTypes: ['violations']}}).then(found => \
+             found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => \
+             node.html.slice(0, 200)).join(' | ')))"
+        );
+        let found = self.evaluate(&run);
+        found.as_array().unwrap().iter().map(Value::to_string).collect()
     }
 
     /// Everything written to the console, thrown or complained about since the page was opened.

@@ -28,7 +28,7 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
         let [test] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
         test.clone()
     };
-    let free = run("--workload TP-QUEUE --duration 2s");
+    let free = run("--workload TP-QUEUE --duration 500ms");
     // The last quarter of the seconds is compared with the first.
     let held = run("--workload TP-QUEUE:horizon=held --duration 8s");
     assert!(has(&held, "collapse"), "{:#}", held["verdict"]);

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::chromium::{Browser, DESKTOP, PHONE, View};
+use crate::chromium::{Browser, DESKTOP, LEVELS_A_AND_AA, OF_COLORS, PHONE, View};
 use crate::fixture;
 use crate::support::{Desk, axe, ended, signal, until};
 
@@ -341,24 +341,13 @@ fn a_browser_ticks_two_runs_and_has_nothing_to_complain_of() {
     let mut browser = Browser::online();
     let (checker, mut found) = (axe(), Vec::new());
     let pages = ["/", "/history?workload=SRV-QUERY1&jobs=2", "/history", "/run/1"];
-    for (path, scheme) in
-        pages.iter().flat_map(|path| ["light", "dark"].map(|scheme| (path, scheme)))
-    {
-        browser.open_url(&served.url(path), View { scheme, ..DESKTOP });
-        assert!(browser.complaints().is_empty(), "{path}: {:#?}", browser.complaints());
-        browser.evaluate(
-            "document.querySelectorAll('section').forEach(part => \
-                       part.style.contentVisibility = 'visible')",
-        );
-        browser.evaluate(&checker);
-        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', \
-                   'wcag22aa'], resultTypes: ['violations']}).then(found => \
-                   found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node \
-                   => node.html.slice(0, 160)).join(' | ')))";
-        let violations = browser.evaluate(run);
-        found.extend(
-            violations.as_array().unwrap().iter().map(|rule| format!("{path} {scheme}: {rule}")),
-        );
+    for path in pages {
+        for (scheme, rules) in [("light", LEVELS_A_AND_AA), ("dark", OF_COLORS)] {
+            browser.open_url(&served.url(path), View { scheme, ..DESKTOP });
+            assert!(browser.complaints().is_empty(), "{path}: {:#?}", browser.complaints());
+            let violations = browser.violations(&checker, rules).into_iter();
+            found.extend(violations.map(|rule| format!("{path} {scheme}: {rule}")));
+        }
     }
     assert!(found.is_empty(), "{found:#?}");
     for path in pages {

@@ -6,9 +6,8 @@ use crate::support::Desk;
 fn a_size_at_which_a_workload_cannot_be_what_it_says_is_named_in_one_line() {
     let desk = Desk::new();
     let run = |workload: &str| {
-        let line = format!(
-            "run sqlite --size 0.01 --workload {workload} --jobs 1 --warmup 0 --duration 200ms"
-        );
+        let line =
+            format!("run sqlite --size 0.01 --workload {workload} --jobs 1 --warmup 0 --ops 2");
         desk.run(&line).ok().stderr
     };
     let said = run("STO-READ");

@@ -78,14 +78,23 @@ fn numbers(text: &str) -> Vec<f64> {
     inner.split(',').map(|number| number.trim().parse().unwrap()).collect()
 }
 
-/// Squared distance of the tenth of the nearest, and how many are as near.
-fn truth(rows: &[Vec<f64>], query: &[f64]) -> f64 {
-    let distance = |row: &Vec<f64>| -> f64 {
-        row.iter().zip(query).fold(0.0, |sum, (a, b)| sum + (a - b).powi(2))
-    };
-    let mut all: Vec<f64> = rows.iter().map(distance).collect();
-    all.sort_by(f64::total_cmp);
-    all[9]
+/// True if this is the squared distance of the tenth of the nearest: at most nine are nearer, at
+/// least ten as near.
+fn is_truth(rows: &[Vec<f64>], query: &[f64], told: f64) -> bool {
+    let (mut nearer, mut as_near) = (0, 0);
+    for row in rows {
+        let mut distance = 0.0;
+        for (a, b) in row.iter().zip(query) {
+            distance += (a - b) * (a - b);
+            // Most rows are farther by some of their components already.
+            if distance > told {
+                break;
+            }
+        }
+        nearer += u32::from(distance < told);
+        as_near += u32::from(distance <= told);
+    }
+    nearer < 10 && as_near >= 10
 }
 
 /// Checks that a server stores what was sent, and that the truth is that of a search which shares
@@ -112,7 +121,7 @@ fn holds_the_truth(engine: &str, session: &mut dyn Session, text: &str) {
     let truths = column(session, &of_queries.replace('?', "truth"));
     assert_eq!((queries.len(), truths.len()), (130, 130));
     for (query, told) in queries.iter().zip(&truths) {
-        assert_eq!(truth(&rows, &numbers(query)), told.parse::<f64>().unwrap());
+        assert!(is_truth(&rows, &numbers(query), told.parse().unwrap()), "{told} for {query}");
     }
 }
 
@@ -198,7 +207,7 @@ fn the_contract_finds_a_fixed_effort_an_unused_index_and_too_few_rows() {
     for (from, to, workload, claim) in mutants {
         let desk = Desk::new();
         let catalog = mutant(&desk, from, to);
-        let line = format!("{catalog} run {} --workload {workload} {SIZE}", lease.url);
+        let line = format!("{catalog} run {} --workload {workload} {SIZE} --jobs 1", lease.url);
         let done = desk.run(&line);
         let said = format!("{}{}", done.stdout, done.stderr);
         assert!(said.contains(claim), "{workload} with {to}: {said}");

@@ -38,9 +38,10 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
     let runs = chosen(&store, &args.runs)?;
     let names = names(&store, args, &runs)?;
     let compared = chosen_comparisons(&store, args, &runs)?;
-    let (shown, catalog) = match args.internal {
-        true => (files::whole(&runs, &names)?, context.catalog()?),
-        false => (files::publish(&runs, &names)?, Catalog::embedded()?),
+    let catalog = if args.internal { context.catalog()? } else { Catalog::embedded()? };
+    let shown = match args.internal {
+        true => files::whole(&runs, &names)?,
+        false => files::publish(&catalog, &runs, &names)?,
     };
     if !args.internal {
         super::report::warn_of_licences(&Input {

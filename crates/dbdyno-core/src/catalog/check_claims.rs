@@ -95,15 +95,26 @@ fn given<'a>(catalog: &'a Catalog, engine: &str) -> impl Iterator<Item = &'a str
 /// Features of an engine, each with the table organizations that have it; none = all.
 type Abilities = BTreeMap<String, Option<String>>;
 
-/// All that claims may need, by engine.
-fn abilities(catalog: &Catalog) -> BTreeMap<String, Abilities> {
+/// The features that the file of an engine states.
+fn stated(catalog: &Catalog, engine: &str) -> Abilities {
+    let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.has);
+    has.map(|(name, has)| (name.clone(), has.org().map(String::from))).collect()
+}
+
+/// The features that some claim of the catalog needs, or needs that an engine lacks.
+fn needed(catalog: &Catalog) -> BTreeSet<&str> {
+    let claims = catalog.entries.iter().flat_map(|entry| entry.written.iter().flatten());
+    let needs = claims.flat_map(|claim| &claim.needs);
+    needs.map(|need| need.strip_prefix(LACKS).unwrap_or(need)).collect()
+}
+
+/// All that the engines have of these features, by engine.
+fn abilities(catalog: &Catalog, needed: &BTreeSet<&str>) -> BTreeMap<String, Abilities> {
     let of = |engine: &str| {
-        let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.has);
-        let has = has.map(|(name, has)| (name.clone(), has.org().map(String::from)));
-        (
-            engine.to_string(),
-            given(catalog, engine).map(|name| (name.to_string(), None)).chain(has).collect(),
-        )
+        // Of thousands of words in the SQL of an engine claims need a few.
+        let given = given(catalog, engine).filter(|name| needed.contains(*name));
+        let given = given.map(|name| (name.to_string(), None));
+        (engine.to_string(), given.chain(stated(catalog, engine)).collect())
     };
     catalog.engines().into_iter().map(of).collect()
 }
@@ -119,7 +130,7 @@ fn meets(has: &Abilities, need: &str, org: &str) -> bool {
 
 /// Finds the engines of each claim: those that have all that it needs.
 pub(super) fn resolve(catalog: &mut Catalog) {
-    let abilities = abilities(catalog);
+    let abilities = abilities(catalog, &needed(catalog));
     for entry in &mut catalog.entries {
         let orgs = orgs(&entry.workload);
         let [contract, crosscheck] = entry.written.each_ref().map(|claims| {
@@ -203,9 +214,12 @@ pub(super) struct Names {
 impl Names {
     pub fn from_catalog(catalog: &Catalog) -> Names {
         let counts = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
+        let engines = catalog.engines();
+        let given = engines.iter().flat_map(|engine| given(catalog, engine)).map(String::from);
+        let stated = engines.iter().flat_map(|engine| stated(catalog, engine).into_keys());
         Names {
             counts: counts.map(|name| (name.to_string(), 1.0)).collect(),
-            needed: abilities(catalog).into_values().flat_map(Abilities::into_keys).collect(),
+            needed: given.chain(stated).collect(),
         }
     }
 }

@@ -24,11 +24,17 @@ const LISTS: [(&str, &str); 3] =
 const USE: &str = "use";
 
 type Value<'a> = Spanned<DeValue<'a>>;
+/// Named claims and parameters: entries by table and name, each with the place of the name.
+type Named<'a> = BTreeMap<(&'static str, String), (usize, Value<'a>)>;
 
 /// Positions in files that are read as if they were one text.
 pub(super) struct Places(Vec<(String, String)>);
 
 impl Places {
+    fn new<'f>(files: impl Iterator<Item = &'f File>) -> Places {
+        Places(files.map(|file| (file.label.clone(), file.text.clone())).collect())
+    }
+
     /// `file:line` of a byte.
     pub fn locate(&self, mut at: usize) -> String {
         let last = self.0.len().saturating_sub(1);
@@ -57,39 +63,87 @@ pub(super) struct PlacedGroup {
     pub places: Places,
 }
 
-/// Reads a group file with what its workloads inherit from `common`, the later files before the
-/// earlier, and from itself.
+/// The files with what the groups of a catalog share.
+pub(super) struct CommonFiles {
+    files: Vec<File>,
+    /// Their texts, each behind those before: see [`behind_blanks`].
+    texts: Vec<String>,
+    /// Length of all of them, in bytes.
+    length: usize,
+}
+
+/// Named claims and parameters that the groups of a catalog share.
+pub(super) struct Common<'a> {
+    of: &'a CommonFiles,
+    named: Named<'a>,
+}
+
+impl CommonFiles {
+    pub fn new(files: &[File]) -> CommonFiles {
+        let (mut texts, mut length) = (Vec::new(), 0);
+        for file in files {
+            texts.push(behind_blanks(&file.text, length));
+            length += file.text.len();
+        }
+        CommonFiles { files: files.to_vec(), texts, length }
+    }
+
+    /// Reads them, once for all groups; of two entries of the same name the later one counts.
+    ///
+    /// # Errors
+    /// `file:line` of what is wrong.
+    pub fn read(&self) -> Result<Common<'_>> {
+        let places = Places::new(self.files.iter());
+        let mut named = Named::new();
+        for text in &self.texts {
+            let mut table =
+                DeTable::parse(text).map_err(|error| places.of_toml(&error))?.into_inner();
+            take_named(&mut table, &mut named);
+            if let Some(key) = table.keys().next() {
+                let what = format!("'{}' is neither claims nor params", key.get_ref());
+                return Err(places.error(key.span().start, what));
+            }
+        }
+        Ok(Common { of: self, named })
+    }
+}
+
+/// A text with blanks in the place of the texts before it, which have `length` bytes: so each
+/// byte's position is one in the whole.
+fn behind_blanks(text: &str, length: usize) -> String {
+    format!("{:length$}{text}", "")
+}
+
+/// Takes the tables of names out of a file.
+fn take_named<'a>(file: &mut DeTable<'a>, named: &mut Named<'a>) {
+    for kind in ["claims", "params"] {
+        let Some(DeValue::Table(table)) = file.remove(kind).map(Spanned::into_inner) else {
+            continue;
+        };
+        named.extend(table.into_iter().map(|(key, value)| {
+            let at = key.span().start;
+            ((kind, key.into_inner().into_owned()), (at, value))
+        }));
+    }
+}
+
+/// Reads a group file with what its workloads inherit from `common` and from itself.
 ///
 /// # Errors
 /// `file:line` of what is wrong, of a name that there is not or that stands for itself, and of a
 /// default or name of the group that no workload takes.
-pub(super) fn group(common: &[File], file: &File) -> Result<PlacedGroup> {
-    let files: Vec<&File> = common.iter().chain([file]).collect();
-    let places = Places(files.iter().map(|file| (file.label.clone(), file.text.clone())).collect());
-    let mut start = 0;
-    let mut texts = Vec::new();
-    for file in &files {
-        // Blanks in the place of the files before make each byte's position one in the whole.
-        texts.push(format!("{:start$}{}", "", file.text));
-        start += file.text.len();
-    }
-    let mut names = Names { named: BTreeMap::new(), used: RefCell::default(), places: &places };
-    let mut table = DeTable::new();
-    for text in &texts {
-        table = DeTable::parse(text).map_err(|error| places.of_toml(&error))?.into_inner();
-        names.take(&mut table);
-        let more = table.keys().next().filter(|_| text.len() < start);
-        if let Some(key) = more {
-            return Err(places.error(
-                key.span().start,
-                format!("'{}' is neither claims nor params", key.get_ref()),
-            ));
-        }
-    }
+pub(super) fn group(common: &Common<'_>, file: &File) -> Result<PlacedGroup> {
+    let places = Places::new(common.of.files.iter().chain([file]));
+    let own = common.of.length;
+    let text = behind_blanks(&file.text, own);
+    let mut table = DeTable::parse(&text).map_err(|error| places.of_toml(&error))?.into_inner();
+    let mut named = Named::new();
+    take_named(&mut table, &mut named);
+    let names =
+        Names { own: named, common: &common.named, used: RefCell::default(), places: &places };
     complete(&mut table, &names)?;
-    names.all_used(start - file.text.len())?;
+    names.all_used()?;
     // What is missing is missing in the group's own file, which is the last.
-    let own = start - file.text.len();
     let group = GroupFile::deserialize(Deserializer::from(Spanned::new(own..own, table)));
     let group = group.map_err(|error| places.of_toml(&error))?;
     Ok(PlacedGroup { group, places })
@@ -125,30 +179,17 @@ fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
     }
 }
 
-/// Named claims and parameters.
+/// Named claims and parameters of a group.
 struct Names<'a, 'p> {
-    /// Entries by table and name, each with the place of the name.
-    named: BTreeMap<(&'static str, String), (usize, Value<'a>)>,
+    /// Those of its own file, which go before those that all groups share.
+    own: Named<'a>,
+    common: &'p Named<'a>,
     /// Places of the names that are used.
     used: RefCell<BTreeSet<usize>>,
     places: &'p Places,
 }
 
 impl<'a> Names<'a, '_> {
-    /// Takes the tables of names out of a file.
-    fn take(&mut self, file: &mut DeTable<'a>) {
-        for kind in ["claims", "params"] {
-            let Some(DeValue::Table(table)) = file.remove(kind).map(Spanned::into_inner) else {
-                continue;
-            };
-            let named = table.into_iter().map(|(key, value)| {
-                let at = key.span().start;
-                ((kind, key.into_inner().into_owned()), (at, value))
-            });
-            self.named.extend(named);
-        }
-    }
-
     fn expand_lists(&self, workload: &mut DeTable<'a>) -> Result<()> {
         for (list, kind) in LISTS {
             let Some(DeValue::Array(items)) = workload.get_mut(list).map(Spanned::get_mut) else {
@@ -180,9 +221,10 @@ impl<'a> Names<'a, '_> {
                 open.join(" -> ")
             )));
         }
-        let Some((at, value)) = self.named.get(&(kind, name.clone())) else {
-            let known =
-                self.named.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str());
+        let key = (kind, name.clone());
+        let Some((at, value)) = self.own.get(&key).or_else(|| self.common.get(&key)) else {
+            let all = self.own.keys().chain(self.common.keys());
+            let known = all.filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str());
             let advice = match nearest(&name, known).first() {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("define it in [{kind}] of the group or of {COMMON}"),
@@ -203,10 +245,10 @@ impl<'a> Names<'a, '_> {
         Ok(found.into_iter().map(|item| over(item, own.clone())).collect())
     }
 
-    /// Refuses a name of the group itself, whose file begins at `start`, that nothing uses.
-    fn all_used(&self, start: usize) -> Result<()> {
+    /// Refuses a name of the group itself that nothing uses.
+    fn all_used(&self) -> Result<()> {
         let used = self.used.borrow();
-        let unused = self.named.iter().find(|(_, (at, _))| *at >= start && !used.contains(at));
+        let unused = self.own.iter().find(|(_, (at, _))| !used.contains(at));
         unused.map_or(Ok(()), |((kind, name), (at, _))| {
             Err(self
                 .places
@@ -274,6 +316,10 @@ mod tests {
             text: text.into(),
             lent: false,
         }
+    }
+
+    fn group(common: &[File], file: &File) -> Result<PlacedGroup> {
+        super::group(&CommonFiles::new(common).read()?, file)
     }
 
     fn read(text: &str) -> Result<GroupFile> {

@@ -10,7 +10,7 @@ use crate::model::Workload;
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::{File, with_lent};
-use super::inherit::{self, PlacedGroup};
+use super::inherit::{self, Common, CommonFiles, PlacedGroup};
 use super::lookup::nearest;
 use super::wire::{EffectsFile, EngineFile, GroupFile, OnEngine, line_of, read_toml};
 use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, profiles, versions};
@@ -53,10 +53,12 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     }
     profiles::map(catalog)?;
     catalog.shared = Arc::new(folder_blocks(&shared)?.over(&catalog.shared));
+    let common_files = CommonFiles::new(&catalog.common);
+    let common = common_files.read()?;
     let mut layer = Vec::new();
     for ((kind, folder), files) in folders {
         match kind {
-            "workloads" => layer.extend(read_group(catalog, folder, &files)?),
+            "workloads" => layer.extend(read_group(catalog, &common, folder, &files)?),
             _ => add_dataset(catalog, folder, &files)?,
         }
     }
@@ -129,10 +131,15 @@ const GROUP: &str = "group.toml";
 /// Entry of an engine's file that stands for all workloads of the group.
 const EVERY: &str = "every";
 
-fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {
+fn read_group(
+    catalog: &mut Catalog,
+    common: &Common<'_>,
+    folder: &str,
+    files: &[&File],
+) -> Result<Vec<Entry>> {
     let toml = toml_of(files, GROUP, folder)?;
     let blocks = Arc::new(folder_blocks(files)?.over(&catalog.shared));
-    let PlacedGroup { group: file, places } = inherit::group(&catalog.common, toml)?;
+    let PlacedGroup { group: file, places } = inherit::group(common, toml)?;
     catalog.groups.retain(|known| known.id != file.id);
     let GroupFile { id, title, about, order, form, tile, workload } = file;
     let mut group = Group { id: id.clone(), title, about, order, form, tile };

@@ -13,8 +13,7 @@ pub type Values = BTreeMap<String, String>;
 /// The placeholders of a text in order: byte range and name. `{{` without a name in it
 /// (`'{{1,2}}'`) is plain text.
 pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
-    let opened = text.match_indices("{{").map(|(at, _)| at);
-    opened
+    openings(text)
         .filter_map(|start| {
             let len = text[start + 2..].find("}}")?;
             let name = text[start + 2..start + 2 + len].trim();
@@ -23,10 +22,26 @@ pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
         .collect()
 }
 
+/// Places of `{{`; of more than two braces the first two are one, as are the next two.
+fn openings(text: &str) -> impl Iterator<Item = usize> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        // One character is found far faster than two: most texts of a catalog have no such place.
+        while let Some(at) = text[from..].find('{').map(|at| from + at) {
+            let is_double = text[at + 1..].starts_with('{');
+            from = at + 1 + usize::from(is_double);
+            if is_double {
+                return Some(at);
+            }
+        }
+        None
+    })
+}
+
 /// The first `{{` that begins a placeholder and is none: where it is, and why. Nested braces of an
 /// array's text (`'{{a,b},{c,d}}'`) begin none.
 pub(super) fn unfit_placeholder(text: &str) -> Option<(usize, String)> {
-    text.match_indices("{{").find_map(|(at, _)| Some((at, unfit(text[at + 2..].trim_start())?)))
+    openings(text).find_map(|at| Some((at, unfit(text[at + 2..].trim_start())?)))
 }
 
 /// Error in a placeholder, of which this is the text behind the braces.
@@ -161,6 +176,12 @@ mod tests {
             substitute(&block("select '{{1,2},{3,4}}'"), &values(), &[]).unwrap(),
             "select '{{1,2},{3,4}}'"
         );
+    }
+
+    #[test]
+    fn of_more_than_two_braces_each_two_are_an_opening() {
+        let names = placeholders("{{{a}}} {{b}} {c} {{{{d}} {");
+        assert_eq!(names.into_iter().map(|(_, name)| name).collect::<Vec<_>>(), ["b", "d"]);
     }
 
     #[test]
