@@ -480,7 +480,7 @@ mod tests {
             answer(Language::English, &judged(result.into(), status))
         };
         for status in [Status::Valid, Status::Conditional] {
-            assert!(said(status).contains("Limit: "), "{}", said(status));
+            assert!(said(status).contains("Bottleneck: "), "{}", said(status));
         }
         assert!(said(Status::Invalid).ends_with("invalid."), "{}", said(Status::Invalid));
     }

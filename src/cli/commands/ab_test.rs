@@ -468,7 +468,7 @@ mod tests {
             |engine: &str, url: &str| Target::Existing { engine: engine.into(), url: url.into() };
         let [a, b] = [
             existing("mariadb", "mariadb://ann@db1:3306"),
-            existing("mysql", "mysql://ann@db1:3306"),
+            existing("other", "mariadb://ann@db1:3306"),
         ];
         assert!(two_databases(&a, &b).is_ok());
         // The URL of a server that nothing is known of.
