@@ -4,8 +4,9 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Declared, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, masthead};
-use dbdyno_core::analysis::compare::Span;
+use dbdyno_core::analysis::compare::Ratio;
 use dbdyno_core::analysis::cpu;
+use dbdyno_core::analysis::interval::Unknown;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
 use dbdyno_core::model::{NodeResult, RunRecord, Sentence, Status, Test};
 
@@ -13,11 +14,12 @@ use dbdyno_core::model::{NodeResult, RunRecord, Sentence, Status, Test};
 pub struct NodesReport;
 
 const HOW_TO_READ: &str = "Scaling is the best throughput on this many nodes over that of as many \
-                           single nodes of the same cluster, with its 95 % interval. The cluster \
-                           tax is the mean service time of a transaction over that on one node \
-                           with as many jobs per node, with the ends of its 95 % interval (low, \
-                           high).";
+                           single nodes of the same cluster. The cluster tax is the mean service \
+                           time of a transaction over that on one node with as many jobs per \
+                           node. Each has the ends of its 95 % interval (low, high).";
 
+/// Reason for a missing scaling.
+const NO_SCALING: &str = "no figure on one node";
 /// Reason for a missing cluster tax.
 const NO_TAX: &str = "no commits, or no figure on one node with as many jobs per node";
 
@@ -94,7 +96,7 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
     table
 }
 
-fn scaling_columns() -> [Declared<NodeScaling>; 10] {
+fn scaling_columns() -> [Declared<NodeScaling>; 12] {
     [
         Declared::new("Workload", "", 0, |line, _| Cell::text(&line.label)),
         Declared::new("Nodes", "", 0, |line, _| Cell::count(line.nodes)),
@@ -102,20 +104,13 @@ fn scaling_columns() -> [Declared<NodeScaling>; 10] {
         Declared::new("Rate", "ops/s", 0, |line, table| {
             table.figure(line.ops_per_s.clone(), RATE, line.status)
         }),
-        Declared::new("Scaling", "x", 0, |line, table| {
-            let scaling = line.scaling.map(|scaling| (scaling, line.scaling_status));
-            ratio_cell(table, scaling, unknown(line, "no figure on one node"))
-        }),
-        Declared::new("Scaling +-", "x", 0, |line, table| {
-            let half_width = line.half_width.map(|half_width| (half_width, line.scaling_status));
-            ratio_cell(table, half_width, unknown(line, "one node, or no interval"))
-        }),
-        Declared::new("Cluster tax", "x", 0, |line, table| {
-            let tax = line.tax.map(|tax| (tax.ratio.value, tax.status));
-            ratio_cell(table, tax, unknown(line, NO_TAX))
-        }),
-        Declared::new("low", "x", 0, |line, table| tax_end_cell(table, line, |span| span.low)),
-        Declared::new("high", "x", 0, |line, table| tax_end_cell(table, line, |span| span.high)),
+        Declared::new("Scaling", "x", 0, |line, table| scaling_cell(table, line, value)),
+        Declared::new("low", "x", 0, |line, table| scaling_cell(table, line, low)),
+        Declared::new("high", "x", 0, |line, table| scaling_cell(table, line, high)),
+        Declared::new("Scaling +-", "x", 6, |line, table| scaling_cell(table, line, half_width)),
+        Declared::new("Cluster tax", "x", 0, |line, table| tax_cell(table, line, value)),
+        Declared::new("low", "x", 0, |line, table| tax_cell(table, line, low)),
+        Declared::new("high", "x", 0, |line, table| tax_cell(table, line, high)),
         // Of the whole line: the forms for programs have no marks behind figures.
         Declared::new("Verdict", "", 1, |line, _| {
             let of_tax = line.tax.map(|tax| tax.status);
@@ -129,20 +124,42 @@ fn unknown(line: &NodeScaling, why: &'static str) -> Sentence {
     line.ops_per_s.clone().err().unwrap_or_else(|| Sentence::new(why))
 }
 
-fn ratio_cell(table: &mut Table, known: Option<(f64, Status)>, why: Sentence) -> Cell {
-    match known {
-        Some((value, status)) => {
-            Cell::Number { value, digits: Digits::Decimals(3), verdict: Some(status) }
-        }
-        None => table.unknown(why),
+/// Something that is known of a ratio, or the reason why it is not.
+type OfRatio = fn(&Ratio) -> Result<f64, Unknown>;
+
+fn value(ratio: &Ratio) -> Result<f64, Unknown> {
+    Ok(ratio.value)
+}
+
+fn low(ratio: &Ratio) -> Result<f64, Unknown> {
+    ratio.span.map(|span| span.low)
+}
+
+fn high(ratio: &Ratio) -> Result<f64, Unknown> {
+    ratio.span.map(|span| span.high)
+}
+
+/// Half of the interval, whose ends are not equally far from the ratio.
+fn half_width(ratio: &Ratio) -> Result<f64, Unknown> {
+    ratio.span.map(|span| (span.high - span.low) / 2.0)
+}
+
+fn scaling_cell(table: &mut Table, line: &NodeScaling, of: OfRatio) -> Cell {
+    match &line.scaling {
+        Some(scaling) => ratio_cell(table, of(scaling), line.scaling_status),
+        None => table.unknown(unknown(line, NO_SCALING)),
     }
 }
 
-/// An end of the interval of the cluster tax, or the reason why there is none.
-fn tax_end_cell(table: &mut Table, line: &NodeScaling, end: fn(&Span) -> f64) -> Cell {
-    let Some(tax) = line.tax else { return table.unknown(unknown(line, NO_TAX)) };
-    let end = tax.ratio.span.as_ref().map(end).map_err(|why| why.text().into());
-    table.figure(end, Digits::Decimals(3), tax.status)
+fn tax_cell(table: &mut Table, line: &NodeScaling, of: OfRatio) -> Cell {
+    match &line.tax {
+        Some(tax) => ratio_cell(table, of(&tax.ratio), tax.status),
+        None => table.unknown(unknown(line, NO_TAX)),
+    }
+}
+
+fn ratio_cell(table: &mut Table, value: Result<f64, Unknown>, verdict: Status) -> Cell {
+    table.figure(value.map_err(|why| why.text().into()), Digits::Decimals(3), verdict)
 }
 
 /// A node in a window of this length.
@@ -224,20 +241,40 @@ mod tests {
     }
 
     #[test]
+    fn scaling_has_the_ends_of_its_interval_or_the_reason_why_it_has_none() {
+        let wide = table_of(Some(0.8));
+        let names: Vec<&str> = wide.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names[4..8], ["Scaling", "low", "high", "Scaling +-"]);
+        let number = |cell: &Cell| match cell {
+            Cell::Number { value, .. } => *value,
+            other => panic!("{other:?}"),
+        };
+        let [half, low, high, width] = [4, 5, 6, 7].map(|at| number(&wide.rows[1][at]));
+        assert!((half - 0.5).abs() < 1e-9 && low > 0.0, "{half} {low}");
+        assert!((low * high - 0.25).abs() < 1e-9, "{low} {high}");
+        assert!((width - (high - low) / 2.0).abs() < 1e-9, "{width}");
+        assert_eq!([4, 5, 6, 7].map(|at| number(&wide.rows[0][at])), [1.0, 1.0, 1.0, 0.0]);
+        let unknown = table_of(None);
+        assert!((number(&unknown.rows[1][4]) - 0.5).abs() < 1e-9);
+        let is_unknown = |at: usize| matches!(unknown.rows[1][at], Cell::Unknown(_));
+        assert!([5, 6, 7].into_iter().all(is_unknown), "{unknown:?}");
+    }
+
+    #[test]
     fn the_cluster_tax_has_its_interval_or_the_reason_why_it_has_none() {
         let known = table_of(Some(0.0));
         let names: Vec<&str> = known.columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names[6..9], ["Cluster tax", "low", "high"]);
+        assert_eq!(names[8..11], ["Cluster tax", "low", "high"]);
         let (value, digits, verdict) = (2.0, Digits::Decimals(3), Some(Status::Valid));
         let twice = Cell::Number { value, digits, verdict };
-        assert_eq!(known.rows[1][6..9], [twice.clone(), twice.clone(), twice.clone()]);
+        assert_eq!(known.rows[1][8..11], [twice.clone(), twice.clone(), twice.clone()]);
         let unknown = table_of(None);
-        assert_eq!(unknown.rows[1][6], twice);
+        assert_eq!(unknown.rows[1][8], twice);
         let why = |cell: &Cell| match cell {
             Cell::Unknown(note) => unknown.footnotes[*note].clone(),
             other => panic!("{other:?}"),
         };
-        let [low, high] = [7, 8].map(|at| why(&unknown.rows[1][at]));
+        let [low, high] = [9, 10].map(|at| why(&unknown.rows[1][at]));
         assert!(low.starts_with("no interval: ") && high == low, "{low} {high}");
     }
 }

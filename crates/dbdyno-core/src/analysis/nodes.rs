@@ -60,10 +60,8 @@ pub struct NodeScaling {
     pub ops_per_s: Result<f64, Sentence>,
     /// Verdict on that figure; without one the best verdict on the tests.
     pub status: Status,
-    /// Throughput over that of as many single nodes.
-    pub scaling: Option<f64>,
-    /// Half width of its 95 % interval.
-    pub half_width: Option<f64>,
+    /// Throughput over that of as many single nodes, with its interval.
+    pub scaling: Option<Ratio>,
     /// Verdict on the scaling: the worse one of the two figures.
     pub scaling_status: Status,
     /// Additional cost of a commit compared with one node; only for workloads that commit.
@@ -78,6 +76,9 @@ pub struct ClusterTax {
     /// The worse verdict of the two.
     pub status: Status,
 }
+
+/// A node beside itself, which is known exactly.
+const ONE_NODE: Ratio = Ratio { value: 1.0, span: Ok(Span { low: 1.0, high: 1.0, p: 1.0 }) };
 
 /// Every workload that was measured on several numbers of nodes.
 pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
@@ -133,9 +134,10 @@ impl<'t> Point<'t> {
         Some(Point { figure, ops_per_s: figure.pace().apply(of_test, Better::Higher) })
     }
 
-    /// Half width of the interval that it is compared with.
-    fn half_width(&self) -> Option<f64> {
-        self.figure.compared().ok().map(|interval| interval.half_width())
+    /// `nodes` times the rate, with the interval that it is compared with.
+    fn times(&self, nodes: u32) -> UncertainValue {
+        let value = f64::from(nodes) * self.ops_per_s;
+        UncertainValue { value, interval: self.figure.compared() }
     }
 }
 
@@ -143,10 +145,10 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
     let one = on_nodes.get(&1).and_then(|tests| best(tests));
     let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
         let Some(best) = best(tests) else { return without_figure(label, *nodes, tests) };
-        let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
-        let widths = one
-            .filter(|_| *nodes > 1)
-            .and_then(|one| Some(one.half_width()?.hypot(best.half_width()?)));
+        let scaling = |one: Point<'_>| match *nodes {
+            1 => ONE_NODE,
+            _ => Ratio::new(one.times(*nodes), best.times(1)),
+        };
         let status = best.figure.status();
         NodeScaling {
             label: label.to_owned(),
@@ -154,8 +156,7 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
             jobs: best.figure.jobs,
             ops_per_s: Ok(best.ops_per_s),
             status,
-            half_width: scaling.zip(widths).map(|(scaling, width)| scaling * width),
-            scaling,
+            scaling: one.map(scaling),
             scaling_status: one.map_or(status, |one| one.figure.status().max(status)),
             tax: tax(on_nodes, *nodes),
         }
@@ -180,7 +181,6 @@ fn without_figure(label: &str, nodes: u32, tests: &[&Test]) -> NodeScaling {
         ops_per_s: Err(why),
         status,
         scaling: None,
-        half_width: None,
         scaling_status: status,
         tax: None,
     }
@@ -227,8 +227,7 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
         let many = on_many.iter().find(|many| many.jobs == jobs)?;
         let (of_one, of_many) = (transaction_time(one)?, transaction_time(many)?);
         let ratio = match nodes {
-            // A node beside itself is known exactly.
-            1 => Ratio { value: 1.0, span: Ok(Span { low: 1.0, high: 1.0, p: 1.0 }) },
+            1 => ONE_NODE,
             _ => Ratio::new(of_one, of_many),
         };
         Some(ClusterTax { ratio, status: one.status().max(many.status()) })
@@ -324,9 +323,10 @@ mod tests {
             test(3, 6, 240.0, 50.0),
         ];
         let found = node_scaling(&tests);
+        let scaling = |line: &NodeScaling| line.scaling.map(|ratio| ratio.value);
         let tax = |line: &NodeScaling| line.tax.map(|tax| tax.ratio.value);
         let figures: Vec<_> =
-            found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
+            found.iter().map(|line| (line.nodes, line.jobs, scaling(line), tax(line))).collect();
         let expected = [
             (1, Some(2), Some(1.0), Some(1.0)),
             (2, Some(4), Some(0.75), Some(1.5)),
@@ -339,12 +339,27 @@ mod tests {
         let expected = [1.5 / factor, 1.5 * factor];
         let is_near = |(end, expected): (f64, f64)| (end - expected).abs() < 1e-9;
         assert!([noisy.low, noisy.high].into_iter().zip(expected).all(is_near), "{noisy:?}");
-        let width = found[1].half_width.unwrap();
-        assert!(
-            (width - 0.75 * 0.03 * 2f64.sqrt()).abs() < 1e-9 && found[0].half_width.is_none(),
-            "{width}"
-        );
+        let span = |line: &NodeScaling| line.scaling.unwrap().span.unwrap();
+        let (exact, noisy) = (span(&found[0]), span(&found[1]));
+        assert_eq!((exact.low, exact.high), (1.0, 1.0), "a node beside itself");
+        let expected = [0.75 / factor, 0.75 * factor];
+        assert!([noisy.low, noisy.high].into_iter().zip(expected).all(is_near), "{noisy:?}");
         assert_eq!(node_scaling(&tests[..2]), [], "one number of nodes only");
+    }
+
+    #[test]
+    fn no_interval_of_a_scaling_reaches_below_0() {
+        let of_nodes = |nodes: u32, rate: f64| {
+            let mut result = fixture::at(2 * nodes, rate);
+            (result.nodes, result.ci_fraction) = (nodes, Some(0.8));
+            result.chosen.insert(NODES.into(), nodes.to_string());
+            Test::from(result)
+        };
+        let found = node_scaling(&[of_nodes(1, 100.0), of_nodes(2, 150.0)]);
+        let span = found[1].scaling.unwrap().span.unwrap();
+        let factor = (0.8 * 2f64.sqrt()).exp();
+        let is_near = |end: f64, expected: f64| (end / expected - 1.0).abs() < 1e-9;
+        assert!(is_near(span.low, 0.75 / factor) && is_near(span.high, 0.75 * factor), "{span:?}");
     }
 
     #[test]
@@ -413,8 +428,10 @@ mod tests {
         assert!((of_two - 150.0).abs() > 0.1, "the median would not tell: {of_two}");
         let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         assert!(is_near(found[1].ops_per_s.clone().unwrap(), of_two), "{found:?}");
-        assert!(is_near(found[1].scaling.unwrap(), of_two / (2.0 * of_one)), "{found:?}");
-        assert!(found[1].half_width.unwrap() > 0.05, "the spread of the repetitions: {found:?}");
+        let scaling = found[1].scaling.unwrap();
+        assert!(is_near(scaling.value, of_two / (2.0 * of_one)), "{found:?}");
+        let span = scaling.span.unwrap();
+        assert!(span.high > span.low + 0.1, "the spread of the repetitions: {found:?}");
         let tax = found[1].tax.unwrap();
         assert!(is_near(tax.ratio.value, of_one / of_two) && tax.status == valid, "{found:?}");
         assert!(tax.ratio.span.is_ok(), "{found:?}");
