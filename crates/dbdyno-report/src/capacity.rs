@@ -301,7 +301,7 @@ fn size_columns<'a>() -> [Declared<Platform<'a>>; 8] {
         }),
         Declared::new("Headroom", "x", 1, |platform, _| {
             let is_bound = platform.is_headroom_bound();
-            platform.headroom().map_or(Cell::Empty, |span| share_cell(span.value, is_bound))
+            platform.headroom().map_or(Cell::Empty, |span| headroom_cell(span.value, is_bound))
         }),
         Declared::new("Cores", "", 1, |platform, _| whole(platform.cores)),
         Declared::new("Licences", "", 3, |platform, _| {
@@ -343,15 +343,21 @@ fn judged_cell(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
-/// A number that follows from a maximum, marked if that is a lower bound.
-fn share_cell(value: f64, is_bound: bool) -> Cell {
-    Cell::Number { value, digits: SHARE, verdict: is_bound.then_some(Status::Conditional) }
+/// The multiple of the load that fits into a maximum; a lower bound where that is one.
+fn headroom_cell(value: f64, is_bound: bool) -> Cell {
+    match is_bound {
+        true => Cell::AtLeast { value, digits: SHARE, verdict: Some(Status::Conditional) },
+        false => number(value, SHARE),
+    }
 }
 
+/// The share of a maximum that is needed, in percent; an upper bound where that is a lower one.
 fn used_cell(table: &mut Table, used: Option<Span>, is_bound: bool) -> Cell {
-    match used {
-        Some(used) => share_cell(100.0 * used.value, is_bound),
-        None => table.unknown("no valid figure with an interval"),
+    let Some(used) = used else { return table.unknown("no valid figure with an interval") };
+    let value = 100.0 * used.value;
+    match is_bound {
+        true => Cell::AtMost { value, digits: SHARE, verdict: Some(Status::Conditional) },
+        false => number(value, SHARE),
     }
 }
 
@@ -600,6 +606,7 @@ fn answer_data(answer: &Answer<'_>) -> Value {
         "most_verdict": answer.most_status().map(|status| status.to_string()),
         "drive": drive,
         "used": span_data(answer.used),
+        "is_used_upper_bound": answer.is_bound(),
         "left_out": answer.left_out,
     })
 }
@@ -622,6 +629,29 @@ mod tests {
     use dbdyno_core::analysis::compare::fixture::run;
     use dbdyno_core::analysis::fixture::at;
     use dbdyno_core::analysis::published_checks::fixture::judged;
+    use dbdyno_core::model::Test;
+
+    #[test]
+    fn what_follows_from_a_maximum_that_is_a_lower_bound_is_told_as_a_bound() {
+        let run = run("a");
+        let asked = [Need::parse("SRV-QUERY1 100 qps").unwrap()];
+        let cells = |tests: &[Test]| {
+            let platforms = [ask(Side { name: "a", run: &run, tests, price: None }, &asked)];
+            let of_need = needs(Language::English, &platforms);
+            let used = of_need.columns.iter().position(|column| column.name == "Used").unwrap();
+            let of_platform = sizes(Language::English, &platforms);
+            [&of_platform.rows[0][2..4], &of_need.rows[0][used..=used]].concat()
+        };
+        let number = |value| Cell::Number { value, digits: SHARE, verdict: None };
+        let alone = [judged(at(1, 200.0).into(), Status::Valid)];
+        assert_eq!(cells(&alone), [number(50.0), number(2.0), number(50.0)]);
+        let better = judged(at(2, 260.0).into(), Status::Conditional);
+        let (digits, verdict) = (SHARE, Some(Status::Conditional));
+        let used = Cell::AtMost { value: 50.0, digits, verdict };
+        let headroom = Cell::AtLeast { value: 2.0, digits, verdict };
+        let beside_better = [alone[0].clone(), better];
+        assert_eq!(cells(&beside_better), [used.clone(), headroom, used]);
+    }
 
     /// Sentences on two platforms with these cores and these verdicts on 200 qps, of which half are
     /// needed.

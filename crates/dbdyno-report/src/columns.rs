@@ -208,3 +208,8 @@ pub(super) fn at_least(language: Language, figure: String, is_bound: bool) -> St
         false => figure,
     }
 }
+
+/// `at most 100`: a figure as it is printed, which is an upper bound.
+pub(super) fn at_most(language: Language, figure: &str) -> String {
+    language.say("at most {figure}", &[("figure", figure)])
+}

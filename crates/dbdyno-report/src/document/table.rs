@@ -100,6 +100,15 @@ pub enum Cell {
         /// The verdict on it; none without one.
         verdict: Option<Status>,
     },
+    /// An upper bound of a figure, as a lower one: `at most 80`.
+    AtMost {
+        /// Bound with all its digits.
+        value: f64,
+        /// Digits that people are shown.
+        digits: Digits,
+        /// The verdict on it; none without one.
+        verdict: Option<Status>,
+    },
     /// A value that cannot be had; the index of the footnote that says why.
     Unknown(usize),
     /// The verdict itself, as a word with its color.
@@ -313,9 +322,9 @@ impl Serialize for Cell {
         match self {
             Cell::Empty | Cell::Unknown(_) => serializer.serialize_none(),
             Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Number { value, .. } | Cell::AtLeast { value, .. } => {
-                serializer.serialize_f64(*value)
-            }
+            Cell::Number { value, .. }
+            | Cell::AtLeast { value, .. }
+            | Cell::AtMost { value, .. } => serializer.serialize_f64(*value),
             Cell::Verdict(status) => status.serialize(serializer),
         }
     }

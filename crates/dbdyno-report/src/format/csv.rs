@@ -91,6 +91,7 @@ fn doubts(table: &Table, row: &[Cell]) -> String {
     let doubt = |(column, cell): (&Column, &Cell)| match cell {
         Cell::Number { verdict: Some(status), .. }
         | Cell::AtLeast { verdict: Some(status), .. }
+        | Cell::AtMost { verdict: Some(status), .. }
             if *status > own =>
         {
             Some(format!("{}: {status}", heading(column)))
@@ -104,7 +105,9 @@ fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Empty | Cell::Unknown(_) => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, .. } | Cell::AtLeast { value, .. } => value.to_string(),
+        Cell::Number { value, .. } | Cell::AtLeast { value, .. } | Cell::AtMost { value, .. } => {
+            value.to_string()
+        }
         Cell::Verdict(status) => status.to_string(),
     }
 }

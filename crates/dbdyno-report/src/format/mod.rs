@@ -14,8 +14,8 @@ mod signs;
 pub mod text;
 mod xlsx;
 
-use super::columns::at_least;
-use super::document::{Cell, Column, Document, HeatCell, Table};
+use super::columns::{at_least, at_most};
+use super::document::{Cell, Column, Digits, Document, HeatCell, Table};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::error::{Error, Result};
@@ -161,16 +161,21 @@ fn shown(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Empty => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, digits, verdict } => {
-            format!("{}{}", language.number(*value, *digits), mark(*verdict))
-        }
+        Cell::Number { value, digits, verdict } => figure_text(language, *value, *digits, *verdict),
         Cell::AtLeast { value, digits, verdict } => {
-            let figure = format!("{}{}", language.number(*value, *digits), mark(*verdict));
-            at_least(language, figure, true)
+            at_least(language, figure_text(language, *value, *digits, *verdict), true)
+        }
+        Cell::AtMost { value, digits, verdict } => {
+            at_most(language, &figure_text(language, *value, *digits, *verdict))
         }
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
         Cell::Verdict(status) => language.verdict(*status),
     }
+}
+
+/// A figure with the mark of its verdict.
+fn figure_text(language: Language, value: f64, digits: Digits, verdict: Option<Status>) -> String {
+    format!("{}{}", language.number(value, digits), mark(verdict))
 }
 
 /// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what
@@ -203,7 +208,9 @@ const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without
 /// True if the table shows a mark.
 fn is_marked(rows: &[Vec<Cell>]) -> bool {
     let marked = |cell: &Cell| match cell {
-        Cell::Number { verdict, .. } | Cell::AtLeast { verdict, .. } => !mark(*verdict).is_empty(),
+        Cell::Number { verdict, .. }
+        | Cell::AtLeast { verdict, .. }
+        | Cell::AtMost { verdict, .. } => !mark(*verdict).is_empty(),
         _ => false,
     };
     rows.iter().flatten().any(marked)
@@ -213,7 +220,7 @@ fn is_marked(rows: &[Vec<Cell>]) -> bool {
 fn is_number(table: &Table, column: usize) -> bool {
     let any = |is: fn(&Cell) -> bool| table.rows.iter().any(|row| is(&row[column]));
     // A column of texts stays one where some are unknown.
-    any(|cell| matches!(cell, Cell::Number { .. } | Cell::AtLeast { .. }))
+    any(|cell| matches!(cell, Cell::Number { .. } | Cell::AtLeast { .. } | Cell::AtMost { .. }))
         || (any(|cell| matches!(cell, Cell::Unknown(_)))
             && !any(|cell| matches!(cell, Cell::Text(_))))
 }
@@ -231,7 +238,6 @@ fn superscript(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Digits;
 
     #[test]
     fn people_are_told_that_a_bound_is_none_of_the_figures_beside_it() {
@@ -243,6 +249,19 @@ mod tests {
         assert!(is_marked(&[vec![bound(Status::Conditional)]]));
         assert!(!is_marked(&[vec![bound(Status::Valid)]]));
         assert_eq!(serde_json::to_value(bound(Status::Valid)).unwrap(), 8000.0);
+    }
+
+    #[test]
+    fn an_upper_bound_is_told_as_one_in_both_languages() {
+        let (value, digits) = (80.0, Digits::Significant(3));
+        let bound = |verdict| Cell::AtMost { value, digits, verdict: Some(verdict) };
+        let said = |verdict, language| shown(&bound(verdict), language);
+        assert_eq!(said(Status::Valid, Language::English), "at most 80.0");
+        assert_eq!(said(Status::Conditional, Language::English), "at most 80.0?");
+        assert_eq!(said(Status::Conditional, Language::German), "höchstens 80,0?");
+        assert!(is_marked(&[vec![bound(Status::Conditional)]]));
+        assert!(!is_marked(&[vec![bound(Status::Valid)]]));
+        assert_eq!(serde_json::to_value(bound(Status::Valid)).unwrap(), 80.0);
     }
 
     #[test]

@@ -191,10 +191,15 @@ impl<'a> Sheet<'a> {
         match cell {
             Cell::Empty => {}
             Cell::Text(text) => self.plain(column, text)?,
-            Cell::Number { value, digits, verdict } | Cell::AtLeast { value, digits, verdict } => {
+            Cell::Number { value, digits, verdict }
+            | Cell::AtLeast { value, digits, verdict }
+            | Cell::AtMost { value, digits, verdict } => {
                 let number = number_format(*value, *digits, *verdict, "");
-                let is_bound = matches!(cell, Cell::AtLeast { .. });
-                let format = if is_bound { format!("\"≥ \"{number}") } else { number };
+                let format = match cell {
+                    Cell::AtLeast { .. } => format!("\"≥ \"{number}"),
+                    Cell::AtMost { .. } => format!("\"≤ \"{number}"),
+                    _ => number,
+                };
                 let style = Style::Number {
                     format,
                     verdict: level(*verdict),
