@@ -59,11 +59,14 @@ fn rate_columns<'a>() -> [Declared<Answer<'a>>; 8] {
         Declared::new("Jobs", "", 0, |answer, _| Cell::count(answer.test.jobs)),
         Declared::new("SLO", "", 0, |answer, _| Cell::text(answer.slo.to_string())),
         Declared::new("Met at", "ops/s", 0, |answer, table| {
-            rate_cell(table, met(answer), answer.status)
+            let cell = rate_cell(table, met(answer), answer.status);
+            // Without a rate that misses it, the highest one that meets it is not known.
+            if missed(answer).is_none() { cell.at_least() } else { cell }
         }),
         Declared::new("Met in", "", 0, |answer, table| trials_cell(table, met(answer))),
         Declared::new("Missed at", "ops/s", 0, |answer, table| {
-            rate_cell(table, missed(answer), answer.status)
+            let cell = rate_cell(table, missed(answer), answer.status);
+            if met(answer).is_none() { cell.at_most() } else { cell }
         }),
         Declared::new("Missed in", "", 0, |answer, table| trials_cell(table, missed(answer))),
         Declared::new("Verdict", "", 0, |answer, _| {
@@ -201,12 +204,8 @@ struct PhaseRow<'a> {
 impl PhaseRow<'_> {
     /// A response time in ms; a lower bound where ops that were never done have none.
     fn response_cell(&self, table: &mut Table, us: Option<f64>) -> Cell {
-        match self.judged.ms_cell(table, us) {
-            Cell::Number { value, digits, verdict } if self.figures.undone().is_some() => {
-                Cell::AtLeast { value, digits, verdict }
-            }
-            cell => cell,
-        }
+        let cell = self.judged.ms_cell(table, us);
+        if self.figures.undone().is_some() { cell.at_least() } else { cell }
     }
 }
 
@@ -605,6 +604,37 @@ mod tests {
         let verdict = Some(Status::Conditional);
         let bound = Cell::AtLeast { value, digits, verdict };
         assert_eq!(cells(800), [bound, Cell::Unknown(0)]);
+    }
+
+    #[test]
+    fn a_rate_without_one_on_the_other_side_is_a_bound() {
+        let result = fixture::result();
+        let settled = |per_s: Option<f64>| per_s.map(|per_s| SettledRate { per_s, trials: 5 });
+        let cells = |met: Option<f64>, missed: Option<f64>| {
+            let answer = Answer {
+                test: &result,
+                params: BTreeMap::new(),
+                slo: "p99<5ms".parse().unwrap(),
+                met: settled(met),
+                missed: settled(missed),
+                trials: 10,
+                unknown: 0,
+                unknown_because: Vec::new(),
+                measured: None,
+                highest_met_per_s: met,
+                lowest_missed_per_s: missed,
+                is_contradictory: false,
+                status: Status::Valid,
+                conditions: Vec::new(),
+            };
+            let row = rates(Language::English, &[answer]).rows.swap_remove(0);
+            [row[3].clone(), row[5].clone()]
+        };
+        let number = |value| Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) };
+        let (met, missed) = (number(900.0), number(1000.0));
+        assert_eq!(cells(Some(900.0), Some(1000.0)), [met.clone(), missed.clone()]);
+        assert_eq!(cells(Some(900.0), None), [met.at_least(), Cell::Unknown(0)]);
+        assert_eq!(cells(None, Some(1000.0)), [Cell::Unknown(0), missed.at_most()]);
     }
 
     #[test]

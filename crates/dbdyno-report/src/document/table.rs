@@ -311,6 +311,20 @@ impl Cell {
     pub fn count_if_known(value: Option<u32>) -> Cell {
         value.map_or(Cell::Empty, Cell::count)
     }
+    /// The figure as a lower bound; a cell without one as it is.
+    pub fn at_least(self) -> Cell {
+        match self {
+            Cell::Number { value, digits, verdict } => Cell::AtLeast { value, digits, verdict },
+            other => other,
+        }
+    }
+    /// The figure as an upper bound; a cell without one as it is.
+    pub fn at_most(self) -> Cell {
+        match self {
+            Cell::Number { value, digits, verdict } => Cell::AtMost { value, digits, verdict },
+            other => other,
+        }
+    }
     /// A figure that needs no verdict.
     pub fn plain(value: f64) -> Cell {
         Cell::Number { value, digits: Digits::Significant(4), verdict: None }
