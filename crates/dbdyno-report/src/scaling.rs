@@ -148,7 +148,12 @@ fn law_columns<'a>() -> [Declared<LawRow<'a>>; 20] {
         }),
         Declared::new("Best jobs", "", 0, |row, _| Cell::count_if_known(row.scaling.best.jobs)),
         Declared::new("95 % from jobs", "", 1, |row, _| {
-            Cell::count_if_known(row.scaling.enough_jobs)
+            let verdict = Some(row.scaling.best.status());
+            row.scaling.enough_jobs.map_or(Cell::Empty, |jobs| Cell::Number {
+                value: jobs.into(),
+                digits: Digits::Decimals(0),
+                verdict,
+            })
         }),
         Declared::new("Knee", "jobs", 1, |row, table| {
             let of_law = row.fit().and_then(|fit| fit.law.knee_jobs());
@@ -411,6 +416,25 @@ mod tests {
     use dbdyno_core::analysis::published_checks::fixture::judged;
     use dbdyno_core::analysis::scaling::ramps;
     use dbdyno_core::model::TestResult;
+
+    #[test]
+    fn the_jobs_that_are_enough_have_the_verdict_on_the_best() {
+        let cell = |of_four: Status| {
+            let step = |jobs: u32, status: Status| {
+                judged(at(jobs, 100.0 * f64::from(jobs)).into(), status)
+            };
+            let tests = [step(1, Status::Valid), step(2, Status::Valid), step(4, of_four)];
+            let found: Vec<(String, Scaling<'_>)> = ramps(&tests)
+                .into_iter()
+                .filter_map(|ramp| ramp.scaling().map(|found| (ramp.label, found)))
+                .collect();
+            laws(Language::English, "laws", &found).rows[0][4].clone()
+        };
+        let digits = Digits::Decimals(0);
+        let number = |value, verdict| Cell::Number { value, digits, verdict: Some(verdict) };
+        assert_eq!(cell(Status::Valid), number(4.0, Status::Valid));
+        assert_eq!(cell(Status::Conditional), number(2.0, Status::Conditional));
+    }
 
     #[test]
     fn a_limit_is_named_from_valid_steps_alone() {
