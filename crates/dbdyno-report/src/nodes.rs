@@ -162,10 +162,11 @@ fn ratio_cell(table: &mut Table, value: Result<f64, Unknown>, verdict: Status) -
     table.figure(value.map_err(|why| why.text().into()), Digits::Decimals(3), verdict)
 }
 
-/// A node in a window of this length.
+/// A node in a window of this length, and the verdict on the test.
 struct NodeRow<'a> {
     node: &'a NodeResult,
     window_s: f64,
+    status: Status,
 }
 
 /// Each node of a test on a cluster; no rows of any other.
@@ -174,7 +175,8 @@ pub fn of_test(language: Language, test: &Test) -> Table {
     let mut table = Table::declared(language, "nodes", &columns);
     let Some(result) = test.measured() else { return table };
     for node in &result.node_figures {
-        table.add_row(&columns, &NodeRow { node, window_s: result.window_s });
+        let (window_s, status) = (result.window_s, test.status());
+        table.add_row(&columns, &NodeRow { node, window_s, status });
     }
     table
 }
@@ -191,18 +193,18 @@ fn node_columns<'a>() -> [Declared<NodeRow<'a>>; 8] {
         Declared::new("Rate", "ops/s", 0, |row, _| Cell::Number {
             value: row.node.ops_per_s,
             digits: RATE,
-            verdict: None,
+            verdict: Some(row.status),
         }),
         Declared::new("Lag", "s", 0, |row, table| {
-            known_cell(table, row.node.lag_s, "not a replica")
+            row.known_cell(table, row.node.lag_s, "not a replica")
         }),
         Declared::new("Flow control", "%", 0, |row, table| {
             let paused_pct = paused_share(row.node, row.window_s).map(|share| 100.0 * share);
-            known_cell(table, paused_pct, "not a node of Galera")
+            row.known_cell(table, paused_pct, "not a node of Galera")
         }),
         Declared::new("CPU", "%", 0, |row, table| {
             let busy_pct = cpu::busy_pct(&row.node.window_counters).ok();
-            known_cell(table, busy_pct, "the node's host is not observed (--host-metrics)")
+            row.known_cell(table, busy_pct, "the node's host is not observed (--host-metrics)")
         }),
         Declared::new("State", "", 0, |row, table| {
             let state = match (row.node.lost, row.node.missing) {
@@ -215,10 +217,10 @@ fn node_columns<'a>() -> [Declared<NodeRow<'a>>; 8] {
     ]
 }
 
-fn known_cell(table: &mut Table, value: Option<f64>, why: &'static str) -> Cell {
-    match value {
-        Some(value) => Cell::Number { value, digits: Digits::Decimals(3), verdict: None },
-        None => table.unknown(why),
+impl NodeRow<'_> {
+    /// A figure of the node with the verdict on its test, or the reason why it has none.
+    fn known_cell(&self, table: &mut Table, value: Option<f64>, why: &'static str) -> Cell {
+        table.figure(value.ok_or_else(|| why.into()), Digits::Decimals(3), self.status)
     }
 }
 
@@ -226,6 +228,7 @@ fn known_cell(table: &mut Table, value: Option<f64>, why: &'static str) -> Cell 
 mod tests {
     use super::*;
     use dbdyno_core::analysis::fixture;
+    use dbdyno_core::analysis::published_checks::fixture::judged;
     use dbdyno_core::model::params::NODES;
 
     /// The table of tests on one and on two nodes, where transactions take twice as long.
@@ -238,6 +241,28 @@ mod tests {
             Test::from(result)
         };
         scaling(Language::English, &node_scaling(&[test(1), test(2)]))
+    }
+
+    #[test]
+    fn the_figures_of_a_node_have_the_verdict_on_their_test() {
+        let node = NodeResult {
+            name: "n1".into(),
+            ops_per_s: 50.0,
+            lag_s: Some(0.5),
+            ..NodeResult::default()
+        };
+        let mut result = fixture::at(2, 100.0);
+        result.node_figures = vec![node];
+        let cells = |status: Status| {
+            let rows = of_test(Language::English, &judged(result.clone().into(), status)).rows;
+            [rows[0][3].clone(), rows[0][4].clone()]
+        };
+        for status in [Status::Valid, Status::Conditional, Status::Invalid] {
+            let verdict = Some(status);
+            let rate = Cell::Number { value: 50.0, digits: RATE, verdict };
+            let lag = Cell::Number { value: 0.5, digits: Digits::Decimals(3), verdict };
+            assert_eq!(cells(status), [rate, lag]);
+        }
     }
 
     #[test]
