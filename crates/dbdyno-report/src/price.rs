@@ -6,7 +6,9 @@ use super::columns::{RATE, at_least};
 use super::document::{Block, Cell, Column, Declared, Digits, Document, Section, Table};
 use super::lowered::{self, LoweringReason};
 use super::ramps::{RampRow, rows};
+use super::texts::capitalized;
 use super::{Input, Language, Report, RunTests, bars, masthead};
+use dbdyno_core::analysis::compare::Ratio;
 use dbdyno_core::analysis::heatmap::{self, METRICS};
 use dbdyno_core::analysis::interval::FEWEST;
 use dbdyno_core::analysis::price::{Per, PriceList, Value};
@@ -43,8 +45,9 @@ impl Report for PriceReport {
 const HOW_TO_READ: &str = "Licenses are cores x core factor, rounded up. Cost per unit is the cost \
                            of the platform / its best valid throughput: the price of one unit of \
                            the KPM. Two costs differ only if their throughputs differ beyond the \
-                           noise. Verdicts are those of the throughput, and an invalid one has \
-                           no price; prices are as the files give them.";
+                           noise; a ratio of two has the ends of its 95 % interval (low, high), \
+                           that of the throughputs. Verdicts are those of the throughput, and an \
+                           invalid one has no price; prices are as the files give them.";
 
 /// The sections; a paragraph that says what is missing if there is no price at all.
 pub fn sections(input: &Input) -> Vec<Section> {
@@ -211,8 +214,9 @@ fn least(
     Some(language.say(text, &[("told", told.as_str()), ("ties", &ties), ("count", &count)]))
 }
 
-/// The geometric means of how much more a unit costs on each platform than on the cheapest, and the
-/// number of workloads that are in none, as the cheapest costs nothing.
+/// The geometric means of how much more a unit costs on each platform than on the cheapest, each
+/// with its interval or the reason why it has none, and the number of workloads that are in none,
+/// as the cheapest costs nothing.
 fn means(
     language: Language,
     platforms: &[PricedPlatform<'_>],
@@ -222,16 +226,15 @@ fn means(
     let (free, whole): (Vec<&CostsOfWorkload>, Vec<&CostsOfWorkload>) =
         of_all.partition(|costs| costs.is_free());
     let mean = |at: usize| {
-        let logarithms =
-            whole.iter().filter_map(|it| Some((it.per_unit().nth(at)?? / it.least()).ln()));
-        (logarithms.sum::<f64>() / whole.len() as f64).exp()
+        let ratios: Vec<Ratio> = whole.iter().filter_map(|it| it.costs.over_least(at)).collect();
+        Ratio::geometric_mean(&ratios)
     };
-    let means = (0..platforms.len()).map(|at| {
-        let factor = language.number(mean(at), Digits::Significant(3));
-        let values = [("platform", platforms[at].name.as_str()), ("factor", &factor)];
-        language.say("{platform} x{factor}", &values)
-    });
+    let found: Vec<Ratio> = (0..platforms.len()).filter_map(mean).collect();
+    let named = platforms.iter().zip(&found);
+    let means = named.map(|(platform, mean)| mean_text(language, &platform.name, mean));
     let means = means.collect::<Vec<_>>().join(", ");
+    let why = found.iter().find_map(|mean| mean.span.err());
+    let why = why.map(|why| format!("{}.", capitalized(&language.phrase(why.text()))));
     let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
     let said = "Against the cheapest of each workload, {count} that all have, geometric mean: \
                 {means}.";
@@ -241,8 +244,22 @@ fn means(
                    {left_out} of {all}.";
     let without = (!free.is_empty())
         .then(|| language.say(without, &[("left_out", &left_out), ("all", &all)]));
-    let said: Vec<String> = said.into_iter().chain(without).collect();
+    let said: Vec<String> = said.into_iter().chain(why).chain(without).collect();
     (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// `a x2.50 (x2.46 to x2.54)`; without an interval, and where the mean is exact, `a x2.50`.
+fn mean_text(language: Language, platform: &str, mean: &Ratio) -> String {
+    let number = |value: f64| language.number(value, Digits::Significant(3));
+    let factor = number(mean.value);
+    let Some(span) = mean.span.ok().filter(|span| span.low < span.high) else {
+        let values = [("platform", platform), ("factor", factor.as_str())];
+        return language.say("{platform} x{factor}", &values);
+    };
+    let (low, high) = (number(span.low), number(span.high));
+    let values =
+        [("platform", platform), ("factor", factor.as_str()), ("low", &low), ("high", &high)];
+    language.say("{platform} x{factor} (x{low} to x{high})", &values)
 }
 
 /// The cost per unit of each workload, platforms side by side; none if nothing can be compared.
@@ -252,11 +269,10 @@ fn side_by_side(input: &Input) -> Option<Table> {
     let currency = &platforms.iter().find_map(|platform| platform.list)?.currency;
     let heads = platforms.iter().map(|platform| Column::new(&platform.name, currency, 0));
     let columns = [Column::new("Workload", "", 0), Column::new("per unit of", "", 0)];
-    let columns =
-        columns.into_iter().chain(heads).chain([Column::new("Dearest / cheapest", "", 0)]);
+    let ratio = ["Dearest / cheapest", "low", "high"].map(|name| Column::new(name, "", 0));
+    let columns = columns.into_iter().chain(heads).chain(ratio);
     let mut table = Table::new(input.language, "cost per unit side by side", columns);
     for row in &costs {
-        let most = row.known().fold(0.0, f64::max);
         let why = || {
             let text = "no valid throughput of the same work, or a cost that is only a lower bound";
             Sentence::new(text)
@@ -264,18 +280,25 @@ fn side_by_side(input: &Input) -> Option<Table> {
         let figures =
             row.per_unit().map(|cost| table.figure(cost.ok_or_else(why), RATE, Status::Valid));
         let figures: Vec<Cell> = figures.collect();
-        let ratio = match row.is_free() {
-            true => Cell::Empty,
-            false => Cell::Number {
-                value: most / row.least(),
-                digits: Digits::Significant(3),
-                verdict: None,
-            },
-        };
+        let ratio = ratio_cells(&mut table, row.costs.highest_over_least());
         let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
-        table.rows.push(texts.into_iter().chain(figures).chain([ratio]).collect());
+        table.rows.push(texts.into_iter().chain(figures).chain(ratio).collect());
     }
     (!costs.is_empty()).then_some(table)
+}
+
+/// A ratio of two costs and the ends of its interval, or the reason why it has none; nothing where
+/// a unit costs nothing.
+fn ratio_cells(table: &mut Table, ratio: Option<Ratio>) -> [Cell; 3] {
+    let number = |value| Cell::Number { value, digits: Digits::Significant(3), verdict: None };
+    match ratio.map(|ratio| (ratio.value, ratio.span)) {
+        None => [Cell::Empty, Cell::Empty, Cell::Empty],
+        Some((value, Ok(span))) => [value, span.low, span.high].map(number),
+        Some((value, Err(why))) => {
+            let unknown = table.unknown(why.text());
+            [number(value), unknown.clone(), unknown]
+        }
+    }
 }
 
 /// The price list of a run: the one that names it or its target, or the only one if it names
@@ -544,7 +567,7 @@ mod tests {
         assert_eq!(
             said(250.0, Status::Valid),
             "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each \
-             workload, 1 that all have, geometric mean: a x2.50, b x1.00."
+             workload, 1 that all have, geometric mean: a x2.50 (x2.46 to x2.54), b x1.00."
         );
         let without = "Left out, as the cost of a unit of valid throughput of the same work is \
                        known of fewer than two platforms: 1 of 1.";
@@ -553,7 +576,7 @@ mod tests {
             said(100.5, Status::Valid),
             "Of 1 compared, on no platform does a unit of valid throughput cost least alone: no \
              difference is known to go beyond the noise. Against the cheapest of each workload, 1 \
-             that all have, geometric mean: a x1.01, b x1.00."
+             that all have, geometric mean: a x1.01 (x0.991 to x1.02), b x1.00."
         );
     }
 
@@ -608,11 +631,43 @@ mod tests {
         let said = answer(&input(0.0));
         assert!(said.ends_with(without) && !said.contains("NaN"), "{said}");
         assert!(!said.contains("inf") && !said.contains("geometric mean:"), "{said}");
-        assert!(answer(&input(0.5)).contains("geometric mean: a x1.00, b x2.00."));
-        let last = |input: &Input| side_by_side(input).unwrap().rows[0].last().cloned();
-        assert_eq!(last(&input(0.0)), Some(Cell::Empty));
-        let Some(Cell::Number { value, .. }) = last(&input(0.5)) else { panic!("no ratio") };
-        assert!((value - 2.0).abs() < 1e-9, "{value}");
+        let means = "geometric mean: a x1.00, b x2.00 (x1.97 to x2.03).";
+        assert!(answer(&input(0.5)).ends_with(means), "{}", answer(&input(0.5)));
+        let ratio = |input: &Input| side_by_side(input).unwrap().rows[0][4..].to_vec();
+        assert_eq!(ratio(&input(0.0)), [Cell::Empty, Cell::Empty, Cell::Empty]);
+        let factor = 0.01f64.hypot(0.01).exp();
+        let expected = [2.0, 2.0 / factor, 2.0 * factor];
+        for (cell, expected) in ratio(&input(0.5)).iter().zip(expected) {
+            let Cell::Number { value, .. } = cell else { panic!("{cell:?}") };
+            assert!((value - expected).abs() < 1e-9, "{value} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_ratio_of_costs_without_an_interval_says_why() {
+        use dbdyno_core::analysis::fixture::at;
+        let list = include_str!("../../../examples/prices/exadata-x2-2-dbserver.toml");
+        let prices: Vec<PriceList> = ["a", "b"]
+            .map(|name| {
+                let platform = Some(name.into());
+                PriceList { platform, ..PriceList::parse(list).unwrap() }
+            })
+            .into();
+        let runs: Vec<RunTests> = [("a", 1, 100.0), ("b", 2, 250.0)]
+            .map(|(name, id, rate)| {
+                let run = dbdyno_core::model::RunRecord { id, ..run(name) };
+                let mut result = at(1, rate);
+                (result.ci_fraction, result.window_s) = (None, 1.0);
+                RunTests { run, tests: vec![Test::from(result)] }
+            })
+            .into();
+        let input = Input { runs, prices, ..Input::default() };
+        let said = answer(&input);
+        let means = "geometric mean: a x2.50, b x1.00. No interval: one short window.";
+        assert!(said.ends_with(means), "{said}");
+        let table = side_by_side(&input).unwrap();
+        assert_eq!(table.rows[0][5..], [Cell::Unknown(0), Cell::Unknown(0)]);
+        assert_eq!(table.footnotes, ["no interval: one short window"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::best::{Best, Candidate, select_best};
 use super::figure::Figure;
 use super::interval::{IntervalOrReason, UncertainValue};
 use super::ramp;
-use super::ratio::{Ratio, Span};
+use super::ratio::Ratio;
 use crate::model::params::{NODES, assignments};
 use crate::model::{Better, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult};
 
@@ -77,9 +77,6 @@ pub struct ClusterTax {
     pub status: Status,
 }
 
-/// A node beside itself, which is known exactly.
-const ONE_NODE: Ratio = Ratio { value: 1.0, span: Ok(Span { low: 1.0, high: 1.0, p: 1.0 }) };
-
 /// Every workload that was measured on several numbers of nodes.
 pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
     let mut groups: BTreeMap<(String, &str), OnNodes<'_>> = BTreeMap::new();
@@ -146,7 +143,7 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
     let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
         let Some(best) = best(tests) else { return without_figure(label, *nodes, tests) };
         let scaling = |one: Point<'_>| match *nodes {
-            1 => ONE_NODE,
+            1 => Ratio::ONE,
             _ => Ratio::new(one.times(*nodes), best.times(1)),
         };
         let status = best.figure.status();
@@ -227,7 +224,7 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<ClusterTax> {
         let many = on_many.iter().find(|many| many.jobs == jobs)?;
         let (of_one, of_many) = (transaction_time(one)?, transaction_time(many)?);
         let ratio = match nodes {
-            1 => ONE_NODE,
+            1 => Ratio::ONE,
             _ => Ratio::new(of_one, of_many),
         };
         Some(ClusterTax { ratio, status: one.status().max(many.status()) })
