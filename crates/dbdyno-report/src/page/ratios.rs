@@ -106,11 +106,6 @@ fn means(gate: &Judgement, language: Language) -> Vec<RatioRow> {
             None => language.phrase("Everything"),
         };
         let count = level.figures.to_string();
-        let tone = match (level.fails, level.is_excluded) {
-            (true, _) => Tone::Worse,
-            (_, true) => Tone::Better,
-            _ => Tone::Same,
-        };
         RatioRow {
             group: language.phrase("Means"),
             label: format!("{label} · {}", language.say("mean of {count}", &[("count", &count)])),
@@ -125,12 +120,22 @@ fn means(gate: &Judgement, language: Language) -> Vec<RatioRow> {
                 "–".into(),
                 found_from(language, level.detectable_loss),
             ],
-            tone,
+            tone: tone_of_mean(level),
             verdict: language.verdict(Status::Valid),
             ..RatioRow::default()
         }
     };
     gate.whole.iter().chain(&gate.groups).map(row).collect()
+}
+
+/// Tone of a mean as of a figure: inside the noise if its interval holds 1, even where that leaves
+/// out a loss beyond the limit.
+fn tone_of_mean(level: &Level) -> Tone {
+    match (level.low > 1.0, level.high < 1.0) {
+        (true, _) => Tone::Better,
+        (_, true) => Tone::Worse,
+        _ => Tone::Same,
+    }
 }
 
 /// The ratios at the numbers of jobs that both have.
@@ -337,6 +342,28 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<Gains> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_whose_interval_holds_1_is_neither_better_nor_worse() {
+        let tone = |ratio: f64, half: f64| {
+            let (low, high) = (ratio - half, ratio + half);
+            let is_excluded = low > 0.95;
+            let level = Level {
+                group: None,
+                figures: 26,
+                ratio,
+                low,
+                high,
+                detectable_loss: 0.03,
+                is_excluded,
+                fails: false,
+            };
+            tone_of_mean(&level)
+        };
+        assert_eq!(tone(0.992, 0.018), Tone::Same, "a loss of 5 % is excluded");
+        assert_eq!(tone(0.95, 0.06), Tone::Same);
+        assert_eq!((tone(1.03, 0.02), tone(0.97, 0.01)), (Tone::Better, Tone::Worse));
+    }
 
     #[test]
     fn a_loss_that_would_have_been_found_is_never_shown_smaller_than_it_is() {
