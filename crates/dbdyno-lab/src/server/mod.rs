@@ -336,7 +336,7 @@ fn stop_orphans(
 ) -> Result<()> {
     let programs = [kind.programs(), &[process::COPY_PROGRAM]].concat();
     let mut is_left = false;
-    process::stop(signals, || {
+    process::stop(signals, &AtomicBool::new(false), || {
         let living = process::at_work(&programs, &home.data());
         is_left = interrupt.load(Ordering::SeqCst) && !living.is_empty();
         if is_left { Vec::new() } else { living }
