@@ -186,11 +186,12 @@ fn leave(context: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
             platform.database.session().and_then(|mut session| session.execute(drop_ledger));
         dropped.map_err(|error| error.at(label))
     });
-    let note = match dropped {
-        Ok(_) => "the ledger is removed; our schema stays, 'dbdyno clean' removes it".to_string(),
-        Err(error) => format!("dbdyno.failover_ledger stays, 'dbdyno clean' removes it ({error})"),
-    };
-    (context.events)(Event::Note(&note));
+    if let Err(error) = dropped {
+        let left = format!("dbdyno.failover_ledger stays, 'dbdyno clean' removes it ({error})");
+        return (context.events)(Event::LeftBehind(&left));
+    }
+    let note = "the ledger is removed; our schema stays, 'dbdyno clean' removes it";
+    (context.events)(Event::Note(note));
 }
 
 fn repetitions(

@@ -85,7 +85,8 @@ impl Trial<'_> {
         if let Err(unrepaired) = &repaired
             && (measured.is_err() || unrepaired.kind == Kind::Interrupted)
         {
-            (self.events)(Event::Note(&format!("node {node} is not repaired: {unrepaired}")));
+            let left = format!("node {node} is not repaired: {unrepaired}");
+            (self.events)(Event::LeftBehind(&left));
         }
         measured.map(|measured| TrialRecord { repaired, ..measured })
     }
