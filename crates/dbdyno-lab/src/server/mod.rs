@@ -29,6 +29,7 @@ mod marker;
 mod network_emulation;
 mod nodes;
 mod packages;
+mod partial;
 mod pinned;
 mod postgres;
 mod process;
