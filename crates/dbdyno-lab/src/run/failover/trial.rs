@@ -83,7 +83,7 @@ impl Trial<'_> {
         // A node that is left broken is said where the error to report is another one, or that of
         // an interrupt, which says only where the run is stored.
         if let Err(unrepaired) = &repaired
-            && (measured.is_err() || unrepaired.kind == Kind::Interrupted)
+            && (measured.is_err() || self.interrupt.is_set())
         {
             let left = format!("node {node} is not repaired: {unrepaired}");
             (self.events)(Event::LeftBehind(&left));
