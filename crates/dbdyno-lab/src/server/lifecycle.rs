@@ -170,7 +170,8 @@ impl PrivateServer {
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
         let url = Some(url);
-        let to = ConnectTo { target, file: None, url, password: None, settings: BTreeMap::new() };
+        let (settings, interrupt) = (BTreeMap::new(), Arc::clone(&self.interrupt));
+        let to = ConnectTo { target, file: None, url, password: None, settings, interrupt };
         engine.open(&to, access)
     }
 
