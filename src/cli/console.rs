@@ -112,6 +112,7 @@ impl Console {
         match event {
             Event::Step(text) => self.step(text),
             Event::Note(text) => self.line(text),
+            Event::LeftBehind(text) => self.tell(text),
             Event::Load(event) => self.load(event),
             Event::Loaded(result) => self.line(&live_table::load_line(result)),
             Event::RunStarted { run_id } => self.line(&format!("run {run_id}")),
@@ -185,8 +186,13 @@ impl Console {
     /// A line of progress on standard error, above the bar.
     fn line(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| out::report(text));
+            self.tell(text);
         }
+    }
+
+    /// A line on standard error, above the bar, whether progress is wanted or not.
+    fn tell(&self, text: &str) {
+        self.bar.suspend(|| out::report(text));
     }
 
     fn load(&self, event: &LoadEvent) {

@@ -3,7 +3,7 @@
 
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, ErrorClass, Session};
 use dbdyno::error::Kind;
@@ -53,10 +53,10 @@ pub fn each(url: &str) -> Vec<String> {
 
 /// A session that only looks: the node may be a standby.
 pub fn look(url: &str) -> Box<dyn Session> {
-    open(url, Access::Watch).session().unwrap()
+    open(url, Access::Watch, &Arc::default()).session().unwrap()
 }
 
-fn open(url: &str, access: Access) -> Box<dyn Database> {
+fn open(url: &str, access: Access, interrupt: &Arc<AtomicBool>) -> Box<dyn Database> {
     let engine = url.split("://").next().unwrap();
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo {
@@ -65,6 +65,7 @@ fn open(url: &str, access: Access) -> Box<dyn Database> {
         url: Some(url.into()),
         password: None,
         settings: Default::default(),
+        interrupt: Arc::clone(interrupt),
     };
     engine::find(engine).unwrap().open(&to, access).unwrap()
 }
@@ -86,8 +87,9 @@ fn an_interrupt_ends_the_wait_for_a_node_that_is_behind() {
     let dir = directory();
     let cluster = replicas(dir.path(), 2);
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
-    let database = open(&url, Access::Inspect);
-    database.heed(Arc::new(AtomicBool::new(true)));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let database = open(&url, Access::Inspect, &interrupt);
+    interrupt.store(true, Ordering::SeqCst);
     look(&nodes[1]).execute("do $$ begin perform pg_wal_replay_pause(); end $$").unwrap();
     look(&nodes[0]).execute("create table public.not_there_yet ()").unwrap();
     let error = database.place_jobs(None, false).err().unwrap();

@@ -192,8 +192,14 @@ fn open(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Box<dyn Data
     let url = format!("oracle://ann@127.0.0.1:{port}/sales");
     let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
     let password = Some(SECRET.into());
-    let connect =
-        ConnectTo { target, file: None, url: Some(url), password, settings: Default::default() };
+    let connect = ConnectTo {
+        target,
+        file: None,
+        url: Some(url),
+        password,
+        settings: Default::default(),
+        interrupt: Default::default(),
+    };
     engine::find("oracle").unwrap().open(&connect, Access::Provision).unwrap()
 }
 
@@ -353,6 +359,7 @@ fn a_live_server_keeps_the_contract() {
         url: Some(url),
         password: None,
         settings: std::collections::BTreeMap::new(),
+        interrupt: Default::default(),
     };
     let database = engine::find("oracle").unwrap().open(&connect, Access::Provision).unwrap();
     assert!(database.version() >= Version(vec![19]));

@@ -133,6 +133,7 @@ fn open(
         url: Some(url.into()),
         password,
         settings: BTreeMap::new(),
+        interrupt: Default::default(),
     };
     engine::find(engine).unwrap().open(&to, access)
 }

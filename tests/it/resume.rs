@@ -42,8 +42,14 @@ fn noted_in_mariadb(directory: &Path) -> i64 {
         socket.display().to_string().replace('/', "%2F")
     );
     let target = Target::Existing { engine: "mariadb".into(), url: url.clone() };
-    let to =
-        ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: Some(url),
+        password: None,
+        settings: BTreeMap::new(),
+        interrupt: Default::default(),
+    };
     let database =
         engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
     let rows = database.and_then(|database| database.session().ok()?.query(CHUNKS, &[]).ok());

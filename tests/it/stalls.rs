@@ -41,6 +41,7 @@ impl Stand {
             url: Some(url),
             password: None,
             settings: Default::default(),
+            interrupt: Default::default(),
         };
         let database = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         Stand { engine, server, database }

@@ -364,6 +364,7 @@ fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
         url: Some(url.into()),
         password: None,
         settings: BTreeMap::new(),
+        interrupt: Default::default(),
     };
     // As one that only looks: whatever the database holds under our names.
     engine::find(engine).unwrap().open(&to, Access::Watch).ok()

@@ -78,8 +78,14 @@ impl Stub {
         let url = format!("oracle://stub@127.0.0.1:{}/stub", port.trim());
         let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
         let password = Some("stub".into());
-        let to =
-            ConnectTo { target, file: None, url: Some(url), password, settings: BTreeMap::new() };
+        let to = ConnectTo {
+            target,
+            file: None,
+            url: Some(url),
+            password,
+            settings: BTreeMap::new(),
+            interrupt: Default::default(),
+        };
         let oracle = engine::find("oracle").ok_or_else(|| wrong("is not compiled in".into()))?;
         let database =
             oracle.open(&to, Access::Watch).map_err(|error| error.at("stub of Oracle"))?;

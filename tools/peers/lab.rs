@@ -163,6 +163,7 @@ impl Lab {
             url: to_url,
             password: password.clone(),
             settings: settings.clone(),
+            interrupt: Default::default(),
         };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;

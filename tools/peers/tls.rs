@@ -89,6 +89,7 @@ fn open_database(url: &str, password: Option<SecretString>) -> Result<Box<dyn Da
         url: Some(url.into()),
         password,
         settings: Default::default(),
+        interrupt: Default::default(),
     };
     engine.open(&to, Access::Provision).map_err(|error| error.at("peers"))
 }

@@ -134,10 +134,13 @@ impl<'a> DataCommand<'a> {
         let opened = request::with_password(self.context, &request, open);
         let platform = opened.map_err(ended_by)?;
         let result = work(&platform).map_err(ended_by);
-        let keep_closed = platform.close(&events);
+        let closed = platform.close(&events);
+        if let (Err(_), Err(stays)) = (&result, &closed) {
+            events(Event::LeftBehind(&stays.to_string()));
+        }
         let finished = self.console.finish();
         let value = result?;
-        keep_closed.and(finished)?;
+        closed.and(finished)?;
         Ok(value)
     }
 }

@@ -128,7 +128,14 @@ impl Kept {
         }
         let target = Target::Embedded { engine: self.engine.into(), data_dir: self.desk.data() };
         let file = Some(self.file());
-        let to = ConnectTo { target, file, url: None, password: None, settings: settings(&[]) };
+        let to = ConnectTo {
+            target,
+            file,
+            url: None,
+            password: None,
+            settings: settings(&[]),
+            interrupt: Default::default(),
+        };
         engine::find(self.engine).unwrap().open(&to, Access::Provision).unwrap().session().unwrap()
     }
 

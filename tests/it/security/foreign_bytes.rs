@@ -148,6 +148,7 @@ fn converse(engine: &str, url: &str) -> Result<usize, EngineError> {
         url: Some(url.into()),
         password: None,
         settings: Default::default(),
+        interrupt: Default::default(),
     };
     let engine = engine::find(engine).expect("an engine of this name");
     let database = engine.open(&to, Access::Inspect)?;

@@ -171,6 +171,7 @@ fn what_others_do_is_not_kept_and_what_a_killed_run_left_goes() {
         url: Some(server.url()),
         password: None,
         settings: Default::default(),
+        interrupt: Default::default(),
     };
     let engine = dbdyno::engine::find("postgres").unwrap();
     engine.open(&to, dbdyno::engine::Access::Provision).unwrap();

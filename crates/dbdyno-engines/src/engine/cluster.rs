@@ -5,8 +5,8 @@
 //! the engine's statements) decides which address leads where: addresses are only a way to it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::{
@@ -121,11 +121,12 @@ struct Cluster {
     head: AtomicUsize,
     sql: OwnSql,
     unavailable_orgs: &'static [(&'static str, &'static str)],
-    /// Flag of an interrupt; see [`Database::heed`].
-    interrupt: OnceLock<Arc<AtomicBool>>,
+    /// Flag of an interrupt; see [`super::ConnectTo`].
+    interrupt: Arc<AtomicBool>,
 }
 
-/// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
+/// Opens the servers at all addresses as one cluster. One at which nobody answers is missing, and
+/// after an interrupt one that is behind.
 ///
 /// # Errors
 /// Nobody answers at any, two addresses lead to one server or to different clusters, none of them
@@ -134,6 +135,7 @@ pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
     ClusterSpecifics { sql, unavailable_orgs }: ClusterSpecifics,
+    interrupt: &Arc<AtomicBool>,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);
@@ -153,7 +155,9 @@ pub(super) fn open(
     check_members(nodes.iter().map(|(node, _)| node), &cluster)?;
     nodes.sort_by_key(|(node, _)| !node.identity.is_writable);
     if access != Access::Watch {
-        open_for_use(&mut nodes, access, sql, &question)?;
+        let behind = open_for_use(&mut nodes, access, sql, &question, interrupt)?;
+        nodes.retain(|(node, _)| !behind.contains(&node.address));
+        missing.extend(behind);
     }
     let nodes: Vec<Node> = nodes.into_iter().map(|(node, _)| node).collect();
     let names = names(&nodes);
@@ -164,7 +168,7 @@ pub(super) fn open(
         head: AtomicUsize::new(0),
         sql,
         unavailable_orgs,
-        interrupt: OnceLock::new(),
+        interrupt: Arc::clone(interrupt),
     }))
 }
 
@@ -202,24 +206,32 @@ fn check_members<'n>(
 }
 
 /// Opens the nodes again for what they are wanted for: the first makes what is missing, the others
-/// have it from there.
+/// have it from there. Returns the addresses of those that were behind at an interrupt: nothing is
+/// measured any more, and what is left to do the first one does.
 fn open_for_use(
     nodes: &mut [(Node, OpenNode<'_>)],
     access: Access,
     sql: OwnSql,
     question: &str,
-) -> Result<(), EngineError> {
-    let Some(((head, open_head), others)) = nodes.split_first_mut() else { return Ok(()) };
+    interrupt: &AtomicBool,
+) -> Result<Vec<String>, EngineError> {
+    let mut behind = Vec::new();
+    let Some(((head, open_head), others)) = nodes.split_first_mut() else { return Ok(behind) };
     if !head.identity.is_writable {
         return Err(EngineError::new(ErrorClass::Privilege, "none of the nodes can be written to")
             .advised("name the primary, too"));
     }
     *head = Node::open(head.address.clone(), open_head, access, question)?;
     for (node, open) in others {
-        catch_up(head.database.as_ref(), node, sql, None)?;
-        *node = Node::open(node.address.clone(), open, Access::Follow, question)?;
+        match catch_up(head.database.as_ref(), node, sql, interrupt) {
+            Err(error) if error.class == ErrorClass::Cancelled => behind.push(node.address.clone()),
+            caught_up => {
+                caught_up?;
+                *node = Node::open(node.address.clone(), open, Access::Follow, question)?;
+            }
+        }
     }
-    Ok(())
+    Ok(behind)
 }
 
 /// Names of the nodes: those that they give themselves, or their addresses if a name is missing or
@@ -238,7 +250,7 @@ fn catch_up(
     head: &dyn Database,
     node: &Node,
     sql: OwnSql,
-    interrupt: Option<&Arc<AtomicBool>>,
+    interrupt: &AtomicBool,
 ) -> Result<(), EngineError> {
     let told = head.session()?.query(&sql("position", &[])?, &[])?;
     let position = told.scalar().filter(|told| is_position(told)).ok_or_else(|| {
@@ -250,7 +262,7 @@ fn catch_up(
     while session.query(&reached, &[]).map_err(|error| of_node(&node.address, error))?.scalar()
         != Some("1")
     {
-        if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst)) {
+        if interrupt.load(Ordering::SeqCst) {
             let what = "interrupted before it had caught up with the first node";
             return Err(of_node(&node.address, EngineError::new(ErrorClass::Cancelled, what)));
         }
@@ -378,7 +390,7 @@ impl Database for Cluster {
         self.session()?; // finds another head if the first is gone
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
             let node = &self.nodes[*at];
-            catch_up(self.head().database.as_ref(), node, self.sql, self.interrupt.get())?;
+            catch_up(self.head().database.as_ref(), node, self.sql, &self.interrupt)?;
         }
         let gone =
             (0..self.nodes.len()).filter(|at| !there.contains(at)).map(|at| self.names[at].clone());
@@ -409,10 +421,6 @@ impl Database for Cluster {
     }
     fn cancel(&self) {
         self.nodes.iter().for_each(|node| node.database.cancel());
-    }
-    fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.nodes.iter().for_each(|node| node.database.heed(Arc::clone(&interrupt)));
-        self.interrupt.get_or_init(|| interrupt);
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.sessions_left()
@@ -468,6 +476,7 @@ impl Database for Cluster {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rows;
     use super::*;
 
     /// Remembers the class of the last failed op, and the login.
@@ -493,6 +502,74 @@ mod tests {
             self.login = login;
         }
         fn session_counters(&mut self, _: Counters) {}
+    }
+
+    /// The only node that can be written to, `a`, or one that never has what that one has.
+    #[derive(Clone, Copy)]
+    struct FakeNode(&'static str);
+
+    impl Session for FakeNode {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, sql: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            let is_writable = if self.0 == "a" { "1" } else { "0" };
+            let row = match sql {
+                "node" => vec![
+                    ("id", self.0),
+                    ("cluster", "c"),
+                    ("name", self.0),
+                    ("writable", is_writable),
+                    ("ready", "1"),
+                ],
+                "position" => vec![("position", "7")],
+                _ => vec![("reached", "0")],
+            };
+            let texts = row.iter().map(|(name, value)| (name.to_string(), Some(value.to_string())));
+            let (columns, values) = texts.unzip();
+            Ok(Rows { columns, rows: vec![values] })
+        }
+    }
+
+    impl Database for FakeNode {
+        fn version(&self) -> Version {
+            Version(vec![1])
+        }
+        fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+            Ok(Box::new(*self))
+        }
+        fn run_job(&self, _: &JobSpec<'_>, _: &mut dyn Pacer) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn load_rows(
+            &self,
+            _: &RowLoad<'_>,
+            _: &mut dyn FnMut(u64) -> bool,
+        ) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn load_method(&self) -> &'static str {
+            "none"
+        }
+    }
+
+    fn member(name: &'static str) -> (String, OpenNode<'static>) {
+        let open = move |_: Access| -> Result<Box<dyn Database>, EngineError> {
+            Ok(Box::new(FakeNode(name)))
+        };
+        (name.to_owned(), Box::new(open))
+    }
+
+    #[test]
+    fn after_an_interrupt_a_node_that_is_behind_is_missing_and_not_waited_for() {
+        let own = ClusterSpecifics { sql: |block, _| Ok(block.to_owned()), unavailable_orgs: &[] };
+        let interrupt = Arc::new(AtomicBool::new(true));
+        let members = vec![member("a"), member("b")];
+        let cluster = open(members, Access::Provision, own, &interrupt).unwrap();
+        assert_eq!(cluster.nodes(), ["a"]);
+        let placement = cluster.place_jobs(None, true).unwrap();
+        assert_eq!(placement.nodes, ["a"]);
+        assert_eq!(placement.missing, ["b"]);
     }
 
     #[test]

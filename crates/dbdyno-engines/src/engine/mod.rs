@@ -193,6 +193,9 @@ pub struct ConnectTo {
     pub password: Option<SecretString>,
     /// Settings of an embedded engine from the size profile, e.g. `cache_mb`.
     pub settings: BTreeMap<String, String>,
+    /// Flag of an interrupt: once it is set, all waits for a silent server are short, from the
+    /// first connection on, and nodes that are behind are not waited for.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl ConnectTo {
@@ -236,9 +239,6 @@ pub trait Database: Send + Sync {
     /// class `Cancelled` and stay usable. A statement that begins afterwards is not touched. For an
     /// interrupt, not for the end of a window.
     fn cancel(&self) {}
-    /// Shortens all waits for a silent server, also those for a connection, once this flag is set.
-    /// An interrupt sets it. Only the first flag that is given counts.
-    fn heed(&self, _interrupt: Arc<AtomicBool>) {}
     /// Makes the session of every later job read its own counters by this query of one row, at the
     /// start and at the end of the job.
     fn count_jobs_by(&self, _sql: &str) {}

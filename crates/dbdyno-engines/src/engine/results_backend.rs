@@ -149,5 +149,6 @@ pub fn open(
         url,
         password,
         settings: Default::default(),
+        interrupt: Arc::default(),
     }))
 }

@@ -139,7 +139,11 @@ impl RunMetrics {
                     TestFigures { status: Some(Status::Invalid), ..TestFigures::default() };
                 state.done(labels_of_selection(selection, *jobs), figures);
             }
-            Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_) => {}
+            Event::Step(_)
+            | Event::Note(_)
+            | Event::LeftBehind(_)
+            | Event::Load(_)
+            | Event::Loaded(_) => {}
         }
     }
 

@@ -199,8 +199,18 @@ pub(super) fn execute(experiment: Experiment<'_>, store: &mut Store) -> Result<E
     let ended = on_platforms(&arms, design, &mut platforms, store);
     let ended = with_last_words(ended, &mut platforms);
     let closed = close(&arms, platforms);
-    let ended = ended.map_err(|error| ended_by_any(&arms, error))?;
+    let ended = ended.map_err(|error| {
+        tell_what_stays(&arms, &closed);
+        ended_by_any(&arms, error)
+    })?;
     closed.map(|()| ended)
+}
+
+/// Tells what could not be removed, where the error to report is another one.
+fn tell_what_stays(arms: &[RunContext<'_>], closed: &Result<()>) {
+    if let (Some(arm), Err(stays)) = (arms.first(), closed) {
+        (arm.events)(Event::LeftBehind(&stays.to_string()));
+    }
 }
 
 /// Opens the platforms of all arms, or none.
@@ -211,7 +221,7 @@ fn open(arms: &[RunContext<'_>]) -> Result<Vec<Platform>> {
         match Platform::open(request, Some(plan), Access::Provision, interrupt, events) {
             Ok(platform) => platforms.push(platform),
             Err(error) => {
-                close(arms, platforms)?;
+                tell_what_stays(arms, &close(arms, platforms));
                 return Err(ended_by(interrupt, error));
             }
         }
@@ -219,11 +229,15 @@ fn open(arms: &[RunContext<'_>]) -> Result<Vec<Platform>> {
     Ok(platforms)
 }
 
-/// Closes all platforms, the last one first, and returns the first error.
+/// Closes all platforms, the last one first, and returns the first error; further ones are told.
 fn close(arms: &[RunContext<'_>], platforms: Vec<Platform>) -> Result<()> {
     let mut closed = Ok(());
     for (platform, arm) in platforms.into_iter().zip(arms).rev() {
-        closed = closed.and(platform.close(arm.events));
+        let this = platform.close(arm.events);
+        if closed.is_err() {
+            tell_what_stays(arms, &this);
+        }
+        closed = closed.and(this);
     }
     closed
 }

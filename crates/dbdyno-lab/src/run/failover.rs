@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::experiment::{self, Design, Execution, Experiment, OnlyPlatform};
-use super::measured_run::RunEnd;
+use super::measured_run::{RunEnd, ended_by};
 use super::prepare::OpenRun;
 use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
@@ -155,7 +155,8 @@ impl Design for Failures<'_> {
 
     fn carry_out(&mut self, execution: &mut Execution<'_, '_>) -> Result<RunStatus> {
         let OnlyPlatform { context, platform, run } = execution.only_platform()?;
-        match repetitions(&context, self.options, &self.statements, platform, run) {
+        let done = repetitions(&context, self.options, &self.statements, platform, run);
+        match done.map_err(|error| ended_by(context.interrupt, error)) {
             Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
             done => done.map(|()| RunStatus::Finished),
         }
@@ -186,11 +187,12 @@ fn leave(context: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
             platform.database.session().and_then(|mut session| session.execute(drop_ledger));
         dropped.map_err(|error| error.at(label))
     });
-    let note = match dropped {
-        Ok(_) => "the ledger is removed; our schema stays, 'dbdyno clean' removes it".to_string(),
-        Err(error) => format!("dbdyno.failover_ledger stays, 'dbdyno clean' removes it ({error})"),
-    };
-    (context.events)(Event::Note(&note));
+    if let Err(error) = dropped {
+        let left = format!("dbdyno.failover_ledger stays, 'dbdyno clean' removes it ({error})");
+        return (context.events)(Event::LeftBehind(&left));
+    }
+    let note = "the ledger is removed; our schema stays, 'dbdyno clean' removes it";
+    (context.events)(Event::Note(note));
 }
 
 fn repetitions(

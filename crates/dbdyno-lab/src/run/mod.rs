@@ -54,6 +54,9 @@ pub enum Event<'a> {
     Step(&'a str),
     /// Something worth knowing: a data set reused, an orphan removed, where things are kept.
     Note(&'a str),
+    /// Something stays that should have been removed or made whole again; told also to those who
+    /// want no progress.
+    LeftBehind(&'a str),
     /// The data set is being loaded.
     Load(&'a LoadEvent),
     /// A table is there, with the figures of its load.

@@ -102,7 +102,8 @@ impl Pacer for Tail {
 
 pub(super) fn open_null() -> std::result::Result<Box<dyn Database>, EngineError> {
     let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
-    let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
+    let (settings, interrupt) = (BTreeMap::new(), Default::default());
+    let to = ConnectTo { target, file: None, url: None, password: None, settings, interrupt };
     Null.open(&to, Access::Provision)
 }
 

@@ -11,7 +11,7 @@ use super::{Event, HostUrls, Request, Sink, Via};
 use crate::fit::{Limits, SessionCaches};
 use crate::server::{self, FileLock, NetworkEmulation, PrivateServer, Setup, StartOptions};
 use crate::test_runner::Interrupt;
-use dbdyno_core::error::{Error, Result};
+use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine, Pooler};
 use dbdyno_engines::host;
@@ -56,7 +56,7 @@ impl Platform {
     ///
     /// # Errors
     /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`]; of kind
-    /// `NoPassword` if the user may be asked for one.
+    /// `NoPassword` if the user may be asked for one; interrupted.
     pub fn open(
         request: &Request,
         plan: Option<&Plan>,
@@ -73,6 +73,7 @@ impl Platform {
             url: None,
             password: request.password.clone(),
             settings: request.settings(plan),
+            interrupt: interrupt.flag(),
         };
         let (mut server, mut file) = (None, None);
         match &request.target {
@@ -90,13 +91,14 @@ impl Platform {
                 server = Some(started);
             }
         }
-        let database = match engine.open(&to, access) {
+        let opened = engine.open(&to, access).map_err(|error| error.at(request.target.label()));
+        let database = match opened.and_then(|database| unless_set(interrupt, database)) {
             Ok(database) => Arc::from(database),
             Err(error) => {
                 // What was made for it goes again; the error of the database says more than one of
                 // its removal.
                 let _ = file.filter(|file| !file.existed).map(EmbeddedFile::remove);
-                return Err(error.at(request.target.label()));
+                return Err(error);
             }
         };
         let mut platform = Platform {
@@ -113,7 +115,6 @@ impl Platform {
             pooler: None,
             interrupt: interrupt.clone(),
         };
-        platform.database.heed(interrupt.flag());
         platform.go_through()?;
         Ok(platform)
     }
@@ -136,7 +137,6 @@ impl Platform {
     pub fn reopen(&mut self) -> Result<()> {
         let opened = self.engine.open(&self.to, self.access);
         self.database = Arc::from(opened.map_err(|error| error.at(self.label()))?);
-        self.database.heed(self.interrupt.flag());
         self.go_through()
     }
 
@@ -305,6 +305,15 @@ impl Platform {
             Some(file) => file.release(self.keep, events),
             None => Ok(()),
         }
+    }
+}
+
+/// What was opened, unless an interrupt came meanwhile: a cluster then lacks the nodes that were
+/// behind.
+fn unless_set(interrupt: &Interrupt, database: Box<dyn Database>) -> Result<Box<dyn Database>> {
+    match interrupt.is_set() {
+        true => Err(Error::new(Kind::Interrupted, "connecting", "interrupted")),
+        false => Ok(database),
     }
 }
 

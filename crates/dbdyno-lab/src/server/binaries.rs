@@ -17,6 +17,7 @@ use zip::ZipArchive;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_engines::host::{cache_dir, may_be_run, stranger_at};
 
+use super::partial::{self, Partial};
 use super::server_dir::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, pinned, unusable};
 
@@ -212,14 +213,13 @@ pub fn fetch(engine: &str, version: Option<&str>) -> Result<FetchedBinaries> {
     })?;
     let version = checked_version(version.unwrap_or(artifact.version))?;
     let cache = own_cache()?;
-    let place = cache.join(format!("{engine}-{version}"));
+    partial::remove_leftovers(&cache);
+    let name = format!("{engine}-{version}");
+    let place = cache.join(&name);
     if let Some(fetched) = programs(kind, &place, true) {
         return Ok(fetched);
     }
-    // What is left in it at the end is of no use and goes.
-    let partial =
-        tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
-    let partial = partial.map_err(|error| unusable(&cache, &error))?;
+    let partial = Partial::create(&cache, &name)?;
     unpack(kind, &artifact, &version, partial.path())
         .and_then(|()| settle(kind, partial.path(), &place))
 }
@@ -233,7 +233,7 @@ pub(super) fn checked_version(version: &str) -> Result<String> {
 }
 
 /// Numbers with dots between them.
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
 }
 

@@ -2,6 +2,7 @@
 //! and made whole again.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -109,9 +110,10 @@ impl PrivateServer {
         let how = self.failed.take();
         self.pid().filter(|_| how == Some(How::Freeze)).into_iter().for_each(wake);
         if how == Some(How::Kill) && self.kind.clears_at_start() {
-            self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))?;
-            let account = account_for_server(self.kind.account())?;
             // What was killed must be cleared up, also after an interrupt.
+            let never = AtomicBool::new(false);
+            self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals(), &never))?;
+            let account = account_for_server(self.kind.account())?;
             let interrupt = std::mem::take(&mut self.interrupt);
             let started = self.spawn(account.as_ref());
             self.interrupt = interrupt;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::process::{Daemon, StopSignals};
@@ -169,7 +170,8 @@ impl PrivateServer {
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
         let url = Some(url);
-        let to = ConnectTo { target, file: None, url, password: None, settings: BTreeMap::new() };
+        let (settings, interrupt) = (BTreeMap::new(), Arc::clone(&self.interrupt));
+        let to = ConnectTo { target, file: None, url, password: None, settings, interrupt };
         engine.open(&to, access)
     }
 
@@ -267,24 +269,26 @@ impl PrivateServer {
         Ok(self.connect_hint())
     }
 
-    /// Stops the server, which writes first what its files lack.
+    /// Stops the server, which writes first what its files lack. After an interrupt that is waited
+    /// for only if somebody keeps them.
     pub(super) fn stop(&mut self) -> Result<()> {
-        self.stop_by(self.kind.signals())
+        let interrupt = if self.was_kept() { Arc::default() } else { Arc::clone(&self.interrupt) };
+        self.stop_by(self.kind.signals(), &interrupt)
     }
 
     /// Ends the server whose files will be removed: it need not write what they lack.
     fn end(&mut self) -> Result<()> {
-        self.stop_by(self.kind.signals().at_once())
+        self.stop_by(self.kind.signals().at_once(), &AtomicBool::new(false))
     }
 
-    fn stop_by(&mut self, signals: StopSignals) -> Result<()> {
+    fn stop_by(&mut self, signals: StopSignals, interrupt: &AtomicBool) -> Result<()> {
         // A node that is cut off would wait for the others.
         self.network.iter().for_each(|(network, _)| network.repair());
         if self.failed == Some(How::Freeze) {
             self.pid().into_iter().for_each(faults::wake);
         }
-        self.peers.iter_mut().try_for_each(|peer| peer.stop_by(signals))?;
-        self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(signals))
+        self.peers.iter_mut().try_for_each(|peer| peer.stop_by(signals, interrupt))?;
+        self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(signals, interrupt))
     }
 }
 

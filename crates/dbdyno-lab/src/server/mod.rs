@@ -29,6 +29,7 @@ mod marker;
 mod network_emulation;
 mod nodes;
 mod packages;
+mod partial;
 mod pinned;
 mod postgres;
 mod process;
@@ -53,8 +54,8 @@ const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer, &mariadb::MariaDb
 trait ServerKind: Sync {
     /// Name of the engine in its registry.
     fn engine(&self) -> &'static str;
-    /// Names of the programs that work on a data directory, the server and what creates it, to
-    /// recognise their processes.
+    /// Names of the programs that work on a data directory, the server first and then what creates
+    /// its files, to recognise their processes.
     fn programs(&self) -> &'static [&'static str];
     /// User to run it as if we are root.
     fn account(&self) -> &'static str;
@@ -225,7 +226,7 @@ fn remove_home(
         return Ok(None);
     }
     let home = ServerDir::claim(data_dir, name)?;
-    stop_orphans(kind, &home, &AtomicBool::new(false))?;
+    stop_orphans(kind, &home, signals_of_removal(kind, &home), &AtomicBool::new(false))?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
 }
@@ -317,7 +318,7 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept
 /// or gone. True if a dead run had left something there.
 fn retire(kind: &dyn ServerKind, home: &ServerDir, interrupt: &AtomicBool) -> Result<bool> {
-    stop_orphans(kind, home, interrupt)?;
+    stop_orphans(kind, home, kind.signals(), interrupt)?;
     let state = home.state();
     if state == Some(State::Kept) {
         return Ok(false);
@@ -328,15 +329,28 @@ fn retire(kind: &dyn ServerKind, home: &ServerDir, interrupt: &AtomicBool) -> Re
 
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
 /// database. After an interrupt what has not ended yet is left to the next start.
-fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir, interrupt: &AtomicBool) -> Result<()> {
+fn stop_orphans(
+    kind: &dyn ServerKind,
+    home: &ServerDir,
+    signals: StopSignals,
+    interrupt: &AtomicBool,
+) -> Result<()> {
     let programs = [kind.programs(), &[process::COPY_PROGRAM]].concat();
     let mut is_left = false;
-    process::stop(kind.signals(), || {
+    process::stop(signals, &AtomicBool::new(false), || {
         let living = process::at_work(&programs, &home.data());
         is_left = interrupt.load(Ordering::SeqCst) && !living.is_empty();
         if is_left { Vec::new() } else { living }
     })?;
     if is_left { Err(process::interrupt_error(home.directory())) } else { Ok(()) }
+}
+
+/// Signals for what is at work in a home that will be removed: a server need not write what its
+/// files lack. What creates a database is told to end: killed, it leaves shared memory.
+fn signals_of_removal(kind: &dyn ServerKind, home: &ServerDir) -> StopSignals {
+    let creators = kind.programs().get(1..).unwrap_or_default();
+    let is_created = !process::at_work(creators, &home.data()).is_empty();
+    if is_created { kind.signals() } else { kind.signals().at_once() }
 }
 
 /// Refuses settings that a server of ours needs as they are.
@@ -396,4 +410,34 @@ fn skipped(what: &str, variable: &str) {
     use std::io::Write;
     assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
     let _ = writeln!(std::io::stderr(), "skipped: {what}"); // nobody may be there to read it
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::Stdio;
+
+    use rustix::process::Signal;
+
+    use super::*;
+
+    #[test]
+    fn a_server_whose_files_are_removed_writes_nothing_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = ServerDir::claim(dir.path(), "mariadb").unwrap();
+        home.mark(State::Kept).unwrap();
+        let data = home.data();
+        std::fs::create_dir(&data).unwrap();
+        // A shell that calls itself so, and waits.
+        let mut server = Command::new("sh");
+        server.arg0("mariadbd").args(["-c", "read word", "x"]).stdin(Stdio::piped());
+        let mut server = server.arg(format!("--datadir={}", data.display())).spawn().unwrap();
+        while process::at_work(&["mariadbd"], &data).is_empty() {
+            std::thread::yield_now();
+        }
+        drop(home);
+        assert!(remove("mariadb", dir.path()).unwrap().is_some());
+        assert_eq!(server.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+        assert!(!data.exists());
+    }
 }

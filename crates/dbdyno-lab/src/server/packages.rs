@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::{FetchedBinaries, checked_version, own_cache, run, unpack_command};
+use super::partial::{self, Partial};
 use super::{pinned, unusable};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_engines::engine::library::{Package, RuntimeLibrary};
@@ -27,15 +28,13 @@ pub(super) fn fetch(
     let package = library.package();
     let version = checked_version(version.unwrap_or(package.version))?;
     let cache = own_cache()?;
-    let place = cache.join(format!("{engine}-{version}")).join("bin");
+    partial::remove_leftovers(&cache);
+    let name = format!("{engine}-{version}");
+    let place = cache.join(&name).join("bin");
     if place.join(package.file()).is_file() {
         return check_library(engine, library, place, true);
     }
-    fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
-    // What is left in it at the end is of no use and goes.
-    let partial =
-        tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
-    let partial = partial.map_err(|error| unusable(&cache, &error))?;
+    let partial = Partial::create(&cache, &name)?;
     let unpacked = unpack(&package, &version, partial.path())?;
     check_library(engine, library, partial.path().join(UNPACKED), false)?;
     // Another process may have been faster.

@@ -100,10 +100,10 @@ impl Daemon {
         drop(self.child);
     }
 
-    /// Stops the server: orderly, then hard, then by force.
-    pub(super) fn stop(mut self, signals: StopSignals) -> Result<()> {
+    /// Stops the server: orderly, unless the interrupt is set, then hard, then by force.
+    pub(super) fn stop(mut self, signals: StopSignals, interrupt: &AtomicBool) -> Result<()> {
         let pid = self.pid();
-        stop(signals, || if self.has_ended() { Vec::new() } else { vec![pid] })
+        stop(signals, interrupt, || if self.has_ended() { Vec::new() } else { vec![pid] })
     }
 }
 
@@ -342,20 +342,25 @@ fn sees(process: &Process, data: &Path, place: &fs::Metadata) -> bool {
 }
 
 /// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by
-/// force.
+/// force. Once the interrupt is set, an orderly stop is no longer waited for.
 ///
 /// # Errors
 /// If one does not end.
-pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -> Result<()> {
+pub(super) fn stop(
+    signals: StopSignals,
+    interrupt: &AtomicBool,
+    mut living: impl FnMut() -> Vec<u32>,
+) -> Result<()> {
+    let never = AtomicBool::new(false);
     let steps = [
-        (signals.orderly, STOP_TIMEOUT),
-        (signals.hard, HARD_STOP_TIMEOUT),
-        (Signal::KILL, HARD_STOP_TIMEOUT),
+        (signals.orderly, STOP_TIMEOUT, interrupt),
+        (signals.hard, HARD_STOP_TIMEOUT, &never),
+        (Signal::KILL, HARD_STOP_TIMEOUT, &never),
     ];
-    for (signal, timeout) in steps {
+    for (signal, timeout, interrupt) in steps {
         let deadline = Instant::now() + timeout;
         let mut told = Vec::new();
-        while Instant::now() < deadline {
+        while Instant::now() < deadline && !interrupt.load(Ordering::SeqCst) {
             let left = living();
             if left.is_empty() {
                 return Ok(());
@@ -376,6 +381,7 @@ pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
+    use std::os::unix::process::ExitStatusExt;
 
     use super::super::skipped;
     use super::*;
@@ -498,12 +504,29 @@ mod tests {
         }
         let mut told = start(sleeping("a-server", &[]).env("PGDATA", &data));
         assert_eq!(at_work(&["a-server"], &data), [told.id()]);
-        stop(StopSignals { orderly: Signal::TERM, hard: Signal::KILL }, || {
+        stop(SIGNALS, &AtomicBool::new(false), || {
             let _ = told.try_wait();
             at_work(&["a-server"], &data)
         })
         .unwrap();
         assert!(!told.wait().unwrap().success());
+    }
+
+    const SIGNALS: StopSignals = StopSignals { orderly: Signal::TERM, hard: Signal::KILL };
+
+    #[test]
+    fn after_an_interrupt_an_orderly_stop_is_not_waited_for() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' TERM; echo deaf; read word"]);
+        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let living = || match child.try_wait() {
+            Ok(None) => vec![child.id()],
+            _ => Vec::new(),
+        };
+        stop(SIGNALS, &AtomicBool::new(true), living).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
     }
 
     /// As `mariadb-install-db` is one.

@@ -112,7 +112,7 @@ fn run_next(
         task.share.check()?;
         let (own, all) = task.share.jobs();
         (options.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
-        client.run(target.database(named)?, &task.share)
+        client.run(target.database(named, options.interrupt)?, &task.share)
     });
     match done {
         Ok(log) => {
@@ -168,19 +168,19 @@ fn find_target<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
 struct Opened(Option<(Target, Box<dyn Database>)>);
 
 impl Opened {
-    fn database(&mut self, target: &Target) -> Step<&dyn Database> {
+    fn database(&mut self, target: &Target, interrupt: &Interrupt) -> Step<&dyn Database> {
         if self.0.as_ref().is_some_and(|(open, _)| open != target) {
             self.0 = None;
         }
         let opened = match self.0.take() {
             Some(opened) => opened,
-            None => (target.clone(), open(target)?),
+            None => (target.clone(), open(target, interrupt)?),
         };
         Ok(self.0.insert(opened).1.as_ref())
     }
 }
 
-fn open(target: &Target) -> Step<Box<dyn Database>> {
+fn open(target: &Target, interrupt: &Interrupt) -> Step<Box<dyn Database>> {
     let name = target.engine();
     let lacking =
         || EngineError::new(ErrorClass::Other, format!("this build has no engine '{name}'"));
@@ -191,6 +191,7 @@ fn open(target: &Target) -> Step<Box<dyn Database>> {
         url: target.url().map(str::to_owned),
         password: None,
         settings: Default::default(),
+        interrupt: interrupt.flag(),
     };
     engine.open(&to, Access::Provision)
 }

@@ -10,7 +10,6 @@
 //! the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::RunningHandles;
@@ -171,6 +170,7 @@ fn open(
 ) -> Result<Box<dyn Database>, EngineError> {
     let options = ClientOptions::of_user();
     let config = Config::parse(target.url()?, product, &options)?;
+    config.timeouts.heed(Arc::clone(&target.interrupt));
     let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
     if config.wants_password {
         passwords.offer(options.password.clone());
@@ -196,7 +196,8 @@ fn open(
         sql: |block, values| MARIADB.sql(block, values),
         unavailable_orgs: LACKING_IN_GALERA,
     };
-    cluster::open(config.hosts.iter().map(member).collect(), access, own)
+    let members = config.hosts.iter().map(member).collect();
+    cluster::open(members, access, own, &target.interrupt)
 }
 
 /// Opens one server.
@@ -404,9 +405,6 @@ impl Database for MariaDatabase {
                 let _ = session.execute(&format!("kill query {id}"));
             }
         }
-    }
-    fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.routes.given.config.timeouts.heed(interrupt);
     }
     fn unused_part_of_url(&self) -> Option<String> {
         let (name, ours) = (quote(self.unused_database.as_ref()?), provision::DATABASE);

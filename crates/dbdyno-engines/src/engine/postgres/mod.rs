@@ -14,7 +14,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use parking_lot::{Mutex, MutexGuard};
 use secrecy::SecretString;
@@ -124,6 +123,7 @@ impl Engine for Postgres {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
+        config.timeouts.heed(Arc::clone(&target.interrupt));
         let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
         let is_ours = matches!(target.target, Target::Private { .. });
         if !config.is_cluster {
@@ -137,7 +137,8 @@ impl Engine for Postgres {
             (host.address(), open)
         };
         let own = ClusterSpecifics { sql: provision::node_sql, unavailable_orgs: &[] };
-        cluster::open(config.hosts.iter().map(member).collect(), access, own)
+        let members = config.hosts.iter().map(member).collect();
+        cluster::open(members, access, own, &target.interrupt)
     }
     fn place_of(&self, url: &str) -> Option<DataPlace> {
         let config = Config::parse(url).ok()?;
@@ -433,9 +434,6 @@ impl Database for PgDatabase {
     }
     fn cancel(&self) {
         cancel_all(&self.running.all(), &CancelKey::cancel);
-    }
-    fn heed(&self, interrupt: Arc<AtomicBool>) {
-        self.routes.given.config.timeouts.heed(interrupt);
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()

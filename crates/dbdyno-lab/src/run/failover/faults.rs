@@ -155,8 +155,8 @@ impl Promoter<'_> {
                 command("--promote-command", line, failed, Some(interrupt)).map(|()| None)
             }
             Promoter::Ours { received, promote } => {
-                let node = find_most_advanced(routes, failed, received, timeout)?;
-                let done = TimedSession::open(routes, &node, PROMOTION)
+                let node = find_most_advanced(routes, failed, received, timeout, interrupt)?;
+                let done = TimedSession::open(routes, &node, PROMOTION, Some(interrupt))
                     .and_then(|line| line.query(promote));
                 done.map_err(|error| error.at(format!("promoting {node}")))?;
                 Ok(Some(node))
@@ -172,11 +172,12 @@ fn find_most_advanced(
     failed: &str,
     received: &str,
     timeout: Duration,
+    interrupt: &Interrupt,
 ) -> Result<String> {
     let others = routes.database.nodes().iter().filter(|node| *node != failed);
     let has = |node: &String| {
-        let rows = TimedSession::open(routes, node, timeout).ok()?.query(received).ok()?;
-        Some((rows.scalar()?.parse::<f64>().ok()?, node.clone()))
+        let line = TimedSession::open(routes, node, timeout, Some(interrupt)).ok()?;
+        Some((line.query(received).ok()?.scalar()?.parse::<f64>().ok()?, node.clone()))
     };
     let most =
         others.filter_map(has).reduce(|most, next| if next.0 > most.0 { next } else { most });
@@ -191,6 +192,7 @@ pub(super) fn how(options: &FailoverOptions) -> How {
 
 #[cfg(test)]
 mod tests {
+    use super::super::timed_session::fake::{FakeCluster, rows};
     use super::*;
 
     #[test]
@@ -205,6 +207,25 @@ mod tests {
         command("--repair-command", line, "n1", None).unwrap();
         let silent = command("--repair-command", line, "n2", None).unwrap_err();
         assert!(silent.what.ends_with("it printed nothing"), "{silent}");
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_promotion_of_a_node() {
+        let interrupt = Interrupt::new();
+        let comes = interrupt.clone();
+        let routes = FakeCluster::routes(&["a", "b"], move |_, sql| match sql {
+            "received" => Ok(rows(&[["7"]])),
+            _ => {
+                comes.set();
+                loop {
+                    std::thread::park();
+                }
+            }
+        });
+        let promoter = Promoter::Ours { received: "received", promote: "promote" };
+        let timeout = Duration::from_secs(10);
+        let error = promoter.promote(&routes, "a", timeout, &interrupt).unwrap_err();
+        assert_eq!(error.to_string(), "promoting b: interrupted");
     }
 
     #[test]

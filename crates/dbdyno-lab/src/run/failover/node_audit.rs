@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::interrupt_error;
 use super::timed_session::{ClientRoutes, TimedSession};
+use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::failover::{Noted, Rows, differing};
+use dbdyno_core::error;
 use dbdyno_core::model::{LedgerCounts, Survivor};
 use dbdyno_engines::engine::EngineError;
 
@@ -22,6 +25,8 @@ pub(super) struct Survey<'a> {
     pub member: &'a str,
     pub read: &'a str,
     pub timeout: Duration,
+    /// Ends the audit: what it has found by then says nothing.
+    pub interrupt: &'a Interrupt,
 }
 
 /// A node as it was read; none: it could not be.
@@ -34,12 +39,16 @@ struct NodeState {
 impl Survey<'_> {
     /// True if a node answers and belongs to the writable cluster.
     pub(super) fn is_member(&self, node: &str) -> Result<bool, EngineError> {
-        let line = TimedSession::open(self.routes, node, self.timeout)?;
+        let line = self.open(node, self.timeout)?;
         Ok(line.query(self.member)?.scalar() == Some("1"))
     }
 
+    fn open(&self, node: &str, timeout: Duration) -> Result<TimedSession, EngineError> {
+        TimedSession::open(self.routes, node, timeout, Some(self.interrupt))
+    }
+
     fn rows(&self, node: &str) -> Result<Rows, EngineError> {
-        let rows = TimedSession::open(self.routes, node, READING)?.query(self.read)?;
+        let rows = self.open(node, READING)?.query(self.read)?;
         Ok(rows.rows.iter().filter_map(|row| row_of(row)).collect())
     }
 
@@ -57,16 +66,22 @@ impl Survey<'_> {
 
     /// The ledger of all nodes but `failed`; it is compared with the node `judge`, else with the
     /// first member that can be read. Members are read until they agree, for a while.
+    ///
+    /// # Errors
+    /// Interrupted.
     pub(super) fn take(
         &self,
         failed: &str,
         judge: Option<&str>,
         noted: &Noted,
-    ) -> (LedgerCounts, Vec<Survivor>) {
+    ) -> error::Result<(LedgerCounts, Vec<Survivor>)> {
         let deadline = Instant::now() + AGREEMENT;
         loop {
             let names = self.routes.database.nodes().iter().filter(|node| *node != failed);
             let seen: Vec<NodeState> = names.map(|node| self.observe(node)).collect();
+            if self.interrupt.is_set() {
+                return Err(interrupt_error());
+            }
             let can = |node: &&NodeState| node.is_member && node.rows.is_some();
             let named = seen.iter().filter(can).find(|node| Some(node.name.as_str()) == judge);
             let judge = named.or_else(|| seen.iter().find(can));
@@ -79,10 +94,8 @@ impl Survey<'_> {
                     .map(|rows| noted.reconcile(rows))
                     .unwrap_or_else(|| unjudged_counts(noted));
                 let judge = judge.map(|judge| judge.name.as_str());
-                return (
-                    ledger,
-                    seen.iter().map(|node| survivor(node, judge, truth, noted)).collect(),
-                );
+                let survivors = seen.iter().map(|node| survivor(node, judge, truth, noted));
+                return Ok((ledger, survivors.collect()));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -117,4 +130,35 @@ fn row_of(row: &[Option<String>]) -> Option<((u32, u64), u64)> {
         (writer.as_ref()?.parse().ok()?, seq.as_ref()?.parse().ok()?),
         copies.as_ref()?.parse().ok()?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timed_session::fake::{FakeCluster, rows};
+    use super::*;
+    use dbdyno_core::error::Kind;
+
+    #[test]
+    fn an_interrupt_ends_the_wait_until_the_nodes_agree() {
+        let interrupt = Interrupt::new();
+        let comes = interrupt.clone();
+        let routes = FakeCluster::routes(&["a", "b", "c"], move |node, sql| match (node, sql) {
+            (_, "member") => Ok(rows(&[["1"]])),
+            ("b", _) => Ok(rows(&[["1", "1", "1"]])),
+            _ => {
+                comes.set();
+                Ok(rows::<3>(&[]))
+            }
+        });
+        let survey = Survey {
+            routes: &routes,
+            promoted: None,
+            member: "member",
+            read: "read",
+            timeout: Duration::from_secs(10),
+            interrupt: &interrupt,
+        };
+        let error = survey.take("a", None, &Noted::default()).unwrap_err();
+        assert_eq!(error.kind, Kind::Interrupted, "{error}");
+    }
 }

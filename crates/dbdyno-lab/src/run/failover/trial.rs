@@ -74,7 +74,7 @@ impl Trial<'_> {
         let victim = Victim { routes: &routes, placement: &placement, node: &node };
         let measured = self.timeline(platform, &victim, &mut is_failed);
         let measured =
-            measured.map(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
+            measured.and_then(|(timeline, noted)| self.read(&victim, durability, timeline, noted));
         if !is_failed {
             return measured;
         }
@@ -83,9 +83,10 @@ impl Trial<'_> {
         // A node that is left broken is said where the error to report is another one, or that of
         // an interrupt, which says only where the run is stored.
         if let Err(unrepaired) = &repaired
-            && (measured.is_err() || unrepaired.kind == Kind::Interrupted)
+            && (measured.is_err() || self.interrupt.is_set())
         {
-            (self.events)(Event::Note(&format!("node {node} is not repaired: {unrepaired}")));
+            let left = format!("node {node} is not repaired: {unrepaired}");
+            (self.events)(Event::LeftBehind(&left));
         }
         measured.map(|measured| TrialRecord { repaired, ..measured })
     }
@@ -306,13 +307,16 @@ impl Trial<'_> {
     }
 
     /// Reads the commits of the other nodes and compares them with the clients' ledgers.
+    ///
+    /// # Errors
+    /// Interrupted: nothing is known of the commits.
     fn read(
         &self,
         victim: &Victim<'_>,
         durability: BTreeMap<String, String>,
         timeline: FailureTimeline,
         noted: Noted,
-    ) -> TrialRecord {
+    ) -> Result<TrialRecord> {
         let Victim { routes, placement, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let FailureTimeline { failed_at_s, end_s, promotion } = timeline;
@@ -323,11 +327,12 @@ impl Trial<'_> {
             member: self.statements.member,
             read: self.statements.read,
             timeout: self.options.timeout(),
+            interrupt: self.interrupt,
         };
         let stayed_down = !survey.is_member(node).unwrap_or(false);
         let writable =
             placement.nodes.iter().map(String::as_str).find(|writable| *writable != node);
-        let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
+        let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted)?;
         let at = routes.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
             how: faults::how(self.options),
@@ -344,7 +349,7 @@ impl Trial<'_> {
             survivors,
             stayed_down,
         };
-        TrialRecord { failover, noted, total_s: end_s, repaired: Ok(()) }
+        Ok(TrialRecord { failover, noted, total_s: end_s, repaired: Ok(()) })
     }
 }
 

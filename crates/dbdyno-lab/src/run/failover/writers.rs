@@ -155,7 +155,8 @@ impl Writer {
     }
 
     fn open(&self) -> Result<TimedSession, EngineError> {
-        TimedSession::open(&self.config.routes, &self.config.nodes[self.at], self.config.timeout)
+        let WriterConfig { routes, nodes, timeout, .. } = &self.config;
+        TimedSession::open(routes, &nodes[self.at], *timeout, None)
     }
 
     fn now_s(&self) -> f64 {
@@ -200,56 +201,21 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::timed_session::fake::FakeCluster;
     use super::*;
-    use dbdyno_engines::engine::{
-        Database, ErrorClass, JobSpec, Pacer, RowLoad, Rows, Session, Version,
-    };
-
-    /// A database whose first statement gets no answer.
-    #[derive(Clone, Default)]
-    struct Hesitant(Arc<AtomicBool>);
-
-    impl Session for Hesitant {
-        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
-            match self.0.swap(true, Ordering::SeqCst) {
-                true => Ok(1),
-                false => Err(EngineError::new(ErrorClass::Lost, "no answer")),
-            }
-        }
-        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
-            Ok(Rows::default())
-        }
-    }
-
-    impl Database for Hesitant {
-        fn version(&self) -> Version {
-            Version(vec![1])
-        }
-        fn session(&self) -> Result<Box<dyn Session>, EngineError> {
-            Ok(Box::new(self.clone()))
-        }
-        fn session_at(&self, _: &str) -> Result<Box<dyn Session>, EngineError> {
-            self.session()
-        }
-        fn run_job(&self, _: &JobSpec<'_>, _: &mut dyn Pacer) -> Result<(), EngineError> {
-            Ok(())
-        }
-        fn load_rows(
-            &self,
-            _: &RowLoad<'_>,
-            _: &mut dyn FnMut(u64) -> bool,
-        ) -> Result<(), EngineError> {
-            Ok(())
-        }
-        fn load_method(&self) -> &'static str {
-            "none"
-        }
-    }
+    use dbdyno_engines::engine::{ErrorClass, Rows};
 
     #[test]
     fn a_writer_has_begun_with_its_first_answer_whatever_became_of_what_it_sent_before() {
+        let has_answered = AtomicBool::new(false);
+        let routes = FakeCluster::routes(&["a"], move |_, _| {
+            match has_answered.swap(true, Ordering::SeqCst) {
+                true => Ok(Rows::default()),
+                false => Err(EngineError::new(ErrorClass::Lost, "no answer")),
+            }
+        });
         let config = WriterConfig {
-            routes: ClientRoutes::open(Arc::new(Hesitant::default())),
+            routes,
             nodes: Arc::from(["a".to_string()]),
             insert: "{{writer}} {{seq}}".into(),
             timeout: Duration::from_secs(10),
