@@ -87,7 +87,7 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     assert!(capacity("").ok().stdout.contains("Requirements\nAdded: For the <i>new</i> shop."));
     assert!(
         capacity("--language de")
-            .fails(2, &["no section 'requirements'", "Bedarf"])
+            .fails(2, &["no section 'requirements'", "Anforderungen"])
             .stdout
             .is_empty()
     );

@@ -507,7 +507,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
             );
         }
         let page = desk.run("report test last:1 --language de").ok().stdout;
-        assert!(page.contains("Versucht: ") && page.contains("unentschieden"), "{page}");
+        assert!(page.contains("Experiment: ") && page.contains("unentschieden"), "{page}");
     });
 }
 

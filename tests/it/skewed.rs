@@ -17,7 +17,7 @@ use crate::support::{Desk, directory, try_session_of};
 
 /// Hashes of tests as they were before their workloads had a law of keys: engine, drive, workload.
 const EVEN: [(&str, Drive, &str, &str); 16] = [
-    ("postgres", Drive::Database, "SRV-QUERY1", "7908dfb35f7441eb"),
+    ("postgres", Drive::Database, "SRV-QUERY1", "6f096f25a74078ad"),
     ("postgres", Drive::Database, "SRV-UPDATE1", "f648c1dc9e645653"),
     ("postgres", Drive::Database, "TP-LOOKUP", "84b9f05687a64546"),
     ("postgres", Drive::Database, "TP-LIGHT", "6009aef6d817a6eb"),

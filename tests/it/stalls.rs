@@ -53,7 +53,7 @@ impl Stand {
             jobs: Some(AskedRamp::single(1)),
             drive: Some(drive),
             warmup_s: Some(0.5),
-            duration_s: Some(3.0),
+            duration_s: Some(4.0),
             size_gb: Some(SIZE_GB),
             ..plan::Request::new(self.engine, engine::find(self.engine).unwrap().capabilities(), 1)
         };
@@ -77,8 +77,7 @@ impl Stand {
         };
         let stalled_us = Cell::new(None);
         let mut progress = |progress: Progress| {
-            // Told once a second, and when the window opens: the first time within it.
-            if progress.t_s >= 0.75 && stalled_us.get().is_none() {
+            if progress.t_s >= 1.5 && stalled_us.get().is_none() {
                 stalled_us.set(Some(self.stand_still()));
             }
         };

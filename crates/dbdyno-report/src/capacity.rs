@@ -388,7 +388,7 @@ fn need_columns<'a>() -> [Declared<NeedRow<'a>>; 15] {
             number(row.answer.need.rate, whole_or(row.answer.need.rate))
         }),
         Declared::new("Unit", "", 0, |row, _| Cell::text(&row.answer.need.unit)),
-        Declared::new("Promise", "", 1, |row, _| {
+        Declared::new("Promise", "", 0, |row, _| {
             row.answer.need.slo.map_or(Cell::Empty, |slo| Cell::text(slo.to_string()))
         }),
         Declared::new("Answer", "", 0, |row, table| {

@@ -276,8 +276,8 @@ fn catch_up(
     Ok(())
 }
 
-/// True if text is a position in a log: a number, or the two hexadecimal ones of PostgreSQL's
-/// pg_lsn. A node's answer becomes part of a statement for the others; anything else could be a
+/// True if text is a position in a log: a number, or two hexadecimal ones with a slash between
+/// them. A node's answer becomes part of a statement for the others; anything else could be a
 /// statement of its own.
 fn is_position(text: &str) -> bool {
     let is_number =

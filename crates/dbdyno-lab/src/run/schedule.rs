@@ -11,9 +11,9 @@ use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{Loop, Plan, Ramp, Selection, Target};
 use dbdyno_core::stats::keys::KeyStream;
 
-/// Connecting, preparing, snapshots, teardown and deferred work of one test: 0.2 s in the mean of
-/// the quick suite, 0.1 s of a test without commits.
-const OVERHEAD_S: f64 = 0.2;
+/// Connecting, preparing, snapshots, teardown and deferred work of one test: 0.1 s in the mean of
+/// the quick suite, 0.07 s of a test without commits.
+const OVERHEAD_S: f64 = 0.1;
 /// Expected number of tests of a search for the highest rate that meets an SLO.
 const SEARCH_TESTS: u32 = 18;
 /// Assumed length of a test with fixed work, until one is known.
