@@ -441,3 +441,17 @@ impl Database for MariaDatabase {
         self.storage_path.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_tables_are_in_one_place_of_a_server_whichever_database_a_url_names() {
+        let [a, b] =
+            ["mariadb://ann@db1/x", "mariadb://ann@DB1:3306/y"].map(|url| place_of(&MARIADB, url));
+        assert_eq!(a, b);
+        let place = a.unwrap();
+        assert_eq!((place.to_string().as_str(), place.part), ("db1:3306", None));
+    }
+}
