@@ -70,7 +70,7 @@ fn the_quick_suite_is_what_it_says() {
     let absent = catalog.groups().iter().filter(|group| !groups.contains_key(&group.id));
     assert_eq!(absent.map(|group| group.id.as_str()).collect::<Vec<_>>(), ["VEC", "CONN"]);
     assert!(groups.values().all(|count| (1..=4).contains(count)), "{groups:?}");
-    assert_eq!(repeats.keys().collect::<Vec<_>>(), [&Some(3), &Some(5), &Some(8), &Some(16)]);
+    assert_eq!(repeats.keys().collect::<Vec<_>>(), [&Some(3), &Some(5), &Some(10)]);
     assert_eq!(repeats[&Some(5)], ["DBWR-EACH"]);
 }
 

@@ -227,8 +227,11 @@ impl Language {
         english.chars().map(digit).collect()
     }
 
-    /// A day (`2026-07-20`), with or without its time, as the language writes it; other texts stay.
+    /// A day (`2026-07-20`), with or without its time, to the second, as the language writes it;
+    /// other texts stay.
     pub fn date(self, iso: &str) -> String {
+        let whole_seconds = without_fraction(iso);
+        let iso = whole_seconds.as_str();
         let (day, time) = iso.split_once('T').unwrap_or((iso, ""));
         let parts: Vec<&str> = day.split('-').collect();
         let is_number =
@@ -300,6 +303,14 @@ pub fn capitalized(text: &str) -> String {
     first.to_uppercase().chain(letters).collect()
 }
 
+/// A time of RFC 3339 without the fraction of its second; other texts stay.
+fn without_fraction(iso: &str) -> String {
+    let Some((seconds, rest)) = iso.split_once('.') else { return iso.to_owned() };
+    let zone = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_time = seconds.len() == "2026-07-20T09:00:00".len() && seconds.contains('T');
+    if is_time { format!("{seconds}{zone}") } else { iso.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,7 +355,11 @@ mod tests {
     fn dates_and_reasons_are_german_and_old_reasons_are_quoted() {
         let german = Language::German;
         assert_eq!(german.date("2026-07-20T09:00:00Z"), "20.07.2026 09:00:00 UTC");
+        assert_eq!(german.date("2026-07-20T09:00:00.123456789Z"), "20.07.2026 09:00:00 UTC");
+        let with_offset = Language::English.date("2026-07-20T09:00:00.5+02:00");
+        assert_eq!(with_offset, "2026-07-20T09:00:00+02:00");
         assert_eq!(german.date("2019"), "2019");
+        assert_eq!(german.date("release 2.1 of T"), "release 2.1 of T");
         assert_eq!(Language::English.date("2026-07-20T09:00:00Z"), "2026-07-20T09:00:00Z");
         let steal = Sentence::new(
             "steal time was {share%} of the CPU time: the hypervisor gave it to \
