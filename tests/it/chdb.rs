@@ -17,14 +17,7 @@ const FILL: &str = "insert into dbdyno.t select number, number % 100, number % 7
 fn to(directory: PathBuf) -> ConnectTo {
     let target = Target::Embedded { engine: "chdb".into(), data_dir: directory.clone() };
     let settings = settings(&[("cache_mb", "64"), ("sort_mb", "64")]);
-    ConnectTo {
-        target,
-        file: Some(directory),
-        url: None,
-        password: None,
-        settings,
-        interrupt: Default::default(),
-    }
+    ConnectTo { file: Some(directory), settings, ..ConnectTo::new(target) }
 }
 
 fn open(directory: &Path, name: &str) -> Result<Box<dyn Database>, EngineError> {

@@ -60,12 +60,9 @@ fn open(url: &str, access: Access, interrupt: &Arc<AtomicBool>) -> Box<dyn Datab
     let engine = url.split("://").next().unwrap();
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo {
-        target,
-        file: None,
         url: Some(url.into()),
-        password: None,
-        settings: Default::default(),
         interrupt: Arc::clone(interrupt),
+        ..ConnectTo::new(target)
     };
     engine::find(engine).unwrap().open(&to, access).unwrap()
 }

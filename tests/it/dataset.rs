@@ -172,14 +172,7 @@ impl Fixture {
         let file = url.is_none().then(|| dir.join("data.db"));
         let file_settings =
             if engine == "sqlite" { settings(&[("journal_mode", "wal")]) } else { BTreeMap::new() };
-        let to = ConnectTo {
-            target,
-            file,
-            url,
-            password: None,
-            settings: file_settings,
-            interrupt: Default::default(),
-        };
+        let to = ConnectTo { file, url, settings: file_settings, ..ConnectTo::new(target) };
         let db = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         let definition = Definition::parse(TOML, "dataset.toml").unwrap();
         Fixture { engine, db, definition, blocks: blocks(), server, _turn: turn }
@@ -528,14 +521,7 @@ fn a_server_that_refuses_such_locks_is_used_without_them() {
     fixture.execute("revoke execute on function pg_try_advisory_lock(bigint) from public");
     let url = fixture.server.as_ref().unwrap().url().replace("dbdyno@", "locker@");
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url),
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url), ..ConnectTo::new(target) };
     let db = engine::find("postgres").unwrap().open(&to, Access::Provision).unwrap();
     let site = Site { db: db.as_ref(), ..fixture.site() };
     assert!(ensure(&site, 2).0.loads[0].loaded);
@@ -579,14 +565,7 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
 /// The process that is killed within a long statement.
 fn sleep_in(url: String) {
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url),
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url), ..ConnectTo::new(target) };
     let db = engine::find("postgres").unwrap().open(&to, Access::Inspect).unwrap();
     let _ = db.session().unwrap().execute("select pg_sleep(600)");
 }

@@ -99,14 +99,7 @@ fn open(file: &Path) -> Box<dyn Database> {
         Target::Embedded { engine: "duckdb".into(), data_dir: file.parent().unwrap().into() };
     let (file, settings) =
         (Some(file.to_path_buf()), settings(&[("cache_mb", "256"), ("threads", "1")]));
-    let to = ConnectTo {
-        target,
-        file,
-        url: None,
-        password: None,
-        settings,
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { file, settings, ..ConnectTo::new(target) };
     engine::find("duckdb").unwrap().open(&to, Access::Provision).unwrap()
 }
 

@@ -253,14 +253,8 @@ impl Place {
         };
         let url = self.lease.as_ref().map(|lease| lease.url.clone());
         let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
-        let connect = ConnectTo {
-            target,
-            file,
-            url,
-            password: None,
-            settings: settings(&self.settings),
-            interrupt: Default::default(),
-        };
+        let connect =
+            ConnectTo { file, url, settings: settings(&self.settings), ..ConnectTo::new(target) };
         find(subject.engine).open(&connect, access)
     }
 }

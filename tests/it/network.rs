@@ -227,14 +227,7 @@ fn server_facts(engine: &str, url: &str, port: u16) -> (Vec<u32>, Option<PathBuf
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let url = Some(url.replace("PORT", &port.to_string()));
     let password = Some(SECRET.into());
-    let to = ConnectTo {
-        target,
-        file: None,
-        url,
-        password,
-        settings: settings(&[]),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url, password, settings: settings(&[]), ..ConnectTo::new(target) };
     let database = engine::find(engine).unwrap().open(&to, Access::Watch).unwrap();
     (database.server_pids(), database.storage_path())
 }

@@ -192,14 +192,7 @@ fn open(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Box<dyn Data
     let url = format!("oracle://ann@127.0.0.1:{port}/sales");
     let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
     let password = Some(SECRET.into());
-    let connect = ConnectTo {
-        target,
-        file: None,
-        url: Some(url),
-        password,
-        settings: Default::default(),
-        interrupt: Default::default(),
-    };
+    let connect = ConnectTo { url: Some(url), password, ..ConnectTo::new(target) };
     engine::find("oracle").unwrap().open(&connect, Access::Provision).unwrap()
 }
 
@@ -353,14 +346,7 @@ const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 fn a_live_server_keeps_the_contract() {
     let url = std::env::var("DBDYNO_TEST_ORACLE").unwrap();
     let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
-    let connect = ConnectTo {
-        target,
-        file: None,
-        url: Some(url),
-        password: None,
-        settings: std::collections::BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let connect = ConnectTo { url: Some(url), ..ConnectTo::new(target) };
     let database = engine::find("oracle").unwrap().open(&connect, Access::Provision).unwrap();
     assert!(database.version() >= Version(vec![19]));
     let mut session = database.session().unwrap();

@@ -127,14 +127,7 @@ fn open(
 ) -> Result<Box<dyn Database>, EngineError> {
     let engine = url.split_once("://").unwrap().0;
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url.into()),
-        password,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url.into()), password, ..ConnectTo::new(target) };
     engine::find(engine).unwrap().open(&to, access)
 }
 

@@ -1,7 +1,6 @@
 //! Loads that are killed: the next one goes on where they were, on every kind of target, and the
 //! rows are right.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::engine::{self, Access, ConnectTo};
@@ -42,14 +41,7 @@ fn noted_in_mariadb(directory: &Path) -> i64 {
         socket.display().to_string().replace('/', "%2F")
     );
     let target = Target::Existing { engine: "mariadb".into(), url: url.clone() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url),
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url), ..ConnectTo::new(target) };
     let database =
         engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
     let rows = database.and_then(|database| database.session().ok()?.query(CHUNKS, &[]).ok());

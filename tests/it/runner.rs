@@ -30,14 +30,7 @@ const ONE_MS: &str = "spin 1000000";
 
 fn null() -> Box<dyn Database> {
     let target = Target::Embedded { engine: "null".into(), data_dir: std::env::temp_dir() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: None,
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo::new(target);
     engine::find("null").unwrap().open(&to, Access::Provision).unwrap()
 }
 

@@ -282,14 +282,7 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
         plan::build(&catalog, &request("MINE-LOOKUP")).unwrap_or_else(|error| panic!("{error}"));
 
     let target = Target::Embedded { engine: Skeleton.name().into(), data_dir: dir.path().into() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: None,
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo::new(target);
     let database = Skeleton.open(&to, Access::Provision).unwrap();
     let part = &plan.selections[0].parts[0];
     let count = table_rows("small", plan.size_gb);

@@ -35,14 +35,7 @@ impl Stand {
         let url = server.url();
         Desk::new().run(&format!("load {url} --size {SIZE_GB} --workload SRV-QUERY1")).ok();
         let target = Target::Existing { engine: engine.into(), url: url.clone() };
-        let to = ConnectTo {
-            target,
-            file: None,
-            url: Some(url),
-            password: None,
-            settings: Default::default(),
-            interrupt: Default::default(),
-        };
+        let to = ConnectTo { url: Some(url), ..ConnectTo::new(target) };
         let database = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         Stand { engine, server, database }
     }

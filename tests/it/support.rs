@@ -358,14 +358,7 @@ pub fn try_session_of(engine: &str, url: &str) -> Option<Box<dyn Session>> {
 
 fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url.into()),
-        password: None,
-        settings: BTreeMap::new(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url.into()), ..ConnectTo::new(target) };
     // As one that only looks: whatever the database holds under our names.
     engine::find(engine).unwrap().open(&to, Access::Watch).ok()
 }

@@ -2,7 +2,6 @@
 //! once by a stub of the protocol, beside the same look-up by our client of MariaDB. Processor time
 //! of the client is compared, not speed.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
@@ -78,14 +77,7 @@ impl Stub {
         let url = format!("oracle://stub@127.0.0.1:{}/stub", port.trim());
         let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
         let password = Some("stub".into());
-        let to = ConnectTo {
-            target,
-            file: None,
-            url: Some(url),
-            password,
-            settings: BTreeMap::new(),
-            interrupt: Default::default(),
-        };
+        let to = ConnectTo { url: Some(url), password, ..ConnectTo::new(target) };
         let oracle = engine::find("oracle").ok_or_else(|| wrong("is not compiled in".into()))?;
         let database =
             oracle.open(&to, Access::Watch).map_err(|error| error.at("stub of Oracle"))?;

@@ -158,12 +158,11 @@ impl Lab {
         };
         let (label, to_url) = (target.label(), Some(url.clone()).filter(|url| !url.is_empty()));
         let to = ConnectTo {
-            target,
             file: file.clone(),
             url: to_url,
             password: password.clone(),
             settings: settings.clone(),
-            interrupt: Default::default(),
+            ..ConnectTo::new(target)
         };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;

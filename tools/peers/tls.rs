@@ -83,13 +83,6 @@ fn open_database(url: &str, password: Option<SecretString>) -> Result<Box<dyn Da
     let engine =
         engine::find("postgres").ok_or_else(|| failed("postgres", "is not compiled in"))?;
     let target = Target::Existing { engine: "postgres".into(), url: url.into() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url.into()),
-        password,
-        settings: Default::default(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url.into()), password, ..ConnectTo::new(target) };
     engine.open(&to, Access::Provision).map_err(|error| error.at("peers"))
 }

@@ -343,10 +343,15 @@ fn judged_cell(value: f64, verdict: Status) -> Cell {
     Cell::Number { value, digits: RATE, verdict: Some(verdict) }
 }
 
+/// A number that follows from a maximum that is a lower bound.
+fn judged_share(value: f64) -> Cell {
+    Cell::Number { value, digits: SHARE, verdict: Some(Status::Conditional) }
+}
+
 /// The multiple of the load that fits into a maximum; a lower bound where that is one.
 fn headroom_cell(value: f64, is_bound: bool) -> Cell {
     match is_bound {
-        true => Cell::AtLeast { value, digits: SHARE, verdict: Some(Status::Conditional) },
+        true => judged_share(value).at_least(),
         false => number(value, SHARE),
     }
 }
@@ -356,7 +361,7 @@ fn used_cell(table: &mut Table, used: Option<Span>, is_bound: bool) -> Cell {
     let Some(used) = used else { return table.unknown("no valid figure with an interval") };
     let value = 100.0 * used.value;
     match is_bound {
-        true => Cell::AtMost { value, digits: SHARE, verdict: Some(Status::Conditional) },
+        true => judged_share(value).at_most(),
         false => number(value, SHARE),
     }
 }
@@ -647,8 +652,8 @@ mod tests {
         assert_eq!(cells(&alone), [number(50.0), number(2.0), number(50.0)]);
         let better = judged(at(2, 260.0).into(), Status::Conditional);
         let (digits, verdict) = (SHARE, Some(Status::Conditional));
-        let used = Cell::AtMost { value: 50.0, digits, verdict };
-        let headroom = Cell::AtLeast { value: 2.0, digits, verdict };
+        let used = Cell::Number { value: 50.0, digits, verdict }.at_most();
+        let headroom = Cell::Number { value: 2.0, digits, verdict }.at_least();
         let beside_better = [alone[0].clone(), better];
         assert_eq!(cells(&beside_better), [used.clone(), headroom, used]);
     }

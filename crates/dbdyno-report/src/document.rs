@@ -14,7 +14,7 @@ mod table;
 
 use table::footnote;
 
-pub use table::{Cell, Column, Declared, Digits, Table};
+pub use table::{BoundSide, Cell, Column, Declared, Digits, Table};
 
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -249,7 +249,7 @@ mod tests {
         };
         let (value, digits, verdict) = (8000.0, RATE, Some(Status::Valid));
         let (cell, remarks) = sustained(SustainedState::Accounted, KpmValue::Ops);
-        assert_eq!(cell, Cell::AtLeast { value, digits, verdict });
+        assert_eq!(cell, Cell::Number { value, digits, verdict }.at_least());
         assert_eq!(
             remarks.last().unwrap(),
             "run 1 test 1: the sustained rate is a lower bound, as if nothing else were done \

@@ -602,7 +602,7 @@ mod tests {
         let exact = Cell::Number { value, digits, verdict };
         assert_eq!(cells(1000), [exact, Cell::Unknown(0)]);
         let verdict = Some(Status::Conditional);
-        let bound = Cell::AtLeast { value, digits, verdict };
+        let bound = Cell::Number { value, digits, verdict }.at_least();
         assert_eq!(cells(800), [bound, Cell::Unknown(0)]);
     }
 

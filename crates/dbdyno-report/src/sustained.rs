@@ -20,10 +20,8 @@ pub fn cell(line: &Line<'_>) -> Cell {
         None => Cell::Empty,
         Some(SustainedRate { kpm_value: Some(of_test), .. }) => {
             let value = line.in_proportion(of_test, line.test.kpm().better);
-            match is_bound(line.test) {
-                true => Cell::AtLeast { value, digits, verdict },
-                false => Cell::Number { value, digits, verdict },
-            }
+            let rate = Cell::Number { value, digits, verdict };
+            if is_bound(line.test) { rate.at_least() } else { rate }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),
     }

@@ -128,14 +128,7 @@ impl Kept {
         }
         let target = Target::Embedded { engine: self.engine.into(), data_dir: self.desk.data() };
         let file = Some(self.file());
-        let to = ConnectTo {
-            target,
-            file,
-            url: None,
-            password: None,
-            settings: settings(&[]),
-            interrupt: Default::default(),
-        };
+        let to = ConnectTo { file, settings: settings(&[]), ..ConnectTo::new(target) };
         engine::find(self.engine).unwrap().open(&to, Access::Provision).unwrap().session().unwrap()
     }
 

@@ -142,14 +142,7 @@ type Dialogue = Vec<Vec<Vec<u8>>>;
 /// A session as dbdyno uses it: what it is told, queries with values of every kind, an error.
 fn converse(engine: &str, url: &str) -> Result<usize, EngineError> {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo {
-        target,
-        file: None,
-        url: Some(url.into()),
-        password: None,
-        settings: Default::default(),
-        interrupt: Default::default(),
-    };
+    let to = ConnectTo { url: Some(url.into()), ..ConnectTo::new(target) };
     let engine = engine::find(engine).expect("an engine of this name");
     let database = engine.open(&to, Access::Inspect)?;
     let mut session = database.session()?;

@@ -1,7 +1,7 @@
 //! A SQL user of the same PostgreSQL database, who may create in its schema public and plants there
 //! what a statement of ours could call by mistake.
 
-use dbdyno::engine::Session;
+use dbdyno::engine::{ConnectTo, Session};
 
 use crate::servers::Lease;
 use crate::support::{Desk, column, session, start_options};
@@ -159,20 +159,14 @@ fn what_others_do_is_not_kept_and_what_a_killed_run_left_goes() {
     }
     // The same server once more, as the private server that it is.
     admin.execute("create role dbdyno_tcp superuser login").unwrap();
-    let to = dbdyno::engine::ConnectTo {
-        target: dbdyno::model::Target::Private {
-            engine: "postgres".into(),
-            data_dir: home.path().to_owned(),
-            server_bin: None,
-            port: None,
-            cluster: None,
-        },
-        file: None,
-        url: Some(server.url()),
-        password: None,
-        settings: Default::default(),
-        interrupt: Default::default(),
+    let target = dbdyno::model::Target::Private {
+        engine: "postgres".into(),
+        data_dir: home.path().to_owned(),
+        server_bin: None,
+        port: None,
+        cluster: None,
     };
+    let to = ConnectTo { url: Some(server.url()), ..ConnectTo::new(target) };
     let engine = dbdyno::engine::find("postgres").unwrap();
     engine.open(&to, dbdyno::engine::Access::Provision).unwrap();
     let left = "select count(*)::text from pg_roles where rolname = 'dbdyno_tcp'";

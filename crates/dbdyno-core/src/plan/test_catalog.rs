@@ -122,18 +122,43 @@ const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 =
                       twice\nselect 1 where :id between :id - 1 and :id and :job = 1;\n-- name: \
                       own-rowid\ncreate table own (\n  {{columns}});\n-- name: columns\norg text \
                       default '{{org}}',\njobs int default {{jobs}}\n";
-const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-READ.rows\nv_ops\n-- name: T-WRITE.declare\nv \
-                      int;\n-- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- \
-                      name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n-- \
-                      name: T-OWN.body\nnull;\n-- name: relax-1\nset relaxed = on;\n-- name: \
-                      relax-0\n-- nothing: it is the default\n-- name: own-heap\ncreate table \
-                      {{prefix}}own () using heap;\n";
-const HARNESS: &str = "-- name: function\ncreate function {{routine}}() as $$\ndeclare\n  \
-                       {{declare}}\nbegin\n  {{body}}\n  rows := {{rows}};\nend $$;\n-- name: procedure\ncreate \
-                       procedure {{routine}}() as $$ declare {{declare}} begin {{body}} rows := {{rows}}; end \
-                       $$;\n-- name: call\nselect * from {{routine}}(:job, :seed);\n-- name: \
-                       drop-function\ndrop function {{routine}};\n-- name: drop-procedure\ndrop \
-                       procedure {{routine}};\n";
+const SERVER: &str = r"-- name: T-READ.body
+perform 1 from {{small}};
+-- name: T-READ.rows
+v_ops
+-- name: T-WRITE.declare
+v int;
+-- name: T-WRITE.body
+update {{big}} set status = 2;
+commit;
+-- name: make
+create table {{prefix}}own (jobs int default {{jobs}});
+-- name: T-OWN.body
+null;
+-- name: relax-1
+set relaxed = on;
+-- name: relax-0
+-- nothing: it is the default
+-- name: own-heap
+create table {{prefix}}own () using heap;
+";
+const HARNESS: &str = r"-- name: function
+create function {{routine}}() as $$
+declare
+  {{declare}}
+begin
+  {{body}}
+  rows := {{rows}};
+end $$;
+-- name: procedure
+create procedure {{routine}}() as $$ declare {{declare}} begin {{body}} rows := {{rows}}; end $$;
+-- name: call
+select * from {{routine}}(:job, :seed);
+-- name: drop-function
+drop function {{routine}};
+-- name: drop-procedure
+drop procedure {{routine}};
+";
 const SUITE: &str = r#"
 id = "both"
 title = "both"

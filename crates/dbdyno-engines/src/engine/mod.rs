@@ -199,6 +199,19 @@ pub struct ConnectTo {
 }
 
 impl ConnectTo {
+    /// A target that nothing else is known of: without a file, a URL or settings, and with a flag
+    /// that nobody sets.
+    pub fn new(target: Target) -> ConnectTo {
+        ConnectTo {
+            target,
+            file: None,
+            url: None,
+            password: None,
+            settings: BTreeMap::new(),
+            interrupt: Arc::default(),
+        }
+    }
+
     /// The URL of a server.
     ///
     /// # Errors

@@ -143,12 +143,5 @@ pub fn open(
     let engine = keeping.find(|engine| engine.capabilities().url_schemes.contains(&scheme))?;
     let target = Target::Existing { engine: engine.name().into(), url: url.into() };
     let (url, password) = (Some(url.into()), password.cloned());
-    Some(engine.results_backend(&ConnectTo {
-        target,
-        file: None,
-        url,
-        password,
-        settings: Default::default(),
-        interrupt: Arc::default(),
-    }))
+    Some(engine.results_backend(&ConnectTo { url, password, ..ConnectTo::new(target) }))
 }

@@ -102,9 +102,7 @@ impl Pacer for Tail {
 
 pub(super) fn open_null() -> std::result::Result<Box<dyn Database>, EngineError> {
     let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
-    let (settings, interrupt) = (BTreeMap::new(), Default::default());
-    let to = ConnectTo { target, file: None, url: None, password: None, settings, interrupt };
-    Null.open(&to, Access::Provision)
+    Null.open(&ConnectTo::new(target), Access::Provision)
 }
 
 /// Measures every length of op at `jobs` jobs for `duration_s` seconds each.

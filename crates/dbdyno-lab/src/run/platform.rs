@@ -68,12 +68,10 @@ impl Platform {
         request.check_host_metrics()?;
         request.check_cluster()?;
         let mut to = ConnectTo {
-            target: request.target.clone(),
-            file: None,
-            url: None,
             password: request.password.clone(),
             settings: request.settings(plan),
             interrupt: interrupt.flag(),
+            ..ConnectTo::new(request.target.clone())
         };
         let (mut server, mut file) = (None, None);
         match &request.target {

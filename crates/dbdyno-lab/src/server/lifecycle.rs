@@ -1,7 +1,6 @@
 //! The life of a private server: it is launched, answers, is started anew, and is stopped and
 //! removed or kept.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -170,8 +169,8 @@ impl PrivateServer {
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
         let url = Some(url);
-        let (settings, interrupt) = (BTreeMap::new(), Arc::clone(&self.interrupt));
-        let to = ConnectTo { target, file: None, url, password: None, settings, interrupt };
+        let interrupt = Arc::clone(&self.interrupt);
+        let to = ConnectTo { url, interrupt, ..ConnectTo::new(target) };
         engine.open(&to, access)
     }
 

@@ -420,7 +420,7 @@ mod tests {
     fn an_interrupt_ends_a_program_that_may_clear_up_and_what_it_has_started() {
         let dir = tempfile::tempdir().unwrap();
         let (started, cleared) = (dir.path().join("started"), dir.path().join("cleared"));
-        let line = "trap 'touch cleared; exit 1' TERM; sleep 600 & echo $! >new; mv new started; \
+        let line = "trap ': >cleared; exit 1' TERM; sleep 600 & echo $! >new; mv new started; \
                     wait";
         let mut shell = Command::new("sh");
         shell.args(["-c", line]);

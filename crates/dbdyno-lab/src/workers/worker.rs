@@ -186,12 +186,9 @@ fn open(target: &Target, interrupt: &Interrupt) -> Step<Box<dyn Database>> {
         || EngineError::new(ErrorClass::Other, format!("this build has no engine '{name}'"));
     let engine = engine::find(name).ok_or_else(lacking)?;
     let to = ConnectTo {
-        target: target.clone(),
-        file: None,
         url: target.url().map(str::to_owned),
-        password: None,
-        settings: Default::default(),
         interrupt: interrupt.flag(),
+        ..ConnectTo::new(target.clone())
     };
     engine.open(&to, Access::Provision)
 }

@@ -90,18 +90,11 @@ pub enum Cell {
         /// The verdict on this figure; none for counts and settings.
         verdict: Option<Status>,
     },
-    /// A lower bound of a figure, in the unit of its column: `at least 8,000`. Programs read the
-    /// number; the table has a remark on it for them.
-    AtLeast {
-        /// Bound with all its digits.
-        value: f64,
-        /// Digits that people are shown.
-        digits: Digits,
-        /// The verdict on it; none without one.
-        verdict: Option<Status>,
-    },
-    /// An upper bound of a figure, as a lower one: `at most 80`.
-    AtMost {
+    /// A bound of a figure, in the unit of its column: `at least 8,000`. Programs read the number;
+    /// the table has a remark on it for them.
+    Bound {
+        /// The side of the bound on which the figure is.
+        side: BoundSide,
         /// Bound with all its digits.
         value: f64,
         /// Digits that people are shown.
@@ -289,6 +282,15 @@ impl Column {
     }
 }
 
+/// The side of a bound on which a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundSide {
+    /// The figure is the bound or more.
+    AtLeast,
+    /// The figure is the bound or less.
+    AtMost,
+}
+
 impl Cell {
     /// The footnote that says why there is no value.
     fn note(&self) -> Option<usize> {
@@ -313,15 +315,15 @@ impl Cell {
     }
     /// The figure as a lower bound; a cell without one as it is.
     pub fn at_least(self) -> Cell {
-        match self {
-            Cell::Number { value, digits, verdict } => Cell::AtLeast { value, digits, verdict },
-            other => other,
-        }
+        self.bound_on(BoundSide::AtLeast)
     }
     /// The figure as an upper bound; a cell without one as it is.
     pub fn at_most(self) -> Cell {
+        self.bound_on(BoundSide::AtMost)
+    }
+    fn bound_on(self, side: BoundSide) -> Cell {
         match self {
-            Cell::Number { value, digits, verdict } => Cell::AtMost { value, digits, verdict },
+            Cell::Number { value, digits, verdict } => Cell::Bound { side, value, digits, verdict },
             other => other,
         }
     }
@@ -336,9 +338,9 @@ impl Serialize for Cell {
         match self {
             Cell::Empty | Cell::Unknown(_) => serializer.serialize_none(),
             Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Number { value, .. }
-            | Cell::AtLeast { value, .. }
-            | Cell::AtMost { value, .. } => serializer.serialize_f64(*value),
+            Cell::Number { value, .. } | Cell::Bound { value, .. } => {
+                serializer.serialize_f64(*value)
+            }
             Cell::Verdict(status) => status.serialize(serializer),
         }
     }

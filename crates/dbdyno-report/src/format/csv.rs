@@ -89,9 +89,7 @@ fn doubts(table: &Table, row: &[Cell]) -> String {
     };
     let own = row.iter().filter_map(verdict).max().unwrap_or(Status::Valid);
     let doubt = |(column, cell): (&Column, &Cell)| match cell {
-        Cell::Number { verdict: Some(status), .. }
-        | Cell::AtLeast { verdict: Some(status), .. }
-        | Cell::AtMost { verdict: Some(status), .. }
+        Cell::Number { verdict: Some(status), .. } | Cell::Bound { verdict: Some(status), .. }
             if *status > own =>
         {
             Some(format!("{}: {status}", heading(column)))
@@ -105,9 +103,7 @@ fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Empty | Cell::Unknown(_) => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, .. } | Cell::AtLeast { value, .. } | Cell::AtMost { value, .. } => {
-            value.to_string()
-        }
+        Cell::Number { value, .. } | Cell::Bound { value, .. } => value.to_string(),
         Cell::Verdict(status) => status.to_string(),
     }
 }

@@ -15,7 +15,7 @@ pub mod text;
 mod xlsx;
 
 use super::columns::{at_least, at_most};
-use super::document::{Cell, Column, Digits, Document, HeatCell, Table};
+use super::document::{BoundSide, Cell, Column, Digits, Document, HeatCell, Table};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::error::{Error, Result};
@@ -162,11 +162,12 @@ fn shown(cell: &Cell, language: Language) -> String {
         Cell::Empty => String::new(),
         Cell::Text(text) => text.clone(),
         Cell::Number { value, digits, verdict } => figure_text(language, *value, *digits, *verdict),
-        Cell::AtLeast { value, digits, verdict } => {
-            at_least(language, figure_text(language, *value, *digits, *verdict), true)
-        }
-        Cell::AtMost { value, digits, verdict } => {
-            at_most(language, &figure_text(language, *value, *digits, *verdict))
+        Cell::Bound { side, value, digits, verdict } => {
+            let figure = figure_text(language, *value, *digits, *verdict);
+            match side {
+                BoundSide::AtLeast => at_least(language, figure, true),
+                BoundSide::AtMost => at_most(language, &figure),
+            }
         }
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
         Cell::Verdict(status) => language.verdict(*status),
@@ -208,9 +209,7 @@ const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without
 /// True if the table shows a mark.
 fn is_marked(rows: &[Vec<Cell>]) -> bool {
     let marked = |cell: &Cell| match cell {
-        Cell::Number { verdict, .. }
-        | Cell::AtLeast { verdict, .. }
-        | Cell::AtMost { verdict, .. } => !mark(*verdict).is_empty(),
+        Cell::Number { verdict, .. } | Cell::Bound { verdict, .. } => !mark(*verdict).is_empty(),
         _ => false,
     };
     rows.iter().flatten().any(marked)
@@ -220,7 +219,7 @@ fn is_marked(rows: &[Vec<Cell>]) -> bool {
 fn is_number(table: &Table, column: usize) -> bool {
     let any = |is: fn(&Cell) -> bool| table.rows.iter().any(|row| is(&row[column]));
     // A column of texts stays one where some are unknown.
-    any(|cell| matches!(cell, Cell::Number { .. } | Cell::AtLeast { .. } | Cell::AtMost { .. }))
+    any(|cell| matches!(cell, Cell::Number { .. } | Cell::Bound { .. }))
         || (any(|cell| matches!(cell, Cell::Unknown(_)))
             && !any(|cell| matches!(cell, Cell::Text(_))))
 }
@@ -242,7 +241,8 @@ mod tests {
     #[test]
     fn people_are_told_that_a_bound_is_none_of_the_figures_beside_it() {
         let (value, digits) = (8000.0, Digits::Significant(4));
-        let bound = |verdict| Cell::AtLeast { value, digits, verdict: Some(verdict) };
+        let figure = |verdict| Cell::Number { value, digits, verdict: Some(verdict) };
+        let bound = |verdict| figure(verdict).at_least();
         let said = |verdict| shown(&bound(verdict), Language::English);
         assert_eq!(said(Status::Valid), "at least 8,000");
         assert_eq!(said(Status::Conditional), "at least 8,000?");
@@ -254,7 +254,8 @@ mod tests {
     #[test]
     fn an_upper_bound_is_told_as_one_in_both_languages() {
         let (value, digits) = (80.0, Digits::Significant(3));
-        let bound = |verdict| Cell::AtMost { value, digits, verdict: Some(verdict) };
+        let figure = |verdict| Cell::Number { value, digits, verdict: Some(verdict) };
+        let bound = |verdict| figure(verdict).at_most();
         let said = |verdict, language| shown(&bound(verdict), language);
         assert_eq!(said(Status::Valid, Language::English), "at most 80.0");
         assert_eq!(said(Status::Conditional, Language::English), "at most 80.0?");

@@ -6,11 +6,7 @@ fn open(settings: &[(&str, &str)]) -> Result<Box<dyn Database>, EngineError> {
     let settings =
         settings.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect();
     let target = Target::Embedded { engine: "null".into(), data_dir: "/nonexistent".into() };
-    let interrupt = Arc::default();
-    Null.open(
-        &ConnectTo { target, file: None, url: None, password: None, settings, interrupt },
-        Access::Provision,
-    )
+    Null.open(&ConnectTo { settings, ..ConnectTo::new(target) }, Access::Provision)
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {

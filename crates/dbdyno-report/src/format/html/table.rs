@@ -132,9 +132,7 @@ fn switch(places: &[ColumnVisibility], language: Language) -> Markup {
 
 fn cell(cell: &Cell, language: Language, place: ColumnVisibility) -> Markup {
     let (kind, mark) = match cell {
-        Cell::Number { verdict, .. }
-        | Cell::AtLeast { verdict, .. }
-        | Cell::AtMost { verdict, .. } => ("number", class(*verdict)),
+        Cell::Number { verdict, .. } | Cell::Bound { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
         Cell::Verdict(status) => ("verdict", class(Some(*status))),
         Cell::Text(text) if text.chars().count() > LONG_TEXT => ("long", ""),

@@ -7,7 +7,7 @@ use super::super::{LEGEND, heading, is_marked, is_number, superscript};
 use super::styles::{Style, Styles, level, number_format};
 use super::{chart, heatmap};
 use crate::Language;
-use crate::document::{Block, Cell, Section, Table};
+use crate::document::{Block, BoundSide, Cell, Section, Table};
 
 pub type Written<T = ()> = Result<T, XlsxError>;
 
@@ -192,12 +192,11 @@ impl<'a> Sheet<'a> {
             Cell::Empty => {}
             Cell::Text(text) => self.plain(column, text)?,
             Cell::Number { value, digits, verdict }
-            | Cell::AtLeast { value, digits, verdict }
-            | Cell::AtMost { value, digits, verdict } => {
+            | Cell::Bound { value, digits, verdict, .. } => {
                 let number = number_format(*value, *digits, *verdict, "");
                 let format = match cell {
-                    Cell::AtLeast { .. } => format!("\"≥ \"{number}"),
-                    Cell::AtMost { .. } => format!("\"≤ \"{number}"),
+                    Cell::Bound { side: BoundSide::AtLeast, .. } => format!("\"≥ \"{number}"),
+                    Cell::Bound { side: BoundSide::AtMost, .. } => format!("\"≤ \"{number}"),
                     _ => number,
                 };
                 let style = Style::Number {
