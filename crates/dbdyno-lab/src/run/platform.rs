@@ -306,7 +306,7 @@ impl Platform {
     }
 }
 
-/// What was opened, unless an interrupt came meanwhile: a cluster then lacks the nodes that were
+/// The opened database, unless an interrupt came meanwhile: a cluster then lacks the nodes that were
 /// behind.
 fn unless_set(interrupt: &Interrupt, database: Box<dyn Database>) -> Result<Box<dyn Database>> {
     match interrupt.is_set() {

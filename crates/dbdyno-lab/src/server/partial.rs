@@ -1,5 +1,5 @@
 //! Directories in the cache into which packages are unpacked: locked while they are in use, so that
-//! what a fetch left that was ended in any way is known to the next one.
+//! the next fetch knows what one that was ended in any way has left.
 
 use std::fs;
 use std::io;

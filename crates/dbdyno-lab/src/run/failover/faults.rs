@@ -223,7 +223,7 @@ mod tests {
             }
         });
         let promoter = Promoter::Ours { received: "received", promote: "promote" };
-        let timeout = Duration::from_secs(10);
+        let timeout = Duration::from_secs(600);
         let error = promoter.promote(&routes, "a", timeout, &interrupt).unwrap_err();
         assert_eq!(error.to_string(), "promoting b: interrupted");
     }

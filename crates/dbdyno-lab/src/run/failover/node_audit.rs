@@ -155,7 +155,7 @@ mod tests {
             promoted: None,
             member: "member",
             read: "read",
-            timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(600),
             interrupt: &interrupt,
         };
         let error = survey.take("a", None, &Noted::default()).unwrap_err();
