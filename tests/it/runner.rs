@@ -20,7 +20,7 @@ use dbdyno::model::{
 use dbdyno::probe::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample, ProbeSet};
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::test_runner::{
-    CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test,
+    CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, TimingCosts, run_test,
 };
 
 use crate::support::{in_a_calm_moment, until};
@@ -119,6 +119,7 @@ fn run_probed(
         interrupt: &interrupt,
         sessions: None,
         workers: None,
+        timing_costs: TimingCosts::default(),
     };
     let spec = TestSpec::closed(selection, jobs, 1);
     run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
@@ -616,6 +617,7 @@ fn run_spec(spec: &TestSpec<'_>) -> TestResult {
         interrupt: &interrupt,
         sessions: None,
         workers: None,
+        timing_costs: TimingCosts::default(),
     };
     result_of(run_test(&context, spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
 }

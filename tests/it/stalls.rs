@@ -12,7 +12,9 @@ use dbdyno::model::{
 };
 use dbdyno::plan;
 use dbdyno::server::{self, PrivateServer};
-use dbdyno::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
+use dbdyno::test_runner::{
+    CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, TimingCosts, run_test,
+};
 use procfs::process::all_processes;
 use rustix::process::Signal;
 
@@ -67,6 +69,7 @@ impl Stand {
             interrupt: &Interrupt::new(),
             sessions: None,
             workers: None,
+            timing_costs: TimingCosts::default(),
         };
         let stalled_us = Cell::new(None);
         let mut progress = |progress: Progress| {

@@ -273,9 +273,12 @@ pub fn pause_after(waited: Duration) -> Duration {
 
 /// As [`until`], beside threads that end only when it is so: a panic would wait for them for ever.
 pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| until(what, &mut so))).is_err() {
+    let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| until(what, &mut so)));
+    if let Err(panic) = waited {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
         // Not by a macro, whose output the test harness would keep.
-        let _ = writeln!(std::io::stderr(), "waited in vain until {what}");
+        let _ = writeln!(std::io::stderr(), "waiting until {what}: {text}");
         std::process::abort();
     }
 }

@@ -11,7 +11,7 @@ use dbdyno::model::{
 use dbdyno::plan;
 use dbdyno::sql;
 use dbdyno::test_runner::{
-    CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test,
+    CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, TimingCosts, run_test,
 };
 
 use super::failed;
@@ -172,6 +172,7 @@ pub fn test(
 fn context<'a>(lab: &'a Lab, facts: &'a Facts) -> TestContext<'a> {
     TestContext {
         workers: None,
+        timing_costs: TimingCosts::default(),
         database: lab.database.as_ref(),
         facts,
         rows: RowFunction { table_rows: table_rows("small", lab.size_gb), seed: SEED },

@@ -8,6 +8,7 @@ use super::lowered::{self, LoweringReason};
 use super::ramps::{RampRow, rows};
 use super::texts::capitalized;
 use super::{Input, Language, Report, RunTests, bars, masthead};
+use dbdyno_core::analysis::best_share::BestShare;
 use dbdyno_core::analysis::compare::Ratio;
 use dbdyno_core::analysis::heatmap::{self, METRICS};
 use dbdyno_core::analysis::interval::FEWEST;
@@ -225,15 +226,16 @@ fn means(
     let of_all = costs.iter().filter(|costs| costs.known().count() == platforms.len());
     let (free, whole): (Vec<&CostsOfWorkload>, Vec<&CostsOfWorkload>) =
         of_all.partition(|costs| costs.is_free());
+    let shares: Vec<Vec<BestShare>> =
+        whole.iter().filter_map(|it| it.costs.shares_of_least()).collect();
     let mean = |at: usize| {
-        let ratios: Vec<Ratio> = whole.iter().filter_map(|it| it.costs.over_least(at)).collect();
-        Ratio::geometric_mean(&ratios)
+        BestShare::mean(&shares.iter().map(|of_workload| of_workload[at]).collect::<Vec<_>>())
     };
-    let found: Vec<Ratio> = (0..platforms.len()).filter_map(mean).collect();
+    let found: Vec<BestShare> = (0..platforms.len()).filter_map(mean).collect();
     let named = platforms.iter().zip(&found);
     let means = named.map(|(platform, mean)| mean_text(language, &platform.name, mean));
     let means = means.collect::<Vec<_>>().join(", ");
-    let why = found.iter().find_map(|mean| mean.span.err());
+    let why = found.iter().find_map(|mean| mean.ends.err());
     let why = why.map(|why| format!("{}.", capitalized(&language.phrase(why.text()))));
     let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
     let said = "Against the cheapest of each workload, {count} that all have, geometric mean: \
@@ -248,17 +250,16 @@ fn means(
     (!said.is_empty()).then(|| said.join(" "))
 }
 
+/// How much more a unit costs than on the cheapest, of which the cheapest's cost is this share:
 /// `a x2.50 (x2.46 to x2.54)`; without an interval, and where the mean is exact, `a x2.50`.
-fn mean_text(language: Language, platform: &str, mean: &Ratio) -> String {
-    let number = |value: f64| language.number(value, Digits::Significant(3));
-    let factor = number(mean.value);
-    let Some(span) = mean.span.ok().filter(|span| span.low < span.high) else {
-        let values = [("platform", platform), ("factor", factor.as_str())];
-        return language.say("{platform} x{factor}", &values);
+fn mean_text(language: Language, platform: &str, mean: &BestShare) -> String {
+    let factor = |share: f64| language.number(1.0 / share, Digits::Significant(3));
+    let value = factor(mean.value);
+    let Some([least, most]) = mean.uncertain_ends() else {
+        return language.say("{platform} x{factor}", &[("platform", platform), ("factor", &value)]);
     };
-    let (low, high) = (number(span.low), number(span.high));
-    let values =
-        [("platform", platform), ("factor", factor.as_str()), ("low", &low), ("high", &high)];
+    let [low, high] = [most, least].map(factor);
+    let values = [("platform", platform), ("factor", &value), ("low", &low), ("high", &high)];
     language.say("{platform} x{factor} (x{low} to x{high})", &values)
 }
 
@@ -576,7 +577,8 @@ mod tests {
             said(100.5, Status::Valid),
             "Of 1 compared, on no platform does a unit of valid throughput cost least alone: no \
              difference is known to go beyond the noise. Against the cheapest of each workload, 1 \
-             that all have, geometric mean: a x1.01 (x0.991 to x1.02), b x1.00."
+             that all have, geometric mean: a x1.01 (x1.00 to x1.02), b x1.00 (x1.00 to \
+             x1.01)."
         );
     }
 

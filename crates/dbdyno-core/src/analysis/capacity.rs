@@ -187,9 +187,10 @@ fn finite(share: f64) -> Result<f64, Sentence> {
 pub struct Use {
     /// Component of the platform.
     pub component: Component,
-    /// Headroom for each requirement, in their order.
+    /// Share that each requirement uses, in their order: what an op of the test used, at the
+    /// required rate. It is no bound where the highest throughput is one.
     pub each: Vec<Result<f64, Sentence>>,
-    /// Headroom for all requirements together; unknown if it is unknown for one of them.
+    /// Share that all requirements use together; unknown if it is unknown for one of them.
     pub total: Option<f64>,
 }
 

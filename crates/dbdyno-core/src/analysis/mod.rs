@@ -60,6 +60,7 @@ pub mod ab_test;
 pub mod audit;
 pub mod beside;
 mod best;
+pub mod best_share;
 pub mod bottleneck;
 pub mod capacity;
 pub mod changes;

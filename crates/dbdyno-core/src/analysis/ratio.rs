@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::interval::{Interval, UncertainValue, Unknown};
 use crate::model::{Better, Sentence};
-use crate::stats::summary::{t95, two_sided_p};
+use crate::stats::summary::two_sided_p;
 
 /// Meaning of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -66,23 +66,6 @@ impl Ratio {
         let value = other.value / base.value;
         let span = base.interval.and_then(|own| Ok(span(value, &own, &other.interval?)));
         Ratio { value, span }
-    }
-
-    /// Geometric mean of ratios whose errors are independent: a mean on the logarithm. Without the
-    /// interval of one of them it has none, for the reason of the first; none of no ratios.
-    pub fn geometric_mean(ratios: &[Ratio]) -> Option<Ratio> {
-        let count = ratios.len() as f64;
-        let logs: f64 = ratios.iter().map(|ratio| ratio.value.ln()).sum();
-        let value = (logs / count).exp();
-        let squares = ratios.iter().map(|ratio| ratio.half_width().map(|half| half * half));
-        let squares = squares.sum::<Result<f64, Unknown>>();
-        let span = squares.map(|squares| span_of_mean(value, squares.sqrt() / count));
-        (!ratios.is_empty()).then_some(Ratio { value, span })
-    }
-
-    /// Half width of the interval on the logarithm.
-    fn half_width(&self) -> Result<f64, Unknown> {
-        self.span.map(|span| (span.high / self.value).ln())
     }
 
     /// Meaning of the ratio for a metric of this direction.
@@ -150,16 +133,6 @@ impl Serialize for Ratio {
 fn span(ratio: f64, base: &Interval, other: &Interval) -> Span {
     let factor = base.half_width().hypot(other.half_width()).exp();
     Span { low: ratio / factor, high: ratio * factor, p: p_value(ratio, base, other) }
-}
-
-/// The interval of a mean by its half width on the logarithm, and the p value of the normal
-/// distribution that has this interval.
-fn span_of_mean(mean: f64, half_width: f64) -> Span {
-    let factor = half_width.exp();
-    let error = t95(f64::INFINITY).map_or(half_width, |normal| half_width / normal);
-    let p = if error > 0.0 { two_sided_p(mean.ln() / error, f64::INFINITY) } else { None };
-    let p = p.unwrap_or(if mean == 1.0 { 1.0 } else { 0.0 });
-    Span { low: mean / factor, high: mean * factor, p }
 }
 
 /// Welch's t test on the logarithms, with Satterthwaite's degrees of freedom.
@@ -236,28 +209,6 @@ mod tests {
                 (Err(Unknown::ShortWindow), Change::Undecided)
             );
         }
-    }
-
-    #[test]
-    fn the_mean_of_ratios_is_known_better_than_each_and_not_without_one_of_their_intervals() {
-        let ratio = |other: f64, fraction: f64| {
-            let base = uncertain(100.0, of_seconds(0.0));
-            Ratio::new(base, uncertain(100.0 * other, of_seconds(fraction)))
-        };
-        // Half width hypot(0.03, 0.04) / 2 = 0.025; the mean of 2 and 8 is 4.
-        let mean = Ratio::geometric_mean(&[ratio(2.0, 0.03), ratio(8.0, 0.04)]).unwrap();
-        let (span, factor) = (mean.span.unwrap(), 0.025f64.exp());
-        let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-        assert!(is_near(mean.value, 4.0) && span.p < 1e-6, "{mean:?}");
-        assert!(is_near(span.low, 4.0 / factor) && is_near(span.high, 4.0 * factor), "{span:?}");
-        // 1 is at an end of the interval: p = 0.05.
-        let edge = Ratio::geometric_mean(&[ratio(0.03f64.exp(), 0.03)]).unwrap();
-        assert!((edge.span.unwrap().p - 0.05).abs() < 1e-6, "{edge:?}");
-        assert_eq!(Ratio::geometric_mean(&[Ratio::ONE, Ratio::ONE]), Some(Ratio::ONE));
-        let unknown = Ratio { value: 8.0, span: Err(Unknown::Published) };
-        let mean = Ratio::geometric_mean(&[ratio(2.0, 0.03), unknown]).unwrap();
-        assert!(is_near(mean.value, 4.0) && mean.span == Err(Unknown::Published), "{mean:?}");
-        assert_eq!(Ratio::geometric_mean(&[]), None);
     }
 
     #[test]

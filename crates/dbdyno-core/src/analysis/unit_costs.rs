@@ -1,7 +1,8 @@
 //! Costs of a unit of throughput on several platforms, in the order that their throughputs allow.
 
+use super::best_share::BestShare;
 use super::heatmap::{self, Compared, Place, Rank, ValidValue};
-use super::interval::UncertainValue;
+use super::interval::{self, UncertainValue};
 use super::price::PriceList;
 use super::ratio::Ratio;
 use crate::model::{Better, Status};
@@ -67,19 +68,30 @@ impl UnitCosts {
         heatmap::leader(&self.places)
     }
 
-    /// Cost of a unit on a platform over the least that is known, with its interval. None if its
-    /// cost is not known, or a unit costs nothing on the cheapest.
-    pub fn over_least(&self, platform: usize) -> Option<Ratio> {
+    /// The least cost of a unit as a share of that on each platform. None if the cost is not known
+    /// of all platforms, or a unit costs nothing on one.
+    pub fn shares_of_least(&self) -> Option<Vec<BestShare>> {
+        let costs: Option<Vec<UncertainValue>> = self.uncertain.iter().copied().collect();
+        BestShare::of_row(Better::Lower, &costs?)
+    }
+
+    /// The highest cost of a unit over the least, with its interval, which is wider where other
+    /// costs are near one of the two: chance favored those that came out as the extremes. None if
+    /// no cost is known, or a unit costs nothing on the cheapest.
+    pub fn highest_over_least(&self) -> Option<Ratio> {
         let least = self.foremost(|cost, least| cost < least)?;
-        let (own, base) = (self.uncertain[platform]?, self.uncertain[least]?);
-        let ratio = if platform == least { Ratio::ONE } else { Ratio::new(base, own) };
+        // Of equal costs the last: the least is the first of them, and another platform's.
+        let most = self.foremost(|cost, most| cost >= most)?;
+        let (own, base) = (self.extreme(most)?, self.extreme(least)?);
+        let ratio = if most == least { Ratio::ONE } else { Ratio::new(base, own) };
         (base.value > 0.0).then_some(ratio)
     }
 
-    /// The highest cost of a unit over the least, with its interval; none as above.
-    pub fn highest_over_least(&self) -> Option<Ratio> {
-        // Of equal costs the last: the least is the first of them, and another platform's.
-        self.over_least(self.foremost(|cost, most| cost >= most)?)
+    /// The cost on a platform that was chosen as an extreme of all.
+    fn extreme(&self, platform: usize) -> Option<UncertainValue> {
+        let cost = self.uncertain[platform]?;
+        let favour = interval::favour(cost, self.uncertain.iter().flatten().copied());
+        Some(UncertainValue { interval: interval::widened(cost.interval, favour), ..cost })
     }
 
     /// The platform whose known cost comes before all others.
@@ -88,5 +100,47 @@ impl UnitCosts {
         let known = costs.filter_map(|(at, cost)| Some((at, (*cost)?.value)));
         let found = known.reduce(|one, next| if is_before(next.1, one.1) { next } else { one });
         found.map(|(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::interval::Interval;
+
+    /// Costs whose intervals have a half width of 10 % each.
+    fn costs(values: &[f64]) -> UnitCosts {
+        let known = |value: &f64| {
+            let interval = Ok(Interval::of_seconds(0.1, 1e9));
+            Some(UncertainValue { value: *value, interval })
+        };
+        let uncertain = values.iter().map(known).collect();
+        UnitCosts { known: Vec::new(), uncertain, places: Vec::new() }
+    }
+
+    /// Half width of the interval of the highest over the least, on the logarithm.
+    fn half_width(values: &[f64]) -> f64 {
+        let ratio = costs(values).highest_over_least().unwrap();
+        (ratio.span.unwrap().high / ratio.value).ln()
+    }
+
+    #[test]
+    fn the_dearest_over_the_cheapest_is_known_less_where_others_are_near_them() {
+        let of_two = half_width(&[1.0, 4.0]);
+        assert!((of_two - 0.1f64.hypot(0.1)).abs() < 1e-9, "{of_two}");
+        assert!((half_width(&[1.0, 2.0, 4.0]) - of_two).abs() < 1e-9, "far from both");
+        // z(1 - 0.05 / 3) / z(1 - 0.025) = 2.128045 / 1.959964 for each of the extremes.
+        let of_three = half_width(&[1.0, 1.05, 1.1]);
+        assert!((of_three / of_two - 1.085_757).abs() < 1e-4, "{of_three}");
+    }
+
+    #[test]
+    fn the_shares_of_the_least_are_of_platforms_that_all_have_a_cost() {
+        let shares = costs(&[4.0, 1.0]).shares_of_least().unwrap();
+        assert_eq!(shares.iter().map(|share| share.value).collect::<Vec<_>>(), [0.25, 1.0]);
+        assert_eq!(costs(&[0.0, 1.0]).shares_of_least(), None, "a unit costs nothing on one");
+        let mut unknown = costs(&[4.0, 1.0]);
+        unknown.uncertain[0] = None;
+        assert_eq!(unknown.shares_of_least(), None);
     }
 }

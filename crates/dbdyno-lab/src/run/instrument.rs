@@ -1,9 +1,9 @@
 //! The cost of our own instruments: what timing an op adds to it, measured in each loop before the
 //! tests.
 //!
-//! The loop is run around nothing, once with every other op timed and once with hardly any. The
-//! difference per timed op is what clock reads and bookkeeping take. Of several turns the fastest
-//! counts: who is held up meanwhile is never faster.
+//! The loop is run around nothing, with every op timed, with every other one, and with hardly any.
+//! The differences are what clock reads and bookkeeping take. Of several turns the fastest counts:
+//! who is held up meanwhile is never faster.
 
 use std::sync::OnceLock;
 
@@ -14,78 +14,73 @@ use dbdyno_engines::engine::{
 };
 
 use super::overhead;
+use crate::test_runner::{TimingCost, TimingCosts, calls_routine};
 
 /// Turns of each kind, and their length in s: on a busy machine, too, some of so short ones pass
 /// without losing the processor. Fewer in a debug build: tests begin a thousand runs.
-const TURNS: usize = if cfg!(debug_assertions) { 10 } else { 20 };
+const TURNS: usize = if cfg!(debug_assertions) { 7 } else { 20 };
 const TURN_S: f64 = 0.001;
-/// Ops to a timed one, in turns of either kind.
+/// Strides of the kinds of turns: every op is timed, every other one, hardly any.
+const STRIDES: [u32; 3] = [1, OFTEN, 100_000];
 const OFTEN: u32 = 2;
-const SELDOM: u32 = 100_000;
 
-/// Cost of timing an op, in us; absent where it could not be measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct SampleCost {
-    /// In our own loop.
-    client_us: Option<f64>,
-    /// In the loop of a stored routine.
-    routine_us: Option<f64>,
+/// Costs of timing ops in our own loop, if one of these selections runs in it.
+pub(super) fn costs_of_our_loop(selections: &[Selection]) -> TimingCosts {
+    let is_used = !selections.iter().all(calls_routine);
+    TimingCosts { client: is_used.then(client_cost).flatten(), routine: None }
 }
 
-impl SampleCost {
-    /// Cost of timing an op in our own loop, if one of these selections runs in it.
-    pub fn of_our_loop(selections: &[Selection]) -> SampleCost {
-        let is_used = !selections.iter().all(calls_routine);
-        SampleCost { client_us: is_used.then(client_us).flatten(), routine_us: None }
-    }
-
-    /// The same with that of a routine around nothing, which is made and dropped.
-    pub fn with_routine(self, database: &dyn Database, routine: &Routine) -> SampleCost {
-        let Ok(mut session) = database.session() else { return self };
-        let routine_us = match all(session.as_mut(), &routine.create) {
-            Ok(()) => sample_us(database, &JobCode::Routine(routine.clone())),
-            Err(_) => None,
-        };
-        let _ = all(session.as_mut(), &routine.drop); // the next one replaces what is left
-        SampleCost { routine_us, ..self }
-    }
-
-    /// Cost of clock reads and bookkeeping per op of a test, in us: the cost of a timed op times
-    /// their share. Absent where the jobs ran elsewhere.
-    pub fn per_op_us(&self, selection: &Selection, result: &TestResult) -> Option<f64> {
-        let sample_us = match calls_routine(selection) {
-            true => self.routine_us,
-            false => self.client_us.filter(|_| result.workers.is_empty()),
-        };
-        let share = result.latency.samples as f64 / result.window.ops as f64;
-        (result.window.ops > 0).then_some(sample_us? * share)
-    }
+/// The same costs with those of a routine around nothing, which is made and dropped.
+pub(super) fn costs_with_routine(
+    costs: TimingCosts,
+    database: &dyn Database,
+    routine: &Routine,
+) -> TimingCosts {
+    let Ok(mut session) = database.session() else { return costs };
+    let cost = match all(session.as_mut(), &routine.create) {
+        Ok(()) => timing_cost(database, &JobCode::Routine(routine.clone())),
+        Err(_) => None,
+    };
+    let _ = all(session.as_mut(), &routine.drop); // the next one replaces what is left
+    TimingCosts { routine: cost, ..costs }
 }
 
-/// True if a part of the selection is a routine that times its ops itself.
-fn calls_routine(selection: &Selection) -> bool {
-    let mut codes = selection.parts.iter().map(|part| &part.code);
-    codes.any(|code| matches!(code, JobCode::Routine(routine) if !routine.per_op))
+/// Cost of clock reads and bookkeeping per op of a test, in us. Absent where the jobs ran
+/// elsewhere.
+pub(super) fn instrument_us_per_op(
+    costs: &TimingCosts,
+    selection: &Selection,
+    result: &TestResult,
+) -> Option<f64> {
+    let is_ours = calls_routine(selection) || result.workers.is_empty();
+    let cost = costs.of(selection).filter(|_| is_ours && result.window.ops > 0)?;
+    // The stride of each slice is another one: what counts is how many ops were timed. Ops that
+    // failed were not, so that a little less than each is each, too.
+    let stride = match result.latency_stride {
+        1 => 1.0,
+        _ => result.window.ops as f64 / result.latency.samples as f64,
+    };
+    Some(cost.per_op_us(stride))
 }
 
-/// Cost of timing an op in our own loop, in us: measured once, since the loop is the same however
-/// often the platforms of an experiment are made ready; again where the machine was too busy.
-fn client_us() -> Option<f64> {
-    static MEASURED: OnceLock<f64> = OnceLock::new();
-    if let Some(us) = MEASURED.get() {
-        return Some(*us);
+/// Cost of timing ops in our own loop: measured once, since the loop is the same however often the
+/// platforms of an experiment are made ready; again where the machine was too busy.
+fn client_cost() -> Option<TimingCost> {
+    static MEASURED: OnceLock<TimingCost> = OnceLock::new();
+    if let Some(cost) = MEASURED.get() {
+        return Some(*cost);
     }
     let database = overhead::open_null().ok()?;
-    let us = sample_us(database.as_ref(), &overhead::selection(0, 1.0).parts[0].code)?;
-    Some(*MEASURED.get_or_init(|| us))
+    let cost = timing_cost(database.as_ref(), &overhead::selection(0, 1.0).parts[0].code)?;
+    Some(*MEASURED.get_or_init(|| cost))
 }
 
 fn all(session: &mut dyn Session, statements: &[String]) -> Result<(), EngineError> {
     statements.iter().try_for_each(|sql| session.execute(sql).map(drop))
 }
 
-/// Additional cost of a timed op of a loop, in us.
-fn sample_us(database: &dyn Database, code: &JobCode) -> Option<f64> {
+/// Cost of timing ops in a loop.
+fn timing_cost(database: &dyn Database, code: &JobCode) -> Option<TimingCost> {
     let order = JobSpec {
         job: 1,
         jobs: 1,
@@ -99,26 +94,29 @@ fn sample_us(database: &dyn Database, code: &JobCode) -> Option<f64> {
     };
     let mut turns = Turns::default();
     database.run_job(&order, &mut turns).ok()?;
-    turns.sample_us()
+    turns.cost()
 }
 
-/// Paces turns of both kinds in alternation.
+/// Paces turns of all kinds in alternation.
 #[derive(Debug, Default)]
 struct Turns {
     given: usize,
-    /// Least time of an op with many and with few timed ones, in s.
-    fastest_s: [Option<f64>; 2],
+    /// Least time of an op in each kind of turn, in s.
+    fastest_s: [Option<f64>; 3],
 }
 
 impl Turns {
     fn kind(turn: usize) -> usize {
-        turn % 2
+        turn % STRIDES.len()
     }
 
-    /// Additional cost of a timed op, in us; absent if the turns were too disturbed.
-    fn sample_us(&self) -> Option<f64> {
-        let [often_s, seldom_s] = self.fastest_s;
-        Some((often_s? - seldom_s?) * f64::from(OFTEN) * 1e6).filter(|us| *us > 0.0)
+    /// Cost of timing ops; absent if the turns were too disturbed.
+    fn cost(&self) -> Option<TimingCost> {
+        let [each_s, often_s, seldom_s] = self.fastest_s;
+        let of_each_us = (each_s? - seldom_s?) * 1e6;
+        let of_some_us = (often_s? - seldom_s?) * f64::from(OFTEN) * 1e6;
+        let cost = TimingCost { of_each_us, of_some_us };
+        (of_each_us > 0.0 && of_some_us > 0.0).then_some(cost)
     }
 }
 
@@ -127,9 +125,13 @@ impl Pacer for Turns {
         true
     }
     fn next_slice(&mut self) -> Option<Slice> {
-        let stride = [OFTEN, SELDOM][Turns::kind(self.given)];
+        let stride = STRIDES[Turns::kind(self.given)];
         self.given += 1;
-        (self.given <= 2 * TURNS).then_some(Slice { seconds: TURN_S, max_ops: u64::MAX, stride })
+        (self.given <= STRIDES.len() * TURNS).then_some(Slice {
+            seconds: TURN_S,
+            max_ops: u64::MAX,
+            stride,
+        })
     }
     fn slice_done(&mut self, report: &SliceReport<'_>) {
         let fastest_s = &mut self.fastest_s[Turns::kind(self.given - 1)];
@@ -152,26 +154,36 @@ mod tests {
     #[test]
     fn a_timed_op_costs_what_the_fastest_turns_differ_by() {
         let (mut turns, none) = (Turns::default(), LatencyHistogram::new());
-        // Ops of 1 us; every other one is timed, which takes 0.4 us; some turns were held up.
-        for op_us in [1.7, 1.2, 1.2, 1.0, 1.3, 1.1] {
+        // Ops of 1 us, to which timing adds 0.3 us if each is timed, and 0.4 us to every other one;
+        // some turns were held up.
+        for op_us in [1.8, 1.2, 1.2, 1.3, 1.7, 1.0, 1.9, 1.3, 1.1] {
             assert!(turns.next_slice().is_some());
             let tally = Tally { ops: 1_000, ..Tally::default() };
             turns.slice_done(&SliceReport::new(tally, op_us / 1e3, &none));
         }
-        assert!((turns.sample_us().unwrap() - 0.4).abs() < 1e-9, "{turns:?}");
-        let undone = Turns { fastest_s: [Some(1e-6), Some(1.1e-6)], ..Turns::default() };
-        assert_eq!((undone.sample_us(), Turns::default().sample_us()), (None, None));
+        let cost = turns.cost().unwrap();
+        assert!((cost.of_each_us - 0.3).abs() < 1e-9, "{cost:?}");
+        assert!((cost.of_some_us - 0.4).abs() < 1e-9, "{cost:?}");
+        let undone =
+            Turns { fastest_s: [Some(2e-6), Some(1e-6), Some(1.1e-6)], ..Turns::default() };
+        assert_eq!((undone.cost(), Turns::default().cost()), (None, None));
     }
 
     #[test]
     fn an_op_bears_the_cost_of_the_timed_ones() {
-        let cost = SampleCost { client_us: Some(0.06), routine_us: None };
+        let cost = TimingCost { of_each_us: 0.03, of_some_us: 0.06 };
+        let costs = TimingCosts { client: Some(cost), routine: None };
         let mut result = fixture::result();
         (result.window.ops, result.latency.samples) = (100_000, 2_000);
+        result.latency_stride = 50;
         let selection = overhead::selection(0, 1.0);
-        assert!((cost.per_op_us(&selection, &result).unwrap() - 0.0012).abs() < 1e-12);
+        let per_op_us = |result: &TestResult| instrument_us_per_op(&costs, &selection, result);
+        assert!((per_op_us(&result).unwrap() - 0.0012).abs() < 1e-12);
+        // Some of the ops failed.
+        (result.latency.samples, result.latency_stride) = (99_000, 1);
+        assert_eq!(per_op_us(&result), Some(0.03));
         result.window.ops = 0;
-        assert_eq!(cost.per_op_us(&selection, &result), None);
+        assert_eq!(per_op_us(&result), None);
     }
 
     #[test]
@@ -193,11 +205,11 @@ mod tests {
         };
         let in_server = selection(routine.clone());
         let sent = selection(Routine { per_op: true, ..routine });
-        let only_in_server = SampleCost::of_our_loop(std::slice::from_ref(&in_server));
-        assert_eq!(only_in_server, SampleCost::default());
+        let only_in_server = costs_of_our_loop(std::slice::from_ref(&in_server));
+        assert_eq!(only_in_server, TimingCosts::default());
         for others in [[in_server.clone(), client.clone()], [in_server, sent]] {
             // A busy machine needs several tries.
-            let known = || SampleCost::of_our_loop(&others).client_us;
+            let known = || costs_of_our_loop(&others).client;
             let first = std::iter::repeat_with(known).flatten().next();
             assert_eq!(known(), first);
         }

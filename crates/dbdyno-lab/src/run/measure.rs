@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::deferred_work::CatchUp;
 use super::evict::{EvictionNote, Evictor};
-use super::instrument::SampleCost;
+use super::instrument::instrument_us_per_op;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
 use super::progress::RunProgress;
@@ -17,7 +17,7 @@ use super::sync::SyncProbe;
 use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
 use crate::store::Store;
-use crate::test_runner::{Interrupt, Outcome, Workers};
+use crate::test_runner::{Interrupt, Outcome, TimingCosts, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
 use dbdyno_core::analysis::{
     self, JudgeContext, MeasuredStep, TestFacts, circumstances, device_speed, durability,
@@ -76,8 +76,8 @@ pub struct MeasureContext<'a> {
     pub unconfirmed: Option<Reason>,
     /// Round-trip time to a server on another host; see [`JudgeContext`].
     pub round_trip_s: Option<f64>,
-    /// Cost of timing an op.
-    pub sample_cost: SampleCost,
+    /// Costs of timing ops.
+    pub timing_costs: TimingCosts,
     /// Receiver of events.
     pub events: &'a Sink<'a>,
     /// Load generators that run the jobs; none if this process runs them.
@@ -368,6 +368,7 @@ impl MeasureContext<'_> {
             events: self.events,
             at_gate: &|| (),
             workers: self.workers,
+            timing_costs: self.timing_costs,
         }
     }
 
@@ -432,7 +433,7 @@ impl MeasureContext<'_> {
     ) -> TestResult {
         (result.server_start, result.load) =
             (self.server_start.server_start, self.server_start.load);
-        result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
+        result.instrument_us_per_op = instrument_us_per_op(&self.timing_costs, selection, &result);
         let facts = TestFacts {
             context: JudgeContext {
                 engine: &self.plan.engine,

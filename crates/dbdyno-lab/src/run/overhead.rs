@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use crate::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, TimingCosts, run_test};
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
@@ -131,6 +131,7 @@ pub(super) fn measure(
         interrupt,
         sessions: None,
         workers: None,
+        timing_costs: TimingCosts::default(),
     };
     let spec = TestSpec::closed(&selection, jobs, 1);
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {

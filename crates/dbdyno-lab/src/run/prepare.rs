@@ -3,7 +3,7 @@
 
 use super::deferred_work::CatchUp;
 use super::evict::{self, EvictionNote, Evictor};
-use super::instrument::SampleCost;
+use super::instrument::{costs_of_our_loop, costs_with_routine};
 use super::measure::MeasureContext;
 use super::measured_run::{
     data_request, interruptible, load_with, make_site, spare, standard_definition,
@@ -140,7 +140,7 @@ fn without_data<'m>(
         is_duet: context.request.duet,
         unconfirmed: unconfirmed_reason(&context, platform),
         round_trip_s: arm.probing.round_trip_s(),
-        sample_cost: SampleCost::of_our_loop(&context.plan.selections),
+        timing_costs: costs_of_our_loop(&context.plan.selections),
         events: context.events,
         workers: context.workers,
     })
@@ -159,13 +159,13 @@ fn with_data<'p, T>(
     let site = make_site(context.catalog, platform, &definition, &label)?;
     let lock = Lock::take(&site)?;
     spare(&site, context.plan, context.events)?;
-    let sample_cost = match &context.plan.calibration {
+    let timing_costs = match &context.plan.calibration {
         Some(routine) if context.plan.calls_routines() => {
             interruptible(&site, context.interrupt, || {
-                Ok(measuring.sample_cost.with_routine(measuring.database, routine))
+                Ok(costs_with_routine(measuring.timing_costs, measuring.database, routine))
             })?
         }
-        _ => measuring.sample_cost,
+        _ => measuring.timing_costs,
     };
     let loaded =
         load_with(&site, &lock, &data_request(context.plan), context.interrupt, context.events)?;
@@ -191,7 +191,7 @@ fn with_data<'p, T>(
         facts: &facts,
         prepare: &prepare,
         catch_up: catch_up.as_ref(),
-        sample_cost,
+        timing_costs,
         ..measuring
     };
     let data = LockedData { site: &site, lock: &lock };

@@ -10,7 +10,9 @@ use super::evict::{Eviction, EvictionNote, Evictor};
 use super::probing::Probing;
 use super::server_evidence::ServerEvidence;
 use super::{Event, Sink};
-use crate::test_runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
+use crate::test_runner::{
+    self, Interrupt, Outcome, SessionSource, TestContext, TimingCosts, Workers,
+};
 use dbdyno_core::analysis;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Counters, Facts, TestSpec};
@@ -34,6 +36,8 @@ pub(super) struct TestExecution<'a> {
     pub at_gate: &'a (dyn Fn() + Sync),
     /// Load generators that run the jobs.
     pub workers: Option<&'a Mutex<dyn Workers>>,
+    /// Costs of timing ops.
+    pub timing_costs: TimingCosts,
 }
 
 /// A test that was executed, not yet judged.
@@ -77,6 +81,7 @@ impl TestExecution<'_> {
             interrupt: self.interrupt,
             sessions: sampler.as_deref().map(|sampler| sampler as &Mutex<dyn SessionSource>),
             workers: self.workers,
+            timing_costs: self.timing_costs,
         };
         let mut progress = |progress: test_runner::Progress| {
             let run_left_s =

@@ -16,6 +16,7 @@ use super::log::{JobLog, Periods, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
 use super::timeline::Timeline;
+use super::timing_cost::TimingCost;
 use dbdyno_core::error::quote;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
@@ -57,6 +58,9 @@ pub struct AssignedJobs {
     drive: Drive,
     wire: Wire,
     seed: u64,
+    /// Cost of timing their ops; absent in what an older version wrote.
+    #[serde(default)]
+    timing_cost: Option<TimingCost>,
 }
 
 /// A job by its number, and when its ops are due.
@@ -131,7 +135,13 @@ impl AssignedJobs {
             drive: group.selection.drive,
             wire: group.selection.wire,
             seed: group.seed(seed),
+            timing_cost: None,
         }
+    }
+
+    /// The same jobs with what it costs to time their ops, if that is known.
+    pub(super) fn with_timing_cost(self, timing_cost: Option<TimingCost>) -> AssignedJobs {
+        AssignedJobs { timing_cost, ..self }
     }
 
     /// Index of the part that a job (from 1) runs.
@@ -262,8 +272,9 @@ pub fn run_assignment(
                     let due = job.due.as_ref();
                     let due = due.map(|due| due.times(job.number, group.of_jobs));
                     let who = Who { job: at, part: group.part_of(job.number) };
-                    let pacer =
-                        JobPacer::new(who, gate, log, schedule, group.drive).with_due_times(due);
+                    let pacer = JobPacer::new(who, gate, log, schedule, group.drive)
+                        .with_timing_cost(group.timing_cost)
+                        .with_due_times(due);
                     AssignedJob { share, group, number: job.number }.run(database, pacer, gate)
                 });
                 (job.number, thread)
@@ -385,6 +396,7 @@ pub(super) mod tests {
             drive: Drive::Client,
             wire: Wire::default(),
             seed: 0,
+            timing_cost: None,
         };
         WorkerAssignment {
             own,

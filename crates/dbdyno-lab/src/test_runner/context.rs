@@ -10,6 +10,7 @@ use super::assignment::{AssignedJobs, WorkerAssignment};
 use super::job_group::JobGroup;
 use super::remote_workers::Workers;
 use super::sessions::SessionSource;
+use super::timing_cost::TimingCosts;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Facts, TestSpec};
 use dbdyno_core::stats::keys;
@@ -34,6 +35,8 @@ pub struct TestContext<'a> {
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
     /// Load generators that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
+    /// Costs of timing ops, by which their number is chosen where ops are slow.
+    pub timing_costs: TimingCosts,
 }
 
 impl TestContext<'_> {
@@ -67,7 +70,10 @@ impl TestContext<'_> {
         let groups = JobGroup::all(spec);
         let seed = self.test_seed(spec);
         let group = |at: usize, worker| {
-            groups.get(at).map(|group| AssignedJobs::new(group, worker, workers, spec, seed))
+            let group = groups.get(at)?;
+            let timing_cost = self.timing_costs.of(group.selection);
+            let jobs = AssignedJobs::new(group, worker, workers, spec, seed);
+            Some(jobs.with_timing_cost(timing_cost))
         };
         let share = |worker| {
             Some(WorkerAssignment {

@@ -23,6 +23,7 @@ pub mod schedule;
 pub mod sessions;
 pub mod test;
 pub mod timeline;
+mod timing_cost;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ pub use remote_workers::{Stage, WorkerProgress, Workers};
 pub use schedule::Edges;
 pub use sessions::{IoCounts, SessionSource};
 pub use test::{Outcome, run_test};
+pub use timing_cost::{TimingCost, TimingCosts, calls_routine};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.
 #[derive(Debug, Clone, Default)]

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog, Who};
 use super::schedule::{Schedule, StrideInputs, stride, stride_of_first};
+use super::timing_cost::TimingCost;
 use dbdyno_core::model::{Counters, Drive};
 use dbdyno_core::stats::arrivals::DueTimes;
 use dbdyno_engines::engine::{
@@ -21,6 +22,7 @@ pub struct JobPacer<'a> {
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
     drive: Drive,
+    timing_cost: Option<TimingCost>,
     /// Due times of an open loop, and of users who think.
     due: Option<DueTimes>,
     /// Its ops start when they are due: each is timed, and between them the job is idle.
@@ -50,6 +52,7 @@ impl<'a> JobPacer<'a> {
             seconds,
             schedule,
             drive,
+            timing_cost: None,
             is_timed: false,
             due: None,
             opened_at: None,
@@ -60,6 +63,11 @@ impl<'a> JobPacer<'a> {
             errors_in_a_row: 0,
             log: JobLog::default(),
         }
+    }
+
+    /// The same with what it costs to time an op of its loop, if that is known.
+    pub fn with_timing_cost(self, timing_cost: Option<TimingCost>) -> Self {
+        JobPacer { timing_cost, ..self }
     }
 
     /// The same with ops that start when they are due, if there are such times.
@@ -151,9 +159,9 @@ impl Pacer for JobPacer<'_> {
             times: report.latency,
         };
         let next_stride = if self.schedule.is_early(self.log.slices) {
-            stride_of_first(&learned, self.drive)
+            stride_of_first(&learned, self.drive, self.timing_cost)
         } else {
-            stride(&learned, self.drive)
+            stride(&learned, self.drive, self.timing_cost)
         };
         let behind = report.open.map(|open| open.behind);
         let slice = SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind };

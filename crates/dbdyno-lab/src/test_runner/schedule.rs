@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::timing_cost::TimingCost;
 use dbdyno_core::model::{Drive, End, Window};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::sequence::POINTS_PER_S;
@@ -194,13 +195,15 @@ pub struct StrideInputs<'a> {
 }
 
 /// Stride of the next slice: every n-th op is timed. It is 1 if half of the ops take 100 us or
-/// more; else p99.9 gets its 10,000 samples in a window of ten seconds. A sample inside a database
-/// is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so there it is not
-/// more than that; in our own loop it is 0.1 us. The median tells short ops from long ones also
-/// where jobs often wait for a processor, so that the mean is long.
-pub fn stride(learned: &StrideInputs<'_>, drive: Drive) -> u32 {
-    if learned.times.quantile_ns(0.5) as f64 >= SLOW_OP_S * 1e9 {
-        return 1;
+/// more, unless timing each is known to take more than its share of such an op: some 7 us in a
+/// routine of MariaDB. Else p99.9 gets its 10,000 samples in a window of ten seconds. A sample
+/// inside a database is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so
+/// there it is not more than that; in our own loop it is 0.1 us. The median tells short ops from
+/// long ones also where jobs often wait for a processor, so that the mean is long.
+pub fn stride(learned: &StrideInputs<'_>, drive: Drive, cost: Option<TimingCost>) -> u32 {
+    let median_s = learned.times.quantile_ns(0.5) as f64 / 1e9;
+    if median_s >= SLOW_OP_S {
+        return of_slow(median_s, cost);
     }
     every(learned.elapsed_s / learned.ops as f64, drive)
 }
@@ -209,14 +212,19 @@ pub fn stride(learned: &StrideInputs<'_>, drive: Drive) -> u32 {
 /// more than the mean: the very first op finds nothing prepared, and one moment without a processor
 /// is much of so short a slice. The median may be less than the clock's tick: an op takes at least
 /// what is left if one of a few took nearly all the time.
-pub fn stride_of_first(learned: &StrideInputs<'_>, drive: Drive) -> u32 {
+pub fn stride_of_first(learned: &StrideInputs<'_>, drive: Drive, cost: Option<TimingCost>) -> u32 {
     let median_s = learned.times.quantile_ns(0.5) as f64 / 1e9;
     let least_s = learned.elapsed_s / (learned.ops * FIRST_OPS) as f64;
     match median_s {
-        slow_s if slow_s >= SLOW_OP_S => 1,
+        slow_s if slow_s >= SLOW_OP_S => of_slow(slow_s, cost),
         long_s if long_s >= TICK_S => every(long_s, drive),
         short_s => every(short_s.max(least_s), drive),
     }
+}
+
+/// Stride of ops of this length that are all timed, if that costs little.
+fn of_slow(op_s: f64, cost: Option<TimingCost>) -> u32 {
+    cost.map_or(1, |cost| cost.least_stride(op_s))
 }
 
 /// Every how many ops of this length one is timed, for as many samples a second as a drive can
@@ -303,7 +311,7 @@ mod tests {
     fn the_first_ops_teach_by_their_median() {
         let stride = |ops, elapsed_s, times: &[(u64, u64)]| {
             let times = &times_of(times);
-            stride_of_first(&StrideInputs { ops, elapsed_s, times }, Drive::Database)
+            stride_of_first(&StrideInputs { ops, elapsed_s, times }, Drive::Database, None)
         };
         // One op of 3 ms, which prepared everything, and 15 of 4 us: 250,000 ops a second.
         assert_eq!(stride(16, 3.06e-3, &[(3_000_000, 1), (4_000, 15)]), 200);
@@ -329,10 +337,16 @@ mod tests {
     fn microsecond_ops_are_sampled_and_slow_ops_are_all_timed() {
         let stride = |ops, elapsed_s, median_us: u64| {
             let times = &times_of(&[(median_us * 1_000, 9)]);
-            super::stride(&StrideInputs { ops, elapsed_s, times }, Drive::Database)
+            super::stride(&StrideInputs { ops, elapsed_s, times }, Drive::Database, None)
         };
         assert_eq!(stride(80_000, 1.0, 12), 64);
         assert_eq!(stride(5_000, 1.0, 200), 1);
+        // 2 % of 200 us are less than the 7 us that timing each takes: every fourth costs 14 us.
+        let cost = TimingCost { of_each_us: 7.0, of_some_us: 14.0 };
+        let times = &times_of(&[(200_000, 9)]);
+        let learned = StrideInputs { ops: 5_000, elapsed_s: 1.0, times };
+        assert_eq!(super::stride(&learned, Drive::Database, Some(cost)), 4);
+        assert_eq!(stride_of_first(&learned, Drive::Database, Some(cost)), 4);
         // Ops of 40 us whose jobs have a processor for a third of the time are short all the same.
         assert_eq!(stride(8_000, 1.0, 40), 7);
         assert_eq!(stride(900, 1.0, 40), 1, "few enough");

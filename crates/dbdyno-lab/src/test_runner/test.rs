@@ -252,6 +252,7 @@ impl SharedByJobs<'_> {
         let due = if group.is_background { None } else { due_times(self.spec, number, seed) };
         let who = Who { job: number, part: group.part(number) };
         let pacer = JobPacer::new(who, self.gate, log, self.schedule, group.selection.drive)
+            .with_timing_cost(self.context.timing_costs.of(group.selection))
             .with_due_times(due);
         let node = self.placement.node(number);
         let job = GroupJob { group, number, node, seed, facts: self.facts };

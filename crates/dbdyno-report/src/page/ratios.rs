@@ -212,22 +212,21 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<Standings> {
     let found = several::standings(input);
     let last = found.last()?;
     let mut order: Vec<usize> = (0..last.shares.len()).collect();
-    order.sort_by(|a, b| last.shares[*b].total_cmp(&last.shares[*a]));
-    let percent = |share: f64| format!("{} %", language.number(100.0 * share, Digits::Decimals(0)));
+    order.sort_by(|a, b| last.shares[*b].value.total_cmp(&last.shares[*a].value));
     let platforms = input.platforms();
     let row = |&run: &usize| RatioRow {
         label: platforms[run].clone(),
         marks: found
             .iter()
             .map(|of| RatioMark {
-                value: of.shares[run],
+                value: of.shares[run].value,
                 is_second: of.metric == "speed",
                 ..RatioMark::default()
             })
             .collect(),
         cells: found
             .iter()
-            .map(|of| percent(of.shares[run]))
+            .map(|of| several::share(language, &of.shares[run]))
             .chain([valid_of(&input.runs[run].tests)])
             .collect(),
         // A mean over valid figures has no verdict of its own, and tests that are not valid none.

@@ -6,11 +6,10 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::words::{DIGITS, counts, section, what};
-use dbdyno_core::analysis::heatmap::{
-    Compared, METRICS, Metric, Place, ValidValue, leader, side_by_side,
-};
-use dbdyno_core::analysis::interval::FEWEST;
-use dbdyno_core::model::{ReasonCode, RunKind};
+use dbdyno_core::analysis::best_share::BestShare;
+use dbdyno_core::analysis::heatmap::{Compared, METRICS, Metric, Place, leader, side_by_side};
+use dbdyno_core::analysis::interval::{self, FEWEST, UncertainValue};
+use dbdyno_core::model::{Better, ReasonCode, RunKind};
 
 /// Distances that are named.
 const MAX_DISTANCES: usize = 3;
@@ -36,7 +35,8 @@ struct Order {
 struct Line {
     label: String,
     unit: String,
-    known: Vec<Option<ValidValue>>,
+    better: Better,
+    known: Vec<Option<UncertainValue>>,
     places: Vec<Option<Place>>,
 }
 
@@ -119,15 +119,24 @@ impl Line {
         reached
     }
 
-    /// Half the width of the 95 % interval of the logarithm of a factor between two platforms; none
-    /// where one of them has no interval.
+    /// The share of the best that each platform reaches, if all have the figure.
+    fn shares_of_best(&self) -> Option<Vec<BestShare>> {
+        let known: Option<Vec<UncertainValue>> = self.known.iter().copied().collect();
+        BestShare::of_row(self.better, &known?)
+    }
+
+    /// Half the width of the 95 % interval of the logarithm of the factor between the best and the
+    /// worst platform; none where one of them has no interval.
     fn noise(&self, best: usize, worst: usize) -> Option<f64> {
         Some(self.half_width(best)?.hypot(self.half_width(worst)?))
     }
 
-    /// Half the width of a platform's interval as a fraction of its figure.
+    /// Half the width of the interval of a platform's figure, as a fraction of it, that was chosen
+    /// as an extreme of all: wider where others are near it, as chance favored it.
     fn half_width(&self, run: usize) -> Option<f64> {
-        self.known[run]?.ci_fraction
+        let figure = self.known[run]?;
+        let favour = interval::favour(figure, self.known.iter().flatten().copied());
+        Some(interval::widened(figure.interval, favour).ok()?.half_width())
     }
 }
 
@@ -163,7 +172,17 @@ fn against(found: &Compared<'_>, is_printed: bool) -> Vec<ReasonCode> {
 }
 
 fn line(label: &str, found: Compared<'_>) -> Line {
-    Line { label: label.into(), unit: found.unit.into(), known: found.known, places: found.places }
+    let known = found.known.iter().zip(&found.figures).map(|(known, figure)| {
+        let (value, interval) = (known.as_ref()?.value, figure.as_ref()?.compared());
+        Some(UncertainValue { value, interval })
+    });
+    Line {
+        label: label.into(),
+        unit: found.unit.into(),
+        better: found.better,
+        known: known.collect(),
+        places: found.places,
+    }
 }
 
 /// Paragraph on the ranking: which run is ahead how often, how near the others come, the largest
@@ -239,8 +258,8 @@ pub struct Standing {
     pub metric: &'static str,
     /// Figures that all platforms have.
     pub figures: usize,
-    /// Geometric mean of each platform's shares of the best, 0 to 1.
-    pub shares: Vec<f64>,
+    /// Geometric mean of each platform's shares of the best, 0 to 1, with its interval.
+    pub shares: Vec<BestShare>,
 }
 
 /// The standings by speed and by throughput; none of a metric without a figure that all have and
@@ -254,19 +273,12 @@ pub fn standings(input: &Input) -> Vec<Standing> {
 }
 
 fn standing(metric: &'static str, lines: &[Line]) -> Option<Standing> {
-    let of_line = |line: &Line| -> Option<Vec<f64>> {
-        line.places
-            .iter()
-            .map(|place| place.map(|place| place.share).filter(|share| *share > 0.0))
-            .collect()
-    };
-    let complete: Vec<Vec<f64>> = lines.iter().filter_map(of_line).collect();
+    let complete: Vec<Vec<BestShare>> = lines.iter().filter_map(Line::shares_of_best).collect();
     let mean = |run: usize| {
-        let logarithms: f64 = complete.iter().map(|shares| shares[run].ln()).sum();
-        (logarithms / complete.len() as f64).exp()
+        BestShare::mean(&complete.iter().map(|shares| shares[run]).collect::<Vec<_>>())
     };
-    let shares: Vec<f64> = (0..complete.first()?.len()).map(mean).collect();
-    Some(Standing { metric, figures: complete.len(), shares })
+    let shares: Option<Vec<BestShare>> = (0..complete.first()?.len()).map(mean).collect();
+    Some(Standing { metric, figures: complete.len(), shares: shares? })
 }
 
 /// Share of the best that each platform reaches, and how often it is ahead: throughput first. A
@@ -292,14 +304,25 @@ pub fn answer(input: &Input, platforms: &[String]) -> String {
 /// Geometric mean of the shares, over the rows that all platforms have.
 fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
     let Some(standing) = standing("", lines) else { return String::new() };
-    let mut means: Vec<(usize, f64)> = standing.shares.into_iter().enumerate().collect();
-    means.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let text = |(run, mean): &(usize, f64)| {
-        let percent = language.number(100.0 * mean, Digits::Decimals(0));
-        language.say("share_of", &[("platform", &platforms[*run]), ("percent", &percent)])
+    let mut means: Vec<(usize, BestShare)> = standing.shares.into_iter().enumerate().collect();
+    means.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let text = |(run, mean): &(usize, BestShare)| {
+        let values = [("platform", platforms[*run].as_str()), ("share", &share(language, mean))];
+        language.say("share_of", &values)
     };
     let texts: Vec<String> = means.iter().map(text).collect();
     language.count("share", standing.figures, &[("shares", &texts.join(", "))])
+}
+
+/// `87 % (84 to 90 %)`; without an interval, and where the share is exact, `87 %`.
+pub fn share(language: Language, share: &BestShare) -> String {
+    let percent = |share: f64| language.number(100.0 * share, Digits::Decimals(0));
+    let value = percent(share.value);
+    let Some(ends) = share.uncertain_ends() else {
+        return language.say("share_alone", &[("percent", &value)]);
+    };
+    let [low, high] = ends.map(percent);
+    language.say("share_with_ends", &[("percent", &value), ("low", &low), ("high", &high)])
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {

@@ -221,13 +221,13 @@ fn groups(comparison: &Comparison) -> Vec<Finding> {
             2 => Sentence::new("both workloads"),
             more => Sentence::new("all {count} workloads").with("count", more),
         };
-        let text = Sentence::new("{group}: {all} are {way} in {kind}, geometric mean x{ratio~}")
+        let text = Sentence::new("{group}: {all} are {way} in {kind}, geometric mean {ratio}")
             .with("group", mean.group.as_str())
             .with("all", all)
             .with("way", Sentence::new(way))
             .with("kind", Sentence::new(mean.kind.name()))
-            .with("ratio", mean.ratio);
-        Some(directed("group", without_left_out(text, mean.left_out), mean.ratio < 1.0))
+            .with("ratio", mean.ratio.sentence());
+        Some(directed("group", without_left_out(text, mean.left_out), mean.ratio.value < 1.0))
     };
     comparison.groups.iter().filter_map(sentence).collect()
 }

@@ -328,8 +328,9 @@ pub struct GroupMean {
     pub group: String,
     /// Speed or throughput.
     pub kind: Kind,
-    /// Geometric mean of the ratios.
-    pub ratio: f64,
+    /// Geometric mean of the ratios, with its interval.
+    #[serde(flatten)]
+    pub ratio: Ratio,
     /// Number of figures in the mean.
     pub workloads: usize,
     /// Figures of the group that are conditional or invalid.

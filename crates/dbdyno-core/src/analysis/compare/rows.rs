@@ -3,13 +3,14 @@
 use super::estimate::{Past, Sample, worst};
 use super::metric::{self, Metric, MetricValue, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
-use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
+use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side, Span};
 use crate::analysis::best::Candidate;
-use crate::analysis::interval::{FEWEST, most_trusted, supports};
+use crate::analysis::interval::{FEWEST, Unknown, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
 use crate::analysis::{cpu_quota, cpu_speed, device_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
+use crate::stats::moderated;
 use crate::stats::moderated::Resource;
 
 /// Data that every row needs in addition to its figures.
@@ -522,17 +523,37 @@ pub fn group_means(rows: &[Row]) -> Vec<GroupMean> {
 }
 
 fn group_mean(first: &Row, rows: &[&Row]) -> GroupMean {
-    let usable = rows.iter().filter(|row| supports(row.status) && row.ratio.value > 0.0);
-    let logs = usable.map(|row| match row.better {
-        Better::Higher => row.ratio.value.ln(),
-        Better::Lower => -row.ratio.value.ln(),
-    });
-    let logs: Vec<f64> = logs.collect();
+    let is_usable = |row: &&&Row| supports(row.status) && row.ratio.value > 0.0;
+    let usable: Vec<&Row> = rows.iter().filter(is_usable).copied().collect();
     GroupMean {
         group: first.subject.group.clone(),
         kind: first.kind,
-        ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
-        workloads: logs.len(),
-        left_out: rows.len() - logs.len(),
+        ratio: mean_ratio(&usable),
+        workloads: usable.len(),
+        left_out: rows.len() - usable.len(),
     }
+}
+
+/// Geometric mean of the ratios of these rows, times taken inversely. What all figures of a run
+/// share does not become less by the mean of many. Without the interval of one of them it has none,
+/// for the reason of the first.
+fn mean_ratio(rows: &[&Row]) -> Ratio {
+    let log = |row: &&Row| match row.better {
+        Better::Higher => row.ratio.value.ln(),
+        Better::Lower => -row.ratio.value.ln(),
+    };
+    let mean_log = rows.iter().map(log).sum::<f64>() / rows.len() as f64;
+    let estimates: Option<Vec<moderated::Ratio>> = rows.iter().map(|row| row.estimate).collect();
+    let span = match estimates.filter(|estimates| !estimates.is_empty()) {
+        Some(estimates) => {
+            let mean = moderated::Ratio { log: mean_log, ..moderated::mean_of(&estimates) };
+            let (low, high) = (mean_log - mean.half_width(), mean_log + mean.half_width());
+            Ok(Span { low: low.exp(), high: high.exp(), p: mean.p() })
+        }
+        None => {
+            let why = rows.iter().find_map(|row| row.ratio.span.err());
+            Err(why.unwrap_or(Unknown::ShortWindow))
+        }
+    };
+    Ratio { value: mean_log.exp(), span }
 }

@@ -5,6 +5,7 @@ use super::*;
 use crate::analysis::fixture::at;
 use crate::analysis::published_checks::fixture::{judged, published, test};
 use crate::model::{PublishedKind, PublishedTest, Reason, ReasonCode, TestResult, Verdict};
+use crate::stats::moderated;
 
 fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {
     let runs = [run("a"), run("b")];
@@ -468,17 +469,56 @@ fn the_geometric_mean_of_a_group_takes_times_inversely() {
     let row = |better, ratio| Row {
         ratio: Ratio { value: ratio, span: Err(Unknown::Published) },
         better,
+        estimate: None,
         ..compared(&measured(&[(1, 1.0)]), &measured(&[(1, 1.0)])).kpms.remove(0)
     };
     let means = rows::group_means(&[row(Better::Higher, 2.0), row(Better::Lower, 0.125)]);
     assert_eq!((means.len(), means[0].workloads), (1, 2));
-    assert!((means[0].ratio - 4.0).abs() < 1e-9);
+    assert!((means[0].ratio.value - 4.0).abs() < 1e-9);
+    assert_eq!(means[0].ratio.span.err(), Some(Unknown::Published));
     let doubtful = Row { status: Status::Conditional, ..row(Better::Higher, 77.0) };
     let means = rows::group_means(&[row(Better::Higher, 2.0), doubtful, row(Better::Lower, 0.125)]);
     assert!(
-        (means[0].ratio - 4.0).abs() < 1e-9 && (means[0].workloads, means[0].left_out) == (2, 1),
+        (means[0].ratio.value - 4.0).abs() < 1e-9
+            && (means[0].workloads, means[0].left_out) == (2, 1),
         "{means:?}"
     );
+}
+
+#[test]
+fn the_geometric_mean_of_a_group_is_no_surer_than_what_its_figures_share() {
+    let variance = |value| moderated::Variance { value, freedom: 1e9 };
+    let row = |better: Better, log: f64| {
+        let estimate = moderated::Ratio {
+            log,
+            own: variance(4e-4),
+            common: variance(1e-4),
+            fixed: 1e-4,
+            of_repetition: 0.0,
+        };
+        let value = if better == Better::Higher { log.exp() } else { (-log).exp() };
+        Row {
+            ratio: Ratio { value, span: Ok(Span { low: value, high: value, p: 0.0 }) },
+            better,
+            estimate: Some(estimate),
+            ..compared(&measured(&[(1, 1.0)]), &measured(&[(1, 1.0)])).kpms.remove(0)
+        }
+    };
+    let rows: Vec<Row> = [0.2, 0.1, 0.3, 0.2].map(|log| row(Better::Higher, log)).into();
+    let mean = rows::group_means(&rows).remove(0).ratio;
+    // t(0.975) of 60 degrees of freedom times the root of 4e-4 / 4 + 1e-4, not of 5e-4 / 4.
+    let half_width = 2.000298 * 2e-4f64.sqrt();
+    let span = mean.span.unwrap();
+    let ends = [span.low, span.high].map(f64::ln);
+    assert!((mean.value.ln() - 0.2).abs() < 1e-9, "{mean:?}");
+    assert!((ends[0] - (0.2 - half_width)).abs() < 1e-6, "{ends:?}");
+    assert!((ends[1] - (0.2 + half_width)).abs() < 1e-6 && span.p < 1e-9, "{span:?}");
+    let mixed = [row(Better::Higher, 0.2), row(Better::Lower, 0.2)];
+    assert!((rows::group_means(&mixed)[0].ratio.value.ln() - 0.2).abs() < 1e-9);
+    let unknown = Row { estimate: None, ..row(Better::Higher, 0.2) };
+    let unknown = Row { ratio: Ratio { span: Err(Unknown::Alike), ..unknown.ratio }, ..unknown };
+    let mean = rows::group_means(&[row(Better::Higher, 0.2), unknown]).remove(0).ratio;
+    assert_eq!(mean.span.err(), Some(Unknown::Alike));
 }
 
 /// Tests of many workloads at two jobs: each with its repetitions.
