@@ -213,6 +213,8 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<Standings> {
     let last = found.last()?;
     let mut order: Vec<usize> = (0..last.shares.len()).collect();
     order.sort_by(|a, b| last.shares[*b].value.total_cmp(&last.shares[*a].value));
+    // Their intervals stand in the sentence above: two of them do not fit beside the drawing.
+    let percent = |share: f64| format!("{} %", language.number(100.0 * share, Digits::Decimals(0)));
     let platforms = input.platforms();
     let row = |&run: &usize| RatioRow {
         label: platforms[run].clone(),
@@ -226,7 +228,7 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<Standings> {
             .collect(),
         cells: found
             .iter()
-            .map(|of| several::share(language, &of.shares[run]))
+            .map(|of| percent(of.shares[run].value))
             .chain([valid_of(&input.runs[run].tests)])
             .collect(),
         // A mean over valid figures has no verdict of its own, and tests that are not valid none.

@@ -315,7 +315,7 @@ fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
 }
 
 /// `87 % (84 to 90 %)`; without an interval, and where the share is exact, `87 %`.
-pub fn share(language: Language, share: &BestShare) -> String {
+fn share(language: Language, share: &BestShare) -> String {
     let percent = |share: f64| language.number(100.0 * share, Digits::Decimals(0));
     let value = percent(share.value);
     let Some(ends) = share.uncertain_ends() else {

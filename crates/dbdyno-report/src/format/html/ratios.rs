@@ -12,6 +12,9 @@ const ROW: f64 = 26.0;
 /// Ratios further away are drawn at the edge with an arrow.
 const FURTHEST: f64 = 16.0;
 
+/// Least distance of two labels on the narrow axis of a sheet, in percent of its width.
+const LABEL_PERCENT: f64 = 35.0;
+
 /// Steps of the axis of ratios by how far it reaches.
 const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
 
@@ -55,7 +58,27 @@ fn axis(ratios: &Ratios) -> (Span, Vec<f64>) {
     if far <= 1.5 && far > 1.21 {
         ticks.retain(|tick| ![0.95, 1.05].contains(tick));
     }
+    let ticks = if ratios.has_stems { apart(&x, &ticks) } else { ticks };
     (x, ticks)
+}
+
+/// Equal, and those steps to either side of it whose labels do not touch one another.
+fn apart(x: &Span, ticks: &[f64]) -> Vec<f64> {
+    let mut kept = vec![1.0];
+    for side in [
+        ticks.iter().rev().filter(|tick| **tick < 1.0).collect::<Vec<_>>(),
+        ticks.iter().filter(|tick| **tick > 1.0).collect(),
+    ] {
+        let mut last = 1.0;
+        for &tick in side {
+            if (x.place(tick) - x.place(last)).abs() >= LABEL_PERCENT {
+                kept.push(tick);
+                last = tick;
+            }
+        }
+    }
+    kept.sort_by(f64::total_cmp);
+    kept
 }
 
 /// Ends of an axis on which most marks are on one side of equal.
@@ -68,8 +91,11 @@ fn one_sided(ratios: &Ratios) -> (f64, f64) {
             .map(|mark| mark.value)
             .filter(|value| value.is_finite())
     };
-    let (low, high) = (marks().fold(0.95, f64::min), marks().fold(1.05, f64::max));
-    (low.max(1.0 / FURTHEST) / 1.04, high.min(FURTHEST) * 1.04)
+    let (low, high) = (marks().fold(1.0, f64::min), marks().fold(1.0, f64::max));
+    // Neither side of equal is drawn where no mark is; an axis is never empty.
+    let low = if low < 1.0 || high == 1.0 { low.clamp(1.0 / FURTHEST, 0.95) / 1.04 } else { 0.98 };
+    let high = if high > 1.0 { high.clamp(1.05, FURTHEST) * 1.04 } else { 1.02 };
+    (low, high)
 }
 
 fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64], language: Language) -> Markup {
@@ -177,5 +203,39 @@ fn ratio_marks(ratios: &Ratios, row: &RatioRow, x: &Span) -> Markup {
                 (text(*place, middle - 6.0, "m", if drawn.value > x.high { "→" } else { "←" }))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::RatioMark;
+
+    fn of(values: &[f64]) -> Ratios {
+        let mark = |value: &f64| RatioMark { value: *value, ..RatioMark::default() };
+        let row = RatioRow { marks: values.iter().map(mark).collect(), ..RatioRow::default() };
+        Ratios { rows: vec![row], has_stems: true, ..Ratios::default() }
+    }
+
+    #[test]
+    fn the_labels_of_a_narrow_axis_do_not_touch() {
+        for values in [[0.99, 0.97], [0.9, 1.0], [0.72, 1.0], [0.3, 0.8], [1.3, 1.9], [0.9, 1.2]] {
+            let (x, ticks) = axis(&of(&values));
+            assert!(ticks.contains(&1.0), "{values:?}");
+            for pair in ticks.windows(2) {
+                let distance = x.place(pair[1]) - x.place(pair[0]);
+                assert!(distance >= LABEL_PERCENT, "{values:?}: {ticks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_without_marks_is_not_drawn() {
+        let (x, ticks) = axis(&of(&[0.99, 0.97]));
+        assert!(x.high < 1.05 && ticks == [0.95, 1.0], "{ticks:?}");
+        let (x, _) = axis(&of(&[1.3, 1.9]));
+        assert!(x.low > 0.95);
+        let (x, _) = axis(&of(&[1.0]));
+        assert!(x.low < 0.95 && x.high > 1.0);
     }
 }
