@@ -16,6 +16,10 @@ const MAX_DISTANCES: usize = 3;
 /// More runs than these are only named, not described.
 const MAX_DESCRIBED: usize = 3;
 
+/// The ends of the intervals of shares stand in the sentence for so many runs; of more the sheet has
+/// no room for them.
+const MAX_WITH_ENDS: usize = 6;
+
 /// Code for a figure of valid values that is left out.
 const NO_INTERVAL: &str = "no-interval";
 
@@ -306,23 +310,41 @@ fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
     let Some(standing) = standing("", lines) else { return String::new() };
     let mut means: Vec<(usize, BestShare)> = standing.shares.into_iter().enumerate().collect();
     means.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let has_room = platforms.len() <= MAX_WITH_ENDS;
     let text = |(run, mean): &(usize, BestShare)| {
-        let values = [("platform", platforms[*run].as_str()), ("share", &share(language, mean))];
-        language.say("share_of", &values)
+        let share = if has_room { share(language, mean) } else { share_alone(language, mean) };
+        language.say("share_of", &[("platform", &platforms[*run]), ("share", &share)])
     };
     let texts: Vec<String> = means.iter().map(text).collect();
-    language.count("share", standing.figures, &[("shares", &texts.join(", "))])
+    let said = language.count("share", standing.figures, &[("shares", &texts.join(", "))]);
+    let reach = means.iter().filter_map(|(_, mean)| reach(mean)).reduce(f64::max);
+    match reach.filter(|_| !has_room) {
+        None => said,
+        Some(reach) => {
+            let points = language.number((100.0 * reach).ceil(), Digits::Decimals(0));
+            format!("{said} {}", language.say("share_reach", &[("points", &points)]))
+        }
+    }
+}
+
+/// Distance of a share from the further end of its interval.
+fn reach(share: &BestShare) -> Option<f64> {
+    let [low, high] = share.uncertain_ends()?;
+    Some((share.value - low).max(high - share.value))
+}
+
+/// `87 %`.
+fn share_alone(language: Language, share: &BestShare) -> String {
+    let percent = language.number(100.0 * share.value, Digits::Decimals(0));
+    language.say("share_alone", &[("percent", &percent)])
 }
 
 /// `87 % (84 to 90 %)`; without an interval, and where the share is exact, `87 %`.
 fn share(language: Language, share: &BestShare) -> String {
+    let Some(ends) = share.uncertain_ends() else { return share_alone(language, share) };
     let percent = |share: f64| language.number(100.0 * share, Digits::Decimals(0));
-    let value = percent(share.value);
-    let Some(ends) = share.uncertain_ends() else {
-        return language.say("share_alone", &[("percent", &value)]);
-    };
-    let [low, high] = ends.map(percent);
-    language.say("share_with_ends", &[("percent", &value), ("low", &low), ("high", &high)])
+    let ([low, high], percent) = (ends.map(percent), percent(share.value));
+    language.say("share_with_ends", &[("percent", &percent), ("low", &low), ("high", &high)])
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {
@@ -354,4 +376,34 @@ fn distance_text(language: Language, distance: &Distance<'_>, platforms: &[Strin
     ];
     language
         .say(if distance.least.is_some() { "distance_of" } else { "distance_of_printed" }, &values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunTests;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::model::{RunRecord, Test};
+
+    /// What is said of so many platforms, of which each has one valid figure, the first the best.
+    fn said(platforms: usize) -> String {
+        let names: Vec<String> = (1..=platforms).map(|number| format!("p{number}")).collect();
+        let data = |(at_run, name): (usize, &String)| {
+            let run = RunRecord { id: at_run as i64 + 1, ..run(name) };
+            let rate = 100.0 - 10.0 * at_run as f64;
+            RunTests { run, tests: vec![Test::from(at(1, rate))] }
+        };
+        let runs = names.iter().enumerate().map(data).collect();
+        answer(&Input { runs, ..Input::default() }, &names)
+    }
+
+    #[test]
+    fn shares_have_their_ends_and_of_many_platforms_the_furthest_is_said() {
+        let of_two = said(2);
+        assert!(of_two.contains("p1 100 %, p2 90 % (89 to 91 %)."), "{of_two}");
+        let of_many = said(MAX_WITH_ENDS + 1);
+        assert!(of_many.contains("p1 100 %, p2 90 %, p3 80 %"), "{of_many}");
+        assert!(of_many.contains("further than 2 percentage points"), "{of_many}");
+    }
 }
