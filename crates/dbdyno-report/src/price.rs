@@ -250,7 +250,7 @@ fn means(
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// How much more a unit costs than on the cheapest, of which the cheapest's cost is this share:
+/// The cost of a unit over that on the cheapest, which is this share of it:
 /// `a x2.50 (x2.46 to x2.54)`; without an interval, and where the mean is exact, `a x2.50`.
 fn mean_text(language: Language, platform: &str, mean: &BestShare) -> String {
     let factor = |share: f64| language.number(1.0 / share, Digits::Significant(3));

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::compare::Kind;
 use super::figure::Figure;
-use super::interval::{FEWEST, supports};
+use super::interval::{FEWEST, UncertainValue, supports};
 use super::ramp;
 use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence, Status, Test};
 
@@ -75,6 +75,17 @@ pub struct Compared<'a> {
     pub known: Vec<Option<ValidValue>>,
     /// Position of each figure in the row; none where it supports no statement.
     pub places: Vec<Option<Place>>,
+}
+
+impl Compared<'_> {
+    /// The figures that support a statement, with their intervals; none for the others.
+    pub fn uncertain(&self) -> Vec<Option<UncertainValue>> {
+        let figure = |(known, figure): (&Option<ValidValue>, &Option<Figure<'_>>)| {
+            let (value, interval) = (known.as_ref()?.value, figure.as_ref()?.compared());
+            Some(UncertainValue { value, interval })
+        };
+        self.known.iter().zip(&self.figures).map(figure).collect()
+    }
 }
 
 /// Puts the figures of the same ramp in several runs, whose data have these sizes in GB, side by

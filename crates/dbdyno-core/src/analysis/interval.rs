@@ -175,6 +175,12 @@ pub fn widened(own: IntervalOrReason, favour: f64) -> IntervalOrReason {
     Ok(Interval { error: favour * own.error, ..own })
 }
 
+/// A figure that was chosen as an extreme of all, which include it, as it is compared.
+pub fn extreme(figure: UncertainValue, all: &[Option<UncertainValue>]) -> UncertainValue {
+    let favour = favour(figure, all.iter().flatten().copied());
+    UncertainValue { interval: widened(figure.interval, favour), ..figure }
+}
+
 /// Minimum number of figures for a best, a rank or a mean: a single figure is not the best of
 /// anything.
 pub const FEWEST: usize = 2;

@@ -43,9 +43,9 @@ impl UnitCosts {
                 Some(ValidValue { value: offer.list.cost_per_unit(known.value)?, ..*known })
             })
             .collect();
-        let uncertain = known.iter().zip(&row.figures).map(|(known, figure)| {
-            let (value, interval) = (known.as_ref()?.value, figure.as_ref()?.compared());
-            Some(UncertainValue { value, interval })
+        let throughputs = row.uncertain();
+        let uncertain = known.iter().zip(&throughputs).map(|(known, throughput)| {
+            Some(UncertainValue { value: known.as_ref()?.value, ..(*throughput)? })
         });
         let uncertain = uncertain.collect();
         let mut places = heatmap::places(Better::Lower, &known);
@@ -82,16 +82,11 @@ impl UnitCosts {
         let least = self.foremost(|cost, least| cost < least)?;
         // Of equal costs the last: the least is the first of them, and another platform's.
         let most = self.foremost(|cost, most| cost >= most)?;
-        let (own, base) = (self.extreme(most)?, self.extreme(least)?);
+        let extreme =
+            |platform: usize| Some(interval::extreme(self.uncertain[platform]?, &self.uncertain));
+        let (own, base) = (extreme(most)?, extreme(least)?);
         let ratio = if most == least { Ratio::ONE } else { Ratio::new(base, own) };
         (base.value > 0.0).then_some(ratio)
-    }
-
-    /// The cost on a platform that was chosen as an extreme of all.
-    fn extreme(&self, platform: usize) -> Option<UncertainValue> {
-        let cost = self.uncertain[platform]?;
-        let favour = interval::favour(cost, self.uncertain.iter().flatten().copied());
-        Some(UncertainValue { interval: interval::widened(cost.interval, favour), ..cost })
     }
 
     /// The platform whose known cost comes before all others.

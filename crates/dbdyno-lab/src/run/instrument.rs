@@ -54,13 +54,8 @@ pub(super) fn instrument_us_per_op(
 ) -> Option<f64> {
     let is_ours = calls_routine(selection) || result.workers.is_empty();
     let cost = costs.of(selection).filter(|_| is_ours && result.window.ops > 0)?;
-    // The stride of each slice is another one: what counts is how many ops were timed. Ops that
-    // failed were not, so that a little less than each is each, too.
-    let stride = match result.latency_stride {
-        1 => 1.0,
-        _ => result.window.ops as f64 / result.latency.samples as f64,
-    };
-    Some(cost.per_op_us(stride))
+    // The stride of each slice is another one: what counts is how many ops were timed.
+    Some(cost.per_op_us(result.window.ops as f64 / result.latency.samples as f64))
 }
 
 /// Cost of timing ops in our own loop: measured once, since the loop is the same however often the
@@ -175,12 +170,11 @@ mod tests {
         let costs = TimingCosts { client: Some(cost), routine: None };
         let mut result = fixture::result();
         (result.window.ops, result.latency.samples) = (100_000, 2_000);
-        result.latency_stride = 50;
         let selection = overhead::selection(0, 1.0);
         let per_op_us = |result: &TestResult| instrument_us_per_op(&costs, &selection, result);
         assert!((per_op_us(&result).unwrap() - 0.0012).abs() < 1e-12);
         // Some of the ops failed.
-        (result.latency.samples, result.latency_stride) = (99_000, 1);
+        result.latency.samples = 99_000;
         assert_eq!(per_op_us(&result), Some(0.03));
         result.window.ops = 0;
         assert_eq!(per_op_us(&result), None);

@@ -306,8 +306,8 @@ impl Platform {
     }
 }
 
-/// The opened database, unless an interrupt came meanwhile: a cluster then lacks the nodes that were
-/// behind.
+/// The opened database, unless an interrupt came meanwhile: a cluster then lacks the nodes that
+/// were behind.
 fn unless_set(interrupt: &Interrupt, database: Box<dyn Database>) -> Result<Box<dyn Database>> {
     match interrupt.is_set() {
         true => Err(Error::new(Kind::Interrupted, "connecting", "interrupted")),

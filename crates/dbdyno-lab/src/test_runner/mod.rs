@@ -38,7 +38,8 @@ pub use remote_workers::{Stage, WorkerProgress, Workers};
 pub use schedule::Edges;
 pub use sessions::{IoCounts, SessionSource};
 pub use test::{Outcome, run_test};
-pub use timing_cost::{TimingCost, TimingCosts, calls_routine};
+pub(crate) use timing_cost::calls_routine;
+pub use timing_cost::{TimingCost, TimingCosts};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.
 #[derive(Debug, Clone, Default)]

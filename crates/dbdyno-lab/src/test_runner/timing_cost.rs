@@ -1,4 +1,4 @@
-//! What it costs to time ops, in each kind of loop, and how often that lets a test time one.
+//! The cost of timing ops in each kind of loop, and the stride of slow ops that follows from it.
 
 use dbdyno_core::model::{JobCode, Selection};
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,10 @@ pub struct TimingCost {
 }
 
 impl TimingCost {
-    /// Cost per op, in us, if every `stride`-th op is timed.
+    /// Cost per op, in us, if every `stride`-th op is timed, on the mean of all slices: not more
+    /// than where each is.
     pub fn per_op_us(&self, stride: f64) -> f64 {
-        if stride > 1.0 { self.of_some_us / stride } else { self.of_each_us }
+        (self.of_some_us / stride).min(self.of_each_us)
     }
 
     /// Least stride for ops of this length by which timing does not take more than its share.
@@ -49,7 +50,7 @@ impl TimingCosts {
 }
 
 /// True if a part of the selection is a routine that times its ops itself.
-pub fn calls_routine(selection: &Selection) -> bool {
+pub(crate) fn calls_routine(selection: &Selection) -> bool {
     let mut codes = selection.parts.iter().map(|part| &part.code);
     codes.any(|code| matches!(code, JobCode::Routine(routine) if !routine.per_op))
 }

@@ -16,8 +16,8 @@ const MAX_DISTANCES: usize = 3;
 /// More runs than these are only named, not described.
 const MAX_DESCRIBED: usize = 3;
 
-/// The ends of the intervals of shares stand in the sentence for so many runs; of more the sheet has
-/// no room for them.
+/// The most runs for which the ends of the intervals of shares stand in the sentence: the sheet has
+/// no room for those of more.
 const MAX_WITH_ENDS: usize = 6;
 
 /// Code for a figure of valid values that is left out.
@@ -138,9 +138,8 @@ impl Line {
     /// Half the width of the interval of a platform's figure, as a fraction of it, that was chosen
     /// as an extreme of all: wider where others are near it, as chance favored it.
     fn half_width(&self, run: usize) -> Option<f64> {
-        let figure = self.known[run]?;
-        let favour = interval::favour(figure, self.known.iter().flatten().copied());
-        Some(interval::widened(figure.interval, favour).ok()?.half_width())
+        let extreme = interval::extreme(self.known[run]?, &self.known);
+        Some(extreme.interval.ok()?.half_width())
     }
 }
 
@@ -176,15 +175,11 @@ fn against(found: &Compared<'_>, is_printed: bool) -> Vec<ReasonCode> {
 }
 
 fn line(label: &str, found: Compared<'_>) -> Line {
-    let known = found.known.iter().zip(&found.figures).map(|(known, figure)| {
-        let (value, interval) = (known.as_ref()?.value, figure.as_ref()?.compared());
-        Some(UncertainValue { value, interval })
-    });
     Line {
         label: label.into(),
         unit: found.unit.into(),
         better: found.better,
-        known: known.collect(),
+        known: found.uncertain(),
         places: found.places,
     }
 }
@@ -386,7 +381,7 @@ mod tests {
     use dbdyno_core::analysis::fixture::at;
     use dbdyno_core::model::{RunRecord, Test};
 
-    /// What is said of so many platforms, of which each has one valid figure, the first the best.
+    /// The answer on so many platforms, of which each has one valid figure, the first the best.
     fn said(platforms: usize) -> String {
         let names: Vec<String> = (1..=platforms).map(|number| format!("p{number}")).collect();
         let data = |(at_run, name): (usize, &String)| {

@@ -10,8 +10,7 @@ use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
 use crate::analysis::{cpu_quota, cpu_speed, device_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
-use crate::stats::moderated;
-use crate::stats::moderated::Resource;
+use crate::stats::moderated::{self, Resource};
 
 /// Data that every row needs in addition to its figures.
 pub struct Context<'a> {
