@@ -10,9 +10,10 @@ pub const SYNC_S: &str = "device_sync_s";
 pub const SYNCS: &str = "device_syncs";
 
 /// Below this fraction a device was slower in one of two runs of a platform, by all tests that both
-/// have. Without earlier runs the estimator assumes that a figure that depends on a device differs
-/// by 3 % between fresh runs, so that two differ by less than exp(-2 * sqrt(2) * 0.03) in one of
-/// twenty comparisons: a device that differs by more is not what was assumed.
+/// have. Without earlier runs the estimator assumes that a figure whose ops read or write data
+/// differs by 2.5 % between fresh runs, so that two differ by more than exp(2 * sqrt(2) * 0.025),
+/// 7 %, in one of twenty comparisons: a device that differs by more than 8 % is not what was
+/// assumed.
 const STEADY: f64 = 0.92;
 
 /// Seconds of one durable write of dbdyno's own after a test; none where the database's device

@@ -4,7 +4,7 @@
 use super::interval::{Interval, IntervalOrReason, Source, most_trusted, of_test};
 use super::spread::{self, Window};
 use super::tiers;
-use crate::model::{Better, KpmValue, Sentence, Status, Test};
+use crate::model::{Better, KpmValue, Sentence, Status, Test, TestResult};
 use crate::stats::moderated::{self, Estimate, Repetitions, Resource};
 
 /// A repetition of a test in one metric.
@@ -115,12 +115,27 @@ pub fn estimate_of(repeats: &[Repeat<'_>], test: &Test, computed: &KpmValue) -> 
 const BLOCK_BYTES: f64 = 4096.0;
 
 /// Resource that the figures of a test depend on most: a device, if its ops commit, or if each
-/// reads a block from it.
+/// reads a block from it; memory, if each reads a block of cached data.
 pub fn resource_of(test: &Test) -> Resource {
     let Some(result) = test.measured() else { return Resource::default() };
     let read_bytes = tiers::device_read_bytes(&result.window_counters).unwrap_or(0.0);
-    let reads = read_bytes >= BLOCK_BYTES * result.window.ops.max(1) as f64;
-    if result.window.commits > 0 || reads { Resource::Device } else { Resource::Processor }
+    let reads_device = read_bytes >= BLOCK_BYTES * result.window.ops.max(1) as f64;
+    if result.window.commits > 0 || reads_device {
+        Resource::Device
+    } else if reads_data(result) {
+        Resource::Memory
+    } else {
+        Resource::Processor
+    }
+}
+
+/// True if each op of a test reads a block, by the database's count; where it counts none, if ops
+/// find rows.
+fn reads_data(result: &TestResult) -> bool {
+    match result.counters.get("logical_reads") {
+        Some(blocks) => blocks >= result.total.ops.max(1) as f64,
+        None => result.window.rows > 0,
+    }
 }
 
 /// The natural logarithms of measured repetitions; none if one has no logarithm.
@@ -183,7 +198,7 @@ mod tests {
     use super::*;
     use crate::analysis::fixture::{at, counters, result};
     use crate::analysis::interval::Unknown;
-    use crate::model::{Reason, ReasonCode, Tally, TestResult, Verdict};
+    use crate::model::{Counters, Reason, ReasonCode, Tally, Verdict};
 
     fn with(ci_fraction: Option<f64>, window_s: f64) -> Test {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
@@ -269,6 +284,22 @@ mod tests {
     }
 
     #[test]
+    fn a_test_depends_on_memory_if_its_ops_read_blocks_or_find_rows() {
+        let of_blocks = |blocks_per_op: f64| {
+            let ops = result().total.ops as f64;
+            let counters = counters(&[("logical_reads", blocks_per_op * ops)]);
+            Test::from(TestResult { counters, ..result() })
+        };
+        assert_eq!(resource_of(&of_blocks(1.0)), Resource::Memory);
+        assert_eq!(resource_of(&of_blocks(0.9)), Resource::Processor);
+        let of_rows = |rows: u64| {
+            let (window, counters) = (Tally { rows, ..result().window }, Counters::default());
+            resource_of(&Test::from(TestResult { window, counters, ..result() }))
+        };
+        assert_eq!([of_rows(0), of_rows(1)], [Resource::Processor, Resource::Memory]);
+    }
+
+    #[test]
     fn a_test_depends_on_a_device_if_its_ops_commit_or_read_blocks_from_it() {
         let of_reads = |bytes_per_op: f64| {
             let ops = result().window.ops as f64;
@@ -277,8 +308,8 @@ mod tests {
         };
         let window = Tally { commits: 1, ..result().window };
         let commits = Test::from(TestResult { window, ..result() });
-        assert_eq!(resource_of(&Test::from(result())), Resource::Processor);
-        assert_eq!(resource_of(&of_reads(4000.0)), Resource::Processor);
+        assert_eq!(resource_of(&Test::from(result())), Resource::Memory);
+        assert_eq!(resource_of(&of_reads(4000.0)), Resource::Memory);
         assert_eq!(resource_of(&of_reads(4096.0)), Resource::Device);
         assert_eq!(resource_of(&commits), Resource::Device);
     }

@@ -1,7 +1,7 @@
 //! The value of a point: a mean of the logarithms of its repetitions that one wild repetition
 //! cannot move far (P. J. Huber, "Robust estimation of a location parameter", 1964).
 
-use super::{PRIOR_POINT, PRIOR_POINT_OF_DEVICE, Variance};
+use super::{PRIOR_POINT, PRIOR_POINT_OF_DATA, Variance};
 use crate::summary::{mean, median};
 
 /// Maximum number of scales by which a repetition counts as off.
@@ -27,13 +27,15 @@ const STEPS: usize = 6;
 /// However many repetitions are wild, the variance is not more than nine times that within reach.
 const MIN_NEAR: f64 = 1.0 / 3.0;
 
-/// Resource that a point depends on most; fresh runs of equal work differ by more where it is a
-/// device, whose speed others move.
+/// Resource that a point depends on most; fresh runs of equal work differ by more where it holds
+/// data, whose place others share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
-    /// The CPUs and the memory.
+    /// The CPUs: its ops calculate.
     #[default]
     Processor,
+    /// Caches and memory: its ops read data that lies there.
+    Memory,
     /// A storage device: its ops wait for writes or reads.
     Device,
 }
@@ -44,7 +46,7 @@ impl Resource {
     pub(super) fn prior(self) -> Variance {
         match self {
             Resource::Processor => PRIOR_POINT,
-            Resource::Device => PRIOR_POINT_OF_DEVICE,
+            Resource::Memory | Resource::Device => PRIOR_POINT_OF_DATA,
         }
     }
 }

@@ -44,10 +44,12 @@ const MIN_POINTS: usize = 4;
 const MIN_RUNS: usize = 2;
 const MIN_RUNS_OF_FEW_POINTS: usize = 4;
 /// Variance between runs of a platform without earlier runs: of the effect on all points (1 %) and,
-/// below, of the effect on each point alone (1.5 %; 3 % where it depends on a device).
+/// below, of the effect on each point alone: 1.5 %; 2.5 % where ops read or write data, for which
+/// it matters where the data lies and what others do to caches and devices
+/// (docs/decisions/0059-prior-of-data.md).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
 const PRIOR_POINT: Variance = Variance { value: 0.015 * 0.015, freedom: 4.0 };
-const PRIOR_POINT_OF_DEVICE: Variance = Variance { value: 0.030 * 0.030, freedom: 4.0 };
+const PRIOR_POINT_OF_DATA: Variance = Variance { value: 0.025 * 0.025, freedom: 4.0 };
 /// The variance between windows of one run beyond what the seconds of one of them show (3 %), for
 /// points that were measured once.
 const PRIOR_WINDOWS: Variance = Variance { value: 0.03 * 0.03, freedom: 4.0 };

@@ -31,9 +31,9 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
     }
     let spread = match comparison.earlier_runs {
         0 => Sentence::new(
-            "What differs between fresh runs is assumed (1.5 % for a figure, 3 % for one that \
-             depends on a device, 1 % for all together), as no two earlier runs of this platform \
-             show it: 'dbdyno calibrate' measures it",
+            "What differs between fresh runs is assumed (1.5 % for a figure, 2.5 % for one whose \
+             ops read or write data, 1 % for all together), as no two earlier runs of this \
+             platform show it: 'dbdyno calibrate' measures it",
         ),
         runs => Sentence::new(
             "What differs between fresh runs is that of {runs} earlier runs of this platform",
