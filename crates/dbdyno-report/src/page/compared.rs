@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_difference_that_is_no_finding_is_counted_and_coloured_as_none() {
         let runs = [run("a"), run("b")];
-        let (base, other) = (tests(100.0), tests(107.0));
+        let (base, other) = (tests(100.0), tests(112.0));
         let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
         let found = comparison::compare(&base, &other, &Terms::new(&[]));
         assert_eq!((found.by_chance(), found.findings.len()), (1, 0));
