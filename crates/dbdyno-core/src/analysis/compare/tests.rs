@@ -616,8 +616,8 @@ fn what_takes_longer_is_said_in_words() {
 
 #[test]
 fn of_many_figures_only_those_stand_that_chance_does_not_make_of_so_many() {
-    // The standard error is the prior's, 3.81 %, with 5 degrees of freedom: 12 % apart is beyond the
-    // interval, p = 0.03, which is above 0.05 * 2 / 40 among forty. 40 % apart is far below.
+    // The standard error is the prior's, 3.81 %, with 5 degrees of freedom: 12 % apart is beyond
+    // the interval, p = 0.03, which is above 0.05 * 2 / 40 among forty. 40 % apart is far below.
     let calm = [100.0, 99.9, 100.1];
     let moved = [112.0, 112.1, 111.9];
     let mut base = vec![calm; 40];
