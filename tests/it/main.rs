@@ -31,6 +31,7 @@ mod cli_show;
 mod cluster_faults;
 mod clusters;
 mod connections;
+mod cpu_distance;
 mod crash;
 mod dataset;
 mod docs;

@@ -13,14 +13,18 @@ use crate::pairs::Done;
 pub struct Routine {
     /// Beside the generated routine in the name of a comparison.
     pub what: &'static str,
+    /// True if it returns the number of rows that it has read.
+    pub returns_rows: bool,
+    /// The query that calls it, with the number of ops and the first key's seed.
+    pub call: &'static str,
     create: &'static str,
-    call: &'static str,
     drop: &'static str,
 }
 
 /// The loop that does nothing but the lookups.
 pub const BAREST: Routine = Routine {
     what: "barest PL/pgSQL loop",
+    returns_rows: false,
     create: include_str!("barest.sql"),
     call: "select dbdyno.peers_barest($1, $2)",
     drop: "drop function if exists dbdyno.peers_barest(bigint, bigint)",
@@ -29,6 +33,7 @@ pub const BAREST: Routine = Routine {
 /// what the generated routine loses against it is what the clock and the slices cost.
 pub const COUNTING: Routine = Routine {
     what: "the same loop with its rows counted",
+    returns_rows: true,
     create: include_str!("barest_counting.sql"),
     call: "select dbdyno.peers_barest_counting($1, $2)",
     drop: "drop function if exists dbdyno.peers_barest_counting(bigint, bigint)",
@@ -53,8 +58,7 @@ pub fn drop_routine(lab: &Lab, routine: &Routine) -> Result<()> {
 
 /// Loops for about `seconds`: lookups per second.
 pub fn run(lab: &Lab, routine: &Routine, seconds: f64) -> Result<Done> {
-    let mut session = session(lab)?;
-    session.execute(SESSION).map_err(to_error)?;
+    let mut session = job_session(lab)?;
     let first_s = call(session.as_mut(), routine, FIRST_OPS)?;
     let ops = (FIRST_OPS as f64 * seconds / first_s.max(1e-3)) as i64;
     let server_time_s = || lab.server_pid().map(server_s);
@@ -71,6 +75,13 @@ fn call(session: &mut dyn Session, routine: &Routine, ops: i64) -> Result<f64> {
     let start = Instant::now();
     session.query(routine.call, &[ops, SEED as i64]).map_err(to_error)?;
     Ok(start.elapsed().as_secs_f64())
+}
+
+/// Opens a session with the settings of our jobs.
+pub fn job_session(lab: &Lab) -> Result<Box<dyn Session>> {
+    let mut session = session(lab)?;
+    session.execute(SESSION).map_err(to_error)?;
+    Ok(session)
 }
 
 fn session(lab: &Lab) -> Result<Box<dyn Session>> {

@@ -19,7 +19,7 @@ const ROWS25_TARGET: f64 = 1.25;
 const MARIADB_DATABASE_TARGET: f64 = 1.5;
 const MARIADB_CLIENT_TARGET: f64 = 1.0;
 /// At most 3 % overhead.
-const HARNESS_TARGET: f64 = 1.0 / 1.03;
+pub const HARNESS_TARGET: f64 = 1.0 / 1.03;
 const UNIT: &str = "lookups/s";
 /// Sysbench's statement in our drives (`tools/peers/catalog`).
 const SYSBENCH_POINT: &str = "SYSBENCH-POINT";
@@ -132,8 +132,10 @@ pub fn harness(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcom
             },
         )?;
         barest_routine::drop_routine(lab, routine)?;
-        let by_processor =
-            Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
+        // Sessions are so far apart that some pairs decide nothing: the interval says so.
+        let by_clock = Outcome { is_estimated: true, ..by_clock };
+        let by_processor = by_clock.by_processor(&SERVER, "lookups/CPU s");
+        let by_processor = Outcome { target: by_clock.target, is_estimated: true, ..by_processor };
         outcomes.extend([by_clock, by_processor]);
     }
     Ok(())

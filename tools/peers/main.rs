@@ -21,6 +21,7 @@ mod connect;
 mod drive;
 mod driver;
 mod fixed_work;
+mod in_turns;
 mod interrupt;
 mod lab;
 mod load;
@@ -37,6 +38,7 @@ mod tls;
 #[allow(dead_code)] // the tests need more of it
 mod ttc;
 
+use in_turns::InTurns;
 use lab::Lab;
 use pairs::{Outcome, Precision, Ramp, Rules};
 
@@ -181,6 +183,12 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         on_postgres(args, &lab, &mut measured.outcomes)?;
         lab.close()?;
     }
+    if args.wants(What::Harness) {
+        let mut in_turns = InTurns::new(lookup::HARNESS_TARGET);
+        let ended = harness_in_turns(args, directory, &mut in_turns);
+        measured.outcomes.extend(in_turns.into_outcomes());
+        ended?;
+    }
     if args.wants(What::Tls) {
         let lab = Lab::postgres_over_tls(directory)?;
         let rules = args.rules(args.pairs, lab.server_pid());
@@ -251,6 +259,16 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     if args.wants(What::Load) {
         let rules = args.rules(args.pairs.min(MAX_LOADS), lab.server_pid());
         outcomes.push(load::compare(lab, &rules, args.load_gb)?);
+    }
+    Ok(())
+}
+
+/// The harness on several servers, one after the other.
+fn harness_in_turns(args: &Args, directory: &Path, in_turns: &mut InTurns) -> Result<()> {
+    for _ in 0..in_turns::SERVERS {
+        let lab = Lab::postgres(directory)?;
+        in_turns.measure(&lab, &args.rules(args.pairs, lab.server_pid()))?;
+        lab.close()?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod account;
 mod cloud;
+mod cpu_distance;
 mod cpu_quota;
 mod cpu_time;
 mod disclosure;
@@ -21,6 +22,7 @@ mod sync;
 mod threads;
 
 pub use account::{Account, home_dir, is_root, user_id, user_name};
+pub use cpu_distance::{LineTrips, line_trips};
 pub use cpu_quota::{CpuGroups, StoppedSeconds};
 pub use cpu_time::{process_cpu_s, thread_cpu_s};
 pub use disclosure::{disclosure, disclosure_of};

@@ -20,7 +20,8 @@ use crate::store::Store;
 use crate::test_runner::{Interrupt, Outcome, TimingCosts, Workers};
 use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
 use dbdyno_core::analysis::{
-    self, JudgeContext, MeasuredStep, TestFacts, circumstances, device_speed, durability,
+    self, JudgeContext, MeasuredStep, TestFacts, circumstances, cpu_distance, device_speed,
+    durability,
 };
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
@@ -29,7 +30,7 @@ use dbdyno_core::model::{
     TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
-use dbdyno_engines::host::{SyncTimes, processors};
+use dbdyno_engines::host::{LineTrips, SyncTimes, line_trips, processors};
 
 /// Maximum length of the test that finds the mix of a workload, in seconds.
 const MIX_S: f64 = 2.0;
@@ -466,6 +467,20 @@ impl MeasureContext<'_> {
         }
     }
 
+    /// Counts trips of a cache line between CPUs after a test of several jobs, by which two runs of
+    /// one platform tell whether its CPUs were as near one another in both. Nothing is known of the
+    /// CPUs of another host.
+    fn add_cpu_distance(&self, result: &mut TestResult) {
+        let is_here = self.in_process || !self.database.server_pids().is_empty();
+        if result.jobs < 2 || !is_here {
+            return;
+        }
+        if let Some(LineTrips { trips, elapsed_s }) = line_trips() {
+            result.counters.set(cpu_distance::TRIPS, trips as f64);
+            result.counters.set(cpu_distance::TRIPS_S, elapsed_s);
+        }
+    }
+
     fn judge_and_save(
         &self,
         result: TestResult,
@@ -474,6 +489,7 @@ impl MeasureContext<'_> {
         store: &mut Store,
     ) -> Result<StoredTest> {
         let mut result = self.judge(result, selection, clock_step_s);
+        self.add_cpu_distance(&mut result);
         self.add_device_speed(&mut result);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));

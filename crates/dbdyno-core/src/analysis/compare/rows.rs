@@ -8,7 +8,7 @@ use crate::analysis::best::Candidate;
 use crate::analysis::interval::{FEWEST, Unknown, most_trusted, supports};
 use crate::analysis::noise::is_same_platform;
 use crate::analysis::repeats::{self, Repeat, Repeats};
-use crate::analysis::{cpu_quota, cpu_speed, device_speed, published_checks};
+use crate::analysis::{cpu_distance, cpu_quota, cpu_speed, device_speed, published_checks};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 use crate::stats::moderated::{self, Resource};
 
@@ -439,7 +439,10 @@ fn verdict(
     let mut tests = counted.iter().flatten().map(|repeat| repeat.test);
     let waits_for_device = tests.any(|test| repeats::resource_of(test) == Resource::Device);
     let device_speed = context.device_speed.clone().filter(|_| waits_for_device);
-    let speeds = context.cpu_speed.clone().into_iter().chain(device_speed);
+    let cpu_distance = cpu_distance::between(counted, context.past);
+    // Of two platforms it is a part of what is compared.
+    let cpu_distance = cpu_distance.filter(|_| context.is_same_platform);
+    let speeds = context.cpu_speed.clone().into_iter().chain(device_speed).chain(cpu_distance);
     let doubts = bounds.map(bound).chain(zeros).chain(speeds);
     let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(doubts).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };

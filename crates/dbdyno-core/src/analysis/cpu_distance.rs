@@ -1,0 +1,159 @@
+//! Comparison of the time that a cache line takes between CPUs, which dbdyno measures after tests
+//! of several jobs: by where a hypervisor has placed virtual CPUs, jobs that share cached data were
+//! faster in one of two runs of a platform, and no test of one run shows it.
+
+use super::repeats::{self, Repeats};
+use crate::model::{Sentence, Test, TestResult};
+use crate::stats::moderated::Resource;
+use crate::stats::summary::mean;
+
+/// Counter of the time of these trips in s.
+pub const TRIPS_S: &str = "cpu_line_trips_s";
+/// Counter of these trips, each of one cache line to another CPU and back.
+pub const TRIPS: &str = "cpu_line_trips";
+
+/// Number of tests of each run that show its mean.
+const FEWEST: usize = 3;
+/// Between this fraction and its reciprocal the CPUs were equally near one another for cached data.
+/// Two jobs of such lookups had 0.70 of the rate while a line took 3.9 times as long
+/// (docs/decisions/0061-distance-of-cpus.md), so that 1.31 times as long is 7 % of the rate: what
+/// two runs differ by in one of twenty comparisons where 2.5 % are assumed of each.
+const NEAR_FOR_MEMORY: f64 = 0.76;
+/// The same for ops that commit or read from a device: they lost half as much at most.
+const NEAR_FOR_DEVICE: f64 = 0.58;
+
+/// Reason against comparing a figure of two runs of one platform: its jobs share data, and the CPUs
+/// were nearer to one another in one of the runs, by the tests that count of each. None if a run among `earlier` differed from the base by as much, because the variance
+/// of the figure then includes it.
+pub(super) fn between(counted: &[Repeats<'_>; 2], earlier: &[Vec<&Test>]) -> Option<Sentence> {
+    let [base, other] = counted.each_ref().map(|repeats| trips_log_s(tests_of(repeats)));
+    let (base, other) = (base?, other?);
+    let times = (other - base).exp();
+    let first = counted[0].first()?.test;
+    let near = near_for(repeats::resource_of(first))?;
+    let first = first.measured()?;
+    let is_same = |test: &TestResult| (&test.hash, test.jobs) == (&first.hash, first.jobs);
+    let seen = earlier.iter().filter_map(|run| {
+        let tests = run.iter().copied().filter(|test| test.measured().is_some_and(is_same));
+        trips_log_s(tests)
+    });
+    let is_known = seen.map(|seen| (seen - base).abs()).any(|seen| seen >= (other - base).abs());
+    let sentence = "a cache line took x{times} of the baseline's time from one CPU to another \
+                    after these tests: virtual CPUs were placed nearer to one another in one of \
+                    the runs";
+    let is_another = !(near..=1.0 / near).contains(&times);
+    (is_another && !is_known).then(|| Sentence::new(sentence).with("times", times))
+}
+
+/// Fraction of a trip's time from which on CPUs count as equally near for figures that depend on
+/// this resource; none if no distance moves them.
+fn near_for(resource: Resource) -> Option<f64> {
+    match resource {
+        Resource::Processor => None,
+        Resource::Memory => Some(NEAR_FOR_MEMORY),
+        Resource::Device => Some(NEAR_FOR_DEVICE),
+    }
+}
+
+fn tests_of<'r>(repeats: &'r Repeats<'_>) -> impl Iterator<Item = &'r Test> {
+    repeats.iter().map(|repeat| repeat.test)
+}
+
+/// Mean of the logarithm of a trip's seconds after tests of several jobs; none if these are few.
+fn trips_log_s<'a>(tests: impl Iterator<Item = &'a Test>) -> Option<f64> {
+    let has_several_jobs = |test: &&Test| test.jobs().is_some_and(|jobs| jobs > 1);
+    let logs: Vec<f64> = tests.filter(has_several_jobs).filter_map(trip_log_s).collect();
+    mean(&logs).filter(|_| logs.len() >= FEWEST)
+}
+
+/// Logarithm of the seconds of a trip after a test; none where none was measured.
+fn trip_log_s(test: &Test) -> Option<f64> {
+    let counters = &test.measured()?.counters;
+    let trips = counters.get(TRIPS).filter(|trips| *trips > 0.0)?;
+    Some((counters.get(TRIPS_S)? / trips).ln()).filter(|log| log.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{self, counters};
+    use crate::analysis::repeats::Repeat;
+
+    /// Tests of some jobs whose ops find cached rows, after which a line took this long.
+    fn run(jobs: u32, trips_ns: &[f64]) -> Vec<Test> {
+        let test = |trip_ns: &f64| {
+            let counters = counters(&[(TRIPS, 2.0), (TRIPS_S, 2.0 * trip_ns / 1e9)]);
+            let mut result = TestResult { jobs, counters, ..fixture::result() };
+            (result.window.commits, result.window.rows) = (0, result.window.ops);
+            Test::from(result)
+        };
+        trips_ns.iter().map(test).collect()
+    }
+
+    fn repeats(tests: &[Test]) -> Repeats<'_> {
+        tests.iter().map(|test| Repeat { value: 1.0, test }).collect()
+    }
+
+    fn said(base: &[Test], other: &[Test], earlier: &[&[Test]]) -> Option<String> {
+        let earlier: Vec<Vec<&Test>> = earlier.iter().map(|run| run.iter().collect()).collect();
+        between(&[repeats(base), repeats(other)], &earlier).map(|said| said.to_string())
+    }
+
+    #[test]
+    fn runs_whose_cpus_were_nearer_are_told_apart() {
+        let near = run(2, &[110.0, 110.0, 100.0, 121.0]);
+        let far = run(2, &[220.0, 240.0, 200.0, 220.0]);
+        let text = "a cache line took x2.00 of the baseline's time from one CPU to another after \
+                    these tests: virtual CPUs were placed nearer to one another in one of the runs";
+        assert_eq!(said(&near, &far, &[]).as_deref(), Some(text));
+        assert!(said(&far, &near, &[]).is_some(), "nearer");
+        assert_eq!(said(&near, &near, &[]), None);
+        let within = run(2, &[140.0, 140.0, 129.0, 154.0]);
+        assert_eq!(said(&near, &within, &[]), None, "x1.27");
+    }
+
+    /// The same tests, but their ops commit.
+    fn with_commits(tests: Vec<Test>) -> Vec<Test> {
+        let commits = |test: Test| {
+            let mut result = test.measured().unwrap().clone();
+            result.window.commits = result.window.ops;
+            Test::from(result)
+        };
+        tests.into_iter().map(commits).collect()
+    }
+
+    /// The same tests, but their ops find no rows.
+    fn without_rows(tests: Vec<Test>) -> Vec<Test> {
+        let calculates = |test: Test| {
+            let mut result = test.measured().unwrap().clone();
+            result.window.rows = 0;
+            Test::from(result)
+        };
+        tests.into_iter().map(calculates).collect()
+    }
+
+    #[test]
+    fn a_figure_that_the_distance_moves_less_may_differ_by_more() {
+        let of = |trip_ns: f64| with_commits(run(2, &[trip_ns; 4]));
+        assert_eq!(said(&of(110.0), &of(170.0), &[]), None, "x1.55");
+        assert!(said(&of(110.0), &of(220.0), &[]).is_some(), "x2");
+        let of = |trip_ns: f64| without_rows(run(2, &[trip_ns; 4]));
+        assert_eq!(said(&of(110.0), &of(400.0), &[]), None, "a calculation");
+    }
+
+    #[test]
+    fn one_job_and_few_tests_tell_nothing() {
+        let far = run(2, &[220.0; 4]);
+        assert_eq!(said(&run(1, &[110.0; 4]), &run(1, &[220.0; 4]), &[]), None, "one job");
+        assert_eq!(said(&run(2, &[110.0; 2]), &far, &[]), None, "few tests");
+        let unknown = vec![Test::from(TestResult { jobs: 2, ..fixture::result() }); 4];
+        assert_eq!(said(&unknown, &far, &[]), None, "not measured");
+    }
+
+    #[test]
+    fn what_earlier_runs_show_is_in_their_variance() {
+        let (near, far) = (run(2, &[110.0; 4]), run(2, &[220.0; 4]));
+        assert!(said(&near, &far, &[&run(2, &[112.0; 4])]).is_some());
+        assert_eq!(said(&near, &far, &[&run(2, &[112.0; 4]), &run(2, &[300.0; 4])]), None);
+    }
+}
