@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -383,7 +383,21 @@ pub fn column(session: &mut dyn Session, sql: &str) -> Vec<String> {
 
 /// A TCP port that nobody listens on.
 pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    /// Below those that the system gives to clients, whose connections come and go.
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 12_000;
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    // Other processes of tests begin elsewhere.
+    let begin = std::process::id().wrapping_mul(97);
+    loop {
+        let taken = TAKEN.fetch_add(1, Ordering::Relaxed);
+        assert!(taken < COUNT, "no port is free");
+        let port = FIRST + begin.wrapping_add(taken) % COUNT;
+        let port = u16::try_from(port).unwrap();
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// A kind of private server, as the tests that run on every kind need it.

@@ -23,8 +23,9 @@ const NEAR_FOR_MEMORY: f64 = 0.76;
 const NEAR_FOR_DEVICE: f64 = 0.58;
 
 /// Reason against comparing a figure of two runs of one platform: its jobs share data, and the CPUs
-/// were nearer to one another in one of the runs, by the tests that count of each. None if a run among `earlier` differed from the base by as much, because the variance
-/// of the figure then includes it.
+/// were nearer to one another in one of the runs, by the tests that count of each. None if a run
+/// among `earlier` differed from the base by as much, because the variance of the figure then
+/// includes it.
 pub(super) fn between(counted: &[Repeats<'_>; 2], earlier: &[Vec<&Test>]) -> Option<Sentence> {
     let [base, other] = counted.each_ref().map(|repeats| trips_log_s(tests_of(repeats)));
     let (base, other) = (base?, other?);
@@ -39,8 +40,7 @@ pub(super) fn between(counted: &[Repeats<'_>; 2], earlier: &[Vec<&Test>]) -> Opt
     });
     let is_known = seen.map(|seen| (seen - base).abs()).any(|seen| seen >= (other - base).abs());
     let sentence = "a cache line took x{times} of the baseline's time from one CPU to another \
-                    after these tests: virtual CPUs were placed nearer to one another in one of \
-                    the runs";
+                    after these tests: figures of several jobs differ by it";
     let is_another = !(near..=1.0 / near).contains(&times);
     (is_another && !is_known).then(|| Sentence::new(sentence).with("times", times))
 }
@@ -104,7 +104,7 @@ mod tests {
         let near = run(2, &[110.0, 110.0, 100.0, 121.0]);
         let far = run(2, &[220.0, 240.0, 200.0, 220.0]);
         let text = "a cache line took x2.00 of the baseline's time from one CPU to another after \
-                    these tests: virtual CPUs were placed nearer to one another in one of the runs";
+                    these tests: figures of several jobs differ by it";
         assert_eq!(said(&near, &far, &[]).as_deref(), Some(text));
         assert!(said(&far, &near, &[]).is_some(), "nearer");
         assert_eq!(said(&near, &near, &[]), None);
