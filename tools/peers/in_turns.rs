@@ -1,7 +1,7 @@
 //! The generated routine beside the bare loops in short turns of one session. Two sessions that do
 //! the same are up to 4 % apart, and so are moments of a machine: turns of some 60 ms in one session
-//! share both. What memory lies where still differs between servers and between sessions, so several
-//! of both are the sample.
+//! share both. What memory lies where still differs, between servers by up to 3 %: they are the
+//! sample.
 
 use std::time::Instant;
 
@@ -17,11 +17,11 @@ use crate::pairs::{Half, Outcome, Pair, Rules};
 use crate::{drive, failed, interrupt};
 
 /// Servers that are started one after the other.
-pub const SERVERS: usize = 5;
+pub const SERVERS: usize = 10;
 /// Sessions on each of them.
-const SESSIONS: usize = 4;
+const SESSIONS: usize = 2;
 /// Rounds of a session: each loop has two turns in a round.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 10;
 /// Lookups of a turn.
 const TURN_OPS: i64 = 20_000;
 /// Longer than a turn, in us: the number of ops ends it.
@@ -62,7 +62,7 @@ impl InTurns {
         InTurns { barest: outcome(&BAREST), counting: outcome(&COUNTING) }
     }
 
-    /// Adds the sessions of one server.
+    /// Adds a server; it is dropped if others had too much of the processors.
     ///
     /// # Errors
     /// Those of the database, an interrupt, and a loop that did not do its ops.
@@ -73,29 +73,15 @@ impl InTurns {
         for routine in [&BAREST, &COUNTING] {
             barest_routine::create(lab, routine)?;
         }
-        drive::run_beside_setup(lab, &selection, 1, || {
-            (0..SESSIONS).try_for_each(|_| self.add_session(lab, rules, call, stride))
+        let meter = Meter::start(rules.server_pid)?;
+        let sessions = drive::run_beside_setup(lab, &selection, 1, || {
+            (0..SESSIONS).map(|_| rounds_of_session(lab, call, stride)).collect::<Result<Vec<_>>>()
         })?;
+        let usage = meter.usage()?;
         for routine in [&BAREST, &COUNTING] {
             barest_routine::drop_routine(lab, routine)?;
         }
-        Ok(())
-    }
-
-    /// Measures in a new session; it is dropped if others had too much of the processors.
-    fn add_session(
-        &mut self,
-        lab: &Lab,
-        rules: &Rules,
-        call: &BoundStatement,
-        stride: i64,
-    ) -> Result<()> {
-        let mut turns = Turns { session: barest_routine::job_session(lab)?, call, stride };
-        // Plans are made, and caches filled.
-        turns.round()?;
-        let meter = Meter::start(rules.server_pid)?;
-        let rounds: Vec<Round> = (0..ROUNDS).map(|_| turns.round()).collect::<Result<_>>()?;
-        let usage = meter.usage()?;
+        let rounds = sessions.concat();
         let counts = usage.steal.max(usage.others) <= rules.taken;
         for (outcome, peer) in [(&mut self.barest, 0), (&mut self.counting, 2)] {
             let pair = pair_of(&rounds, peer).ok_or_else(|| failed("turns", "none"))?;
@@ -109,10 +95,18 @@ impl InTurns {
         Ok(())
     }
 
-    /// Both comparisons, a pair per session.
+    /// Both comparisons, a pair per server.
     pub fn into_outcomes(self) -> [Outcome; 2] {
         [self.barest, self.counting]
     }
+}
+
+/// The rounds of a new session.
+fn rounds_of_session(lab: &Lab, call: &BoundStatement, stride: i64) -> Result<Vec<Round>> {
+    let mut turns = Turns { session: barest_routine::job_session(lab)?, call, stride };
+    // Plans are made, and caches filled.
+    turns.round()?;
+    (0..ROUNDS).map(|_| turns.round()).collect()
 }
 
 /// A session in which the loops have their turns.
@@ -191,7 +185,7 @@ fn call_of(selection: &Selection) -> Result<&BoundStatement> {
     }
 }
 
-/// A session as a pair whose ratio is the median over its rounds; `peer` is the position of the
+/// A server as a pair whose ratio is the median over its rounds; `peer` is the position of the
 /// peer in [`LOOPS`]. None without rounds.
 fn pair_of(rounds: &[Round], peer: usize) -> Option<Pair> {
     let median_of =
@@ -218,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_the_median_of_its_rounds() {
+    fn a_server_is_the_median_of_its_rounds() {
         let rounds = [[100.0, 97.0, 98.0], [200.0, 190.0, 190.0], [50.0, 20.0, 49.0]];
         let ratio = |peer| {
             let pair = pair_of(&rounds, peer).unwrap();
