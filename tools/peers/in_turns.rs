@@ -1,7 +1,7 @@
 //! The generated routine beside the bare loops in short turns of one session. Two sessions that do
-//! the same are up to 4 % apart, and so are moments of a machine: turns of some 60 ms in one session
-//! share both. What memory lies where still differs, between servers by up to 3 %: they are the
-//! sample.
+//! the same are up to 4 % apart, and so are moments of a machine: turns of some 60 ms in one
+//! session share both. What memory lies where still differs, between servers by up to 3 %: they are
+//! the sample.
 
 use std::time::Instant;
 

@@ -12,8 +12,8 @@
 //! - `samples`, `littles_law`: whether there were enough ops, and whether their times add up.
 //! - `cpu_quota`, `cpu_speed`, `durability`, `nodes`, `parts`: quotas of CPUs and their clock rate,
 //!   commits, the nodes of a cluster, and the parts of a mixed workload.
-//! - `cpu_distance`, `device_speed`, `fixed_work`: whether the platform was as fast in one run as in
-//!   the other.
+//! - `cpu_distance`, `device_speed`, `fixed_work`: whether the platform was as fast in one run as
+//!   in the other.
 //! - `repetitions`: whether the repetitions of a test agree.
 //! - `claims`, `scope`: every claim with its values, and the values of its names.
 //!

@@ -6,7 +6,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use dbdyno_core::stats::median;
+
+use super::placement::{keep_thread_on, usable_processors};
 
 /// CPUs that take part, spread over all that we may use; each pair of neighbors among them is
 /// measured.
@@ -52,8 +54,7 @@ impl Line {
 /// Measures some pairs of CPUs, in less than a millisecond where they are idle; none where we may
 /// use one CPU only, or something else kept every pair from running.
 pub fn line_trips() -> Option<LineTrips> {
-    let allowed = sched_getaffinity(None).ok()?;
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let cpus = usable_processors().ok()?;
     let times: Vec<f64> =
         pairs(&cpus).into_iter().filter_map(|[asks, answers]| trip_s(asks, answers)).collect();
     let trips = times.len() as u64;
@@ -82,13 +83,13 @@ fn trip_s(asks: usize, answers: usize) -> Option<f64> {
         let asking = spawn().spawn_scoped(scope, move || ask(asks, line, until)).ok()?;
         let batches = asking.join().ok()??;
         answering.join().ok()??;
-        median(batches)
+        median(&batches)
     })
 }
 
 /// Sends the line out and waits for its return: seconds of a round trip, of each batch.
 fn ask(cpu: usize, line: &Line, until: Instant) -> Option<Vec<f64>> {
-    stay_on(cpu)?;
+    keep_thread_on(&[cpu]).ok()?;
     let mut batches = Vec::new();
     for batch in 0..=BATCHES {
         let began = Instant::now();
@@ -106,7 +107,7 @@ fn ask(cpu: usize, line: &Line, until: Instant) -> Option<Vec<f64>> {
 
 /// Sends the line back each time.
 fn answer(cpu: usize, line: &Line, until: Instant) -> Option<()> {
-    stay_on(cpu)?;
+    keep_thread_on(&[cpu]).ok()?;
     for trip in 0..(BATCHES + 1) * TRIPS_OF_BATCH {
         if !line.wait_for(2 * trip + 1, until) {
             return None;
@@ -114,18 +115,6 @@ fn answer(cpu: usize, line: &Line, until: Instant) -> Option<()> {
         line.0.store(2 * trip + 2, Ordering::Release);
     }
     Some(())
-}
-
-fn median(mut times: Vec<f64>) -> Option<f64> {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied()
-}
-
-/// Keeps this thread on a CPU.
-fn stay_on(cpu: usize) -> Option<()> {
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(None, &only).ok()
 }
 
 #[cfg(test)]

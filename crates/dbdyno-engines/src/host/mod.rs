@@ -34,7 +34,7 @@ pub use owned::{
     Stranger, leads_where_others_want, made_by_others, may_be_run, others_read, stranger_above,
     stranger_at,
 };
-pub use placement::{Halves, keep_processes_on, keep_thread_on};
+pub use placement::{Halves, keep_processes_on, keep_thread_on, usable_processors};
 pub use processes::sees;
 pub use sync::{Sync, SyncFile, SyncTimes, sync_rate};
 pub use threads::{ThreadsLeft, threads_left};

@@ -24,8 +24,7 @@ impl Halves {
     /// Of the processors that this thread may use: whole cores, those of a socket together; none if
     /// there is only one.
     pub fn here() -> Option<Halves> {
-        let allowed = sched_getaffinity(None).ok()?;
-        let numbers = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
+        let numbers = usable_processors().ok()?.into_iter();
         Halves::split(numbers.map(|number| (place(number), number)))
     }
 
@@ -49,6 +48,15 @@ fn place(number: usize) -> Place {
         file(&format!("/sys/devices/system/cpu/cpu{number}/topology/{name}"))?.parse().ok()
     };
     (of("physical_package_id").unwrap_or(0), of("core_id").unwrap_or(number as u32))
+}
+
+/// Kernel numbers of the processors that the calling thread may use, ascending.
+///
+/// # Errors
+/// The system's.
+pub fn usable_processors() -> io::Result<Vec<usize>> {
+    let usable = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&number| usable.is_set(number)).collect())
 }
 
 /// Keeps the calling thread, and the threads that it starts from now on, on these processors.

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use super::work::{Walk, integers, integers_s, walk_s};
 use super::{CpuSpeed, CpuSpeedSample};
 use crate::engine::threads;
-use crate::host::thread_cpu_s;
+use crate::host::{keep_thread_on, thread_cpu_s, usable_processors};
 
 /// From a reading, which is at a whole second, where slices end, to the look.
 pub(super) const MIDDLE: Duration = Duration::from_millis(500);
@@ -48,12 +46,10 @@ impl Host {
     /// Measures how fast all processors are when all of them work; none where that cannot be known.
     pub fn open() -> Option<Self> {
         Usage::now()?;
-        let allowed = sched_getaffinity(None).ok()?;
-        let numbers =
-            || (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>();
+        let numbers = usable_processors().ok()?;
         let measured = || {
             let walk = Walk::new();
-            (all_at_work(&numbers(), &walk), walk)
+            (all_at_work(&numbers, &walk), walk)
         };
         let (processors, walk) = AT_BEGIN.get_or_init(measured).clone();
         (!processors.is_empty()).then_some(Host { processors, turn: 0, walk })
@@ -101,7 +97,7 @@ struct CpuSample {
 
 /// None if the processor may not be used any more.
 fn sample_cpu(processor: &Processor, works: bool, walk: &mut Walk) -> Option<CpuSample> {
-    stay_on(processor.number)?;
+    keep_thread_on(&[processor.number]).ok()?;
     let work_s = integers_s().filter(|_| works);
     let pace = work_s.map(|work_s| CpuSpeed { work_s, speed: processor.first_s / work_s });
     let walk_s = walk_s(walk);
@@ -190,7 +186,7 @@ fn all_at_work(numbers: &[usize], walk: &Walk) -> Vec<Processor> {
     // Held until the last thread is started, or refused by the system.
     let start = RwLock::new(());
     let measure = |number: usize| {
-        let (stays, mut walk) = (stay_on(number), walk.from(number << 12));
+        let (stays, mut walk) = (keep_thread_on(&[number]).ok(), walk.from(number << 12));
         drop(start.read());
         stays?;
         let first_s = first_s()?;
@@ -220,13 +216,6 @@ fn median_of(mut measured: impl FnMut() -> Option<f64>) -> Option<f64> {
     let mut found: Vec<f64> = (0..MEASUREMENTS).filter_map(|_| measured()).collect();
     found.sort_by(f64::total_cmp);
     found.get(found.len() / 2).copied()
-}
-
-/// Moves this thread to a processor.
-fn stay_on(number: usize) -> Option<()> {
-    let mut only = CpuSet::new();
-    only.set(number);
-    sched_setaffinity(None, &only).ok()
 }
 
 fn mhz(number: usize) -> Option<f64> {
