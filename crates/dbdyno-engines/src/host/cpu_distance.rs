@@ -6,8 +6,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use dbdyno_core::stats::median;
-
 use super::placement::{keep_thread_on, usable_processors};
 
 /// CPUs that take part, spread over all that we may use; each pair of neighbors among them is
@@ -83,7 +81,7 @@ fn trip_s(asks: usize, answers: usize) -> Option<f64> {
         let asking = spawn().spawn_scoped(scope, move || ask(asks, line, until)).ok()?;
         let batches = asking.join().ok()??;
         answering.join().ok()??;
-        median(&batches)
+        median(batches)
     })
 }
 
@@ -115,6 +113,11 @@ fn answer(cpu: usize, line: &Line, until: Instant) -> Option<()> {
         line.0.store(2 * trip + 2, Ordering::Release);
     }
     Some(())
+}
+
+fn median(mut times: Vec<f64>) -> Option<f64> {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
 }
 
 #[cfg(test)]
