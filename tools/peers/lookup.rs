@@ -9,10 +9,13 @@ use crate::lab::Lab;
 use crate::pairs::{CLIENT_AND_SERVER, Comparison, Outcome, Ramp, Rules, SERVER, interleave};
 use crate::pgbench::Pgbench;
 use crate::sysbench::{self, Sysbench};
-use crate::{bare_duckdb, bare_sqlite, barest_routine, drive, failed, pgbench};
+use crate::{bare_client, bare_duckdb, bare_sqlite, barest_routine, drive, failed, pgbench};
 
 const DATABASE_TARGET: f64 = 3.5;
-const CLIENT_TARGET: f64 = 0.95;
+const CLIENT_TARGET: f64 = 1.05;
+const TLS_TARGET: f64 = 0.95;
+/// At most 5 % more than a bare client takes, which always waits in its read.
+const BARE_CLIENT_TARGET: f64 = 0.95;
 const SQLITE_TARGET: f64 = 0.95;
 const DUCKDB_TARGET: f64 = 0.97;
 const ROWS25_TARGET: f64 = 1.25;
@@ -46,6 +49,7 @@ struct Duel {
 const IN_DATABASE: Duel =
     Duel { lookup: &ONE_ROW, drive: Drive::Database, target: DATABASE_TARGET };
 const BY_CLIENT: Duel = Duel { lookup: &ONE_ROW, drive: Drive::Client, target: CLIENT_TARGET };
+const BY_CLIENT_OVER_TLS: Duel = Duel { target: TLS_TARGET, ..BY_CLIENT };
 const OF_25_ROWS: Duel = Duel { lookup: &ROWS_25, drive: Drive::Database, target: ROWS25_TARGET };
 
 /// Database drive against pgbench.
@@ -58,15 +62,62 @@ pub fn database(
     against_pgbench(lab, rules, &IN_DATABASE, ramp, outcomes)
 }
 
-/// Client drive against pgbench.
+/// Client drive against pgbench and against a bare client, and the bare client against pgbench.
 pub fn client(lab: &Lab, rules: &Rules, ramp: Ramp<'_>, outcomes: &mut Vec<Outcome>) -> Result<()> {
-    against_pgbench(lab, rules, &BY_CLIENT, ramp, outcomes)
+    against_pgbench(lab, rules, &BY_CLIENT, ramp, outcomes)?;
+    for &jobs in ramp.jobs {
+        against_bare_client(lab, rules, jobs, ramp.seconds, outcomes)?;
+    }
+    Ok(())
+}
+
+/// Client drive against a bare client, by the clock and by processor time; and the bare client
+/// against pgbench.
+fn against_bare_client(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: u32,
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
+    let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
+    let sql = drive::statement(&selection)?.with_values(|_| "$1");
+    let keys = keys(lab, &ONE_ROW)?;
+    let mut bare = || bare_client::run(lab, &sql, keys, jobs, seconds);
+    let by_clock = interleave(
+        rules,
+        Comparison {
+            name: format!("PostgreSQL client drive : bare client, {jobs} jobs"),
+            unit: UNIT,
+            target: Some(BARE_CLIENT_TARGET),
+            ours: &mut || drive::run(lab, &selection, jobs),
+            peer: &mut bare,
+        },
+    )?;
+    let by_clock = Outcome { is_estimated: true, ..by_clock };
+    let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "lookups/CPU s");
+    let by_processor = Outcome { is_estimated: true, ..by_processor };
+    let pgbench = Pgbench::find(lab)?;
+    let script = script(lab, &ONE_ROW, seconds)?;
+    let of_bare_client = interleave(
+        rules,
+        Comparison {
+            name: format!("PostgreSQL bare client : pgbench -M prepared, {jobs} jobs"),
+            unit: UNIT,
+            target: None,
+            ours: &mut bare,
+            peer: &mut || pgbench.script(&script, jobs, seconds),
+        },
+    )?;
+    let of_bare_client = Outcome { is_estimated: true, ..of_bare_client };
+    outcomes.extend([by_clock, by_processor, of_bare_client]);
+    Ok(())
 }
 
 /// Client drive against pgbench, both over TCP and TLS (sslmode=require).
 pub fn tls(lab: &Lab, rules: &Rules, ramp: Ramp<'_>, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let before = outcomes.len();
-    against_pgbench(lab, rules, &BY_CLIENT, ramp, outcomes)?;
+    against_pgbench(lab, rules, &BY_CLIENT_OVER_TLS, ramp, outcomes)?;
     outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
     Ok(())
 }
@@ -110,9 +161,15 @@ fn against_pgbench(
 fn script(lab: &Lab, lookup: &Lookup, seconds: f64) -> Result<PathBuf> {
     let selection = drive::workload(lab, lookup.id, Drive::Client, seconds)?;
     let sql = drive::statement(&selection)?.with_values(|_| ":key");
+    let keys = keys(lab, lookup)?;
+    pgbench::write_script(lab, &format!("\\set key random(1, {keys})\n{sql};\n"))
+}
+
+/// Number of keys of a lookup.
+fn keys(lab: &Lab, lookup: &Lookup) -> Result<u64> {
     let keys = lab.loaded.facts_for(&[]).get(lookup.keys).copied();
     let keys = keys.ok_or_else(|| failed(lookup.id, format!("no fact {}", lookup.keys)))?;
-    pgbench::write_script(lab, &format!("\\set key random(1, {keys})\n{sql};\n"))
+    Ok(keys as u64)
 }
 
 /// The generated routine against the barest loop, and against the same loop with its rows counted:

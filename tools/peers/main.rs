@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use dbdyno::error::{Error, Result};
 
+mod bare_client;
 mod bare_duckdb;
 mod bare_sqlite;
 mod barest_routine;
@@ -47,8 +48,8 @@ const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/
 /// A load takes much longer than a lookup's half.
 const MAX_LOADS: usize = 3;
 
-/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with bare loops over
-/// the C interfaces of SQLite and DuckDB.
+/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop, with a bare client of
+/// PostgreSQL and with bare loops over the C interfaces of SQLite and DuckDB.
 #[derive(Debug, Parser)]
 #[command(name = "peers")]
 struct Args {
@@ -88,7 +89,7 @@ enum What {
     Database,
     /// The generated routine against the barest PL/pgSQL loop
     Harness,
-    /// PostgreSQL lookup in the client drive against pgbench
+    /// PostgreSQL lookup in the client drive against pgbench and against a bare client
     Client,
     /// PostgreSQL lookup in the client drive against pgbench, both over TCP and TLS
     Tls,

@@ -13,7 +13,7 @@ use super::pairs::Done;
 
 /// Settings of our job sessions, given to pgbench's too: without it pgbench's plans would be made
 /// by other rules.
-const SESSION_OPTIONS: &str =
+pub const SESSION_OPTIONS: &str =
     "-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0";
 
 /// Ways to run a script: with prepared statements, or each transaction in a connection of its own.

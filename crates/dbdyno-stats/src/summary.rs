@@ -66,6 +66,20 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Correlation of two series of equal length (Pearson), from -1 to 1; absent if one of them does not
+/// vary.
+pub fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
+    let (mean_of_one, mean_of_other) = (mean(one)?, mean(other)?);
+    let (mut of_both, mut of_one, mut of_other) = (0.0, 0.0, 0.0);
+    for (x, y) in one.iter().zip(other) {
+        let (from_mean, from_other_mean) = (x - mean_of_one, y - mean_of_other);
+        of_both += from_mean * from_other_mean;
+        of_one += from_mean * from_mean;
+        of_other += from_other_mean * from_other_mean;
+    }
+    Some(of_both / (of_one * of_other).sqrt()).filter(|value| value.is_finite())
+}
+
 /// Median: the middle value, or the mean of the two middle ones; absent without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -174,6 +188,17 @@ pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Anscombe's first data set, whose correlation is published as 0.816 (The American Statistician
+    /// 27, 1973).
+    #[test]
+    fn the_correlation_of_anscombe() {
+        let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
+        let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
+        assert!((correlation(&x, &y).unwrap() - 0.816).abs() < 0.0005);
+        assert_eq!(correlation(&[1.0; 3], &[1.0, 2.0, 3.0]), None, "one does not vary");
+        assert_eq!(correlation(&[], &[]), None);
+    }
 
     #[test]
     fn what_is_no_number_of_degrees_of_freedom_has_no_interval() {

@@ -2,10 +2,10 @@
 //! of several jobs: by where a hypervisor has placed virtual CPUs, jobs that share cached data were
 //! faster in one of two runs of a platform, and no test of one run shows it.
 
-use super::repeats::{self, Repeats};
-use crate::model::{Sentence, Test, TestResult};
+use super::repeats::{self, Repeat, Repeats};
+use crate::model::{Better, Sentence, Test, TestResult};
 use crate::stats::moderated::Resource;
-use crate::stats::summary::mean;
+use crate::stats::summary::{correlation, mean};
 
 /// Counter of the time of these trips in s.
 pub const TRIPS_S: &str = "cpu_line_trips_s";
@@ -14,6 +14,14 @@ pub const TRIPS: &str = "cpu_line_trips";
 
 /// Number of tests of each run that show its mean.
 const FEWEST: usize = 3;
+/// Correlation of speed and time of the line from which on repetitions follow it: equal ones, five
+/// of them, reach it by chance in one of ten cases, ten of them in one of eighty.
+const FOLLOWING: f64 = -0.7;
+/// Number of repetitions that show it.
+const FEWEST_REPETITIONS: usize = 5;
+/// Longest / shortest time of the line below which its distance is no reason.
+const APART: f64 = 1.5;
+
 /// Between this fraction and its reciprocal the CPUs were equally near one another for cached data.
 /// Two jobs of such lookups had 0.70 of the rate while a line took 3.9 times as long
 /// (docs/decisions/0061-distance-of-cpus.md), so that 1.31 times as long is 7 % of the rate: what
@@ -43,6 +51,28 @@ pub(super) fn between(counted: &[Repeats<'_>; 2], earlier: &[Vec<&Test>]) -> Opt
                     after these tests: figures of several jobs differ by it";
     let is_another = !(near..=1.0 / near).contains(&times);
     (is_another && !is_known).then(|| Sentence::new(sentence).with("times", times))
+}
+
+/// Longest / shortest time of the line after repetitions of a test of several jobs, if these were
+/// the slower the longer it took; none if they vary for other reasons.
+pub(super) fn within(repeats: &[Repeat<'_>]) -> Option<f64> {
+    let first = repeats.first()?.test;
+    let direction = match first.kpm().better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    };
+    let (mut speeds, mut trips) = (Vec::new(), Vec::new());
+    for repeat in repeats.iter().filter(|repeat| repeat.test.jobs() > Some(1)) {
+        if let Some(trip) = trip_log_s(repeat.test) {
+            speeds.push(direction * repeat.value.ln());
+            trips.push(trip);
+        }
+    }
+    let longest = trips.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let shortest = trips.iter().copied().fold(f64::INFINITY, f64::min);
+    let times = (longest - shortest).exp();
+    let is_following = correlation(&speeds, &trips)? <= FOLLOWING;
+    (trips.len() >= FEWEST_REPETITIONS && is_following && times >= APART).then_some(times)
 }
 
 /// Fraction of a trip's time from which on CPUs count as equally near for figures that depend on
@@ -148,6 +178,26 @@ mod tests {
         assert_eq!(said(&run(2, &[110.0; 2]), &far, &[]), None, "few tests");
         let unknown = vec![Test::from(TestResult { jobs: 2, ..fixture::result() }); 4];
         assert_eq!(said(&unknown, &far, &[]), None, "not measured");
+    }
+
+    /// Repetitions with these values after which a line took this long.
+    fn followed(values: &[f64], trips_ns: &[f64]) -> Option<f64> {
+        let tests = run(2, trips_ns);
+        let repeats: Repeats<'_> =
+            values.iter().zip(&tests).map(|(value, test)| Repeat { value: *value, test }).collect();
+        within(&repeats)
+    }
+
+    #[test]
+    fn repetitions_that_are_slower_while_cpus_are_farther_apart_follow_them() {
+        let trips_ns = [90.0, 95.0, 100.0, 350.0, 345.0];
+        let times = followed(&[230.0, 228.0, 235.0, 151.0, 155.0], &trips_ns).unwrap();
+        assert!((times - 350.0 / 90.0).abs() < 1e-9);
+        assert_eq!(followed(&[151.0, 155.0, 150.0, 230.0, 228.0], &trips_ns), None, "faster");
+        assert_eq!(followed(&[230.0, 150.0, 228.0, 225.0, 155.0], &trips_ns), None, "otherwise");
+        assert_eq!(followed(&[230.0, 228.0, 235.0, 151.0], &trips_ns[..4]), None, "too few");
+        let near = [90.0, 91.0, 92.0, 120.0, 121.0];
+        assert_eq!(followed(&[230.0, 228.0, 235.0, 151.0, 155.0], &near), None, "hardly apart");
     }
 
     #[test]

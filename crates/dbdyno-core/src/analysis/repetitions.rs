@@ -1,6 +1,7 @@
 //! Agreement between the repetitions of a test: a figure that another run would contradict is not
 //! valid.
 
+use super::cpu_distance;
 use super::ramp::same;
 use super::repeats::{self, Repeat, by_jobs};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
@@ -55,10 +56,7 @@ fn disagreement(repeats: &[Repeat<'_>]) -> Vec<NewVerdict> {
     {
         return Vec::new();
     }
-    let sentence =
-        "{count} repetitions differ by a factor of {factor}: another run may give another result";
-    let sentence =
-        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", factor);
+    let sentence = difference(repeats).with("count", repeats.len() as u64).with("factor", factor);
     let judged = |test: &Test| {
         let reason = Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence.clone());
         let reasons = test.verdict().reasons.iter().cloned().chain([reason]);
@@ -67,10 +65,27 @@ fn disagreement(repeats: &[Repeat<'_>]) -> Vec<NewVerdict> {
     repeats.iter().map(|repeat| judged(repeat.test)).collect()
 }
 
+/// Sentence about repetitions that differ, with the cause if it is known; it lacks their number and
+/// by which factor they do.
+fn difference(repeats: &[Repeat<'_>]) -> Sentence {
+    match cpu_distance::within(repeats) {
+        None => Sentence::new(
+            "{count} repetitions differ by a factor of {factor}: another run may give another \
+             result",
+        ),
+        Some(times) => Sentence::new(
+            "{count} repetitions differ by a factor of {factor}, and those are slower after which \
+             a cache line took longer from one CPU to another (up to x{times} of the shortest \
+             time): another run may give another result",
+        )
+        .with("times", times),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::at;
+    use crate::analysis::fixture::{at, counters};
     use crate::model::TestResult;
 
     fn test(seq: u32, jobs: u32, value: f64) -> Test {
@@ -98,6 +113,23 @@ mod tests {
         assert_eq!(verdict.status, Status::Conditional);
         let text = "3 repetitions differ by a factor of 1.51: another run may give another result";
         assert_eq!(verdict.reasons.last().map(|reason| reason.text.as_str()), Some(text));
+    }
+
+    #[test]
+    fn the_cause_of_a_difference_is_told_where_it_is_known() {
+        let values = [230.0, 228.0, 235.0, 151.0, 155.0];
+        let trips_ns = [90.0, 95.0, 100.0, 350.0, 345.0];
+        let tests = (1..).zip(values.iter().zip(trips_ns)).map(|(seq, (value, trip_ns))| {
+            let trip_s = trip_ns / 1e9;
+            let counters = counters(&[("cpu_line_trips", 1.0), ("cpu_line_trips_s", trip_s)]);
+            Test::from(TestResult { seq, counters, ..at(2, *value) })
+        });
+        let judged = judge(&tests.collect::<Vec<_>>());
+        let text = judged[0].verdict.reasons.last().map(|reason| reason.text.to_string());
+        let expected = "5 repetitions differ by a factor of 1.56, and those are slower after which \
+                        a cache line took longer from one CPU to another (up to x3.89 of the \
+                        shortest time): another run may give another result";
+        assert_eq!(text.as_deref(), Some(expected));
     }
 
     #[test]

@@ -317,6 +317,7 @@ impl MariaDatabase {
     fn job_session(&self, job: &JobSpec<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.session_on(self.route(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
+        session.wire.wait_as_one_of(job.jobs);
         self.prepare_for(job, session)
     }
 

@@ -302,6 +302,7 @@ impl PgDatabase {
                 let wire = job.wire;
                 client_loop::drive(job, pacer, |statements| {
                     let mut session = session(JOB_SETTINGS)?;
+                    session.wire.wait_as_one_of(job.jobs);
                     if self.route(wire.transport)?.config.pooling == Pooling::Sessions {
                         let settings = [JOB_SETTINGS, self.settings()].concat();
                         session.execute(&provision::set_sql(not_passed_on(&settings))?)?;

@@ -1,4 +1,4 @@
-//! Whose a schema of ours is: what stands in it runs with the rights of our user, so nothing in it
+//! Owner of a schema of ours: what stands in it runs with the rights of our user, so nothing in it
 //! is touched before it is proven that only our user, or one whom it must trust anyway, can have
 //! put it there.
 

@@ -149,6 +149,11 @@ impl Wire {
         self.channel.read_timeout(timeout);
     }
 
+    /// Chooses how the session of a job waits for answers, in a test of so many jobs.
+    pub(super) fn wait_as_one_of(&mut self, jobs: u32) {
+        self.channel.wait_as_one_of(jobs);
+    }
+
     /// Ends unlimited waits when the server is gone.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.channel.watch(watch);

@@ -97,6 +97,11 @@ impl Channel {
         }
     }
 
+    /// Chooses how the session of a job waits for answers, in a test of so many jobs.
+    pub(in crate::engine) fn wait_as_one_of(&mut self, jobs: u32) {
+        self.stream.wait_as_one_of(jobs);
+    }
+
     /// Limits every read to `timeout`; none = wait for ever.
     pub(in crate::engine) fn read_timeout(&mut self, timeout: Option<Duration>) {
         self.stream.set_read_timeout(timeout);

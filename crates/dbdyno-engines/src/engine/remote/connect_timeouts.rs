@@ -71,6 +71,11 @@ impl ConnectTimeouts {
         self.0.is_over.load(Relaxed)
     }
 
+    /// Ends all waits: a server did not answer after an interrupt.
+    pub(super) fn give_up(&self) {
+        self.0.is_over.store(true, Relaxed);
+    }
+
     /// True after an interrupt.
     pub(super) fn is_hurried(&self) -> bool {
         self.0.interrupt.get().is_some_and(|interrupt| interrupt.load(Relaxed))
@@ -98,8 +103,8 @@ impl ConnectTimeouts {
 }
 
 /// One wait for a server.
-pub(super) struct Wait<'a> {
-    timeouts: &'a ConnectTimeouts,
+#[derive(Debug)]
+pub(super) struct Wait {
     /// The longest; none = for ever.
     limit: Option<Duration>,
     began: Option<Instant>,
@@ -108,9 +113,15 @@ pub(super) struct Wait<'a> {
     asked: Duration,
 }
 
-impl<'a> Wait<'a> {
-    pub(super) fn new(timeouts: &'a ConnectTimeouts, limit: Option<Duration>) -> Self {
-        Wait { timeouts, limit, began: None, hurried: None, asked: Duration::ZERO }
+impl Wait {
+    pub(super) fn new(limit: Option<Duration>) -> Self {
+        Wait { limit, began: None, hurried: None, asked: Duration::ZERO }
+    }
+
+    /// Makes it as much longer.
+    #[cfg(test)]
+    pub(super) fn age(&mut self, by: Duration) {
+        self.began = self.began.and_then(|began| began.checked_sub(by));
     }
 
     /// Time to wait before the next [`Wait::check`].
@@ -124,29 +135,33 @@ impl<'a> Wait<'a> {
     ///
     /// # Errors
     /// `TimedOut` with the reason for which the wait ends.
-    pub(super) fn check(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
+    pub(super) fn check(
+        &mut self,
+        timeouts: &ConnectTimeouts,
+        ask: &dyn Fn() -> Result<(), &'static str>,
+    ) -> io::Result<()> {
         let given_up = |why: &'static str| Err(io::Error::new(io::ErrorKind::TimedOut, why));
         // The first check comes a step after the start: the clock need not be read before.
         let step = self.step();
         let began = *self.began.get_or_insert_with(|| Instant::now() - step);
         let passed = began.elapsed();
-        if self.timeouts.is_over() {
+        if timeouts.is_over() {
             return given_up(SILENT_AT_THE_END);
         }
         if self.limit.is_some_and(|limit| passed >= limit) {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if self.timeouts.is_hurried()
+        if timeouts.is_hurried()
             && self.hurried.get_or_insert_with(Instant::now).elapsed() >= CANCEL_TIMEOUT
         {
             // A session alone may hang: the others go on.
             let answers = ask().is_ok();
-            if answers && self.limit.is_none() && self.timeouts.0.is_to_finish.load(Relaxed) {
+            if answers && self.limit.is_none() && timeouts.0.is_to_finish.load(Relaxed) {
                 self.hurried = None;
                 return Ok(());
             }
             if !answers {
-                self.timeouts.0.is_over.store(true, Relaxed);
+                timeouts.give_up();
             }
             return given_up(SILENT_AT_THE_END);
         }
@@ -174,17 +189,17 @@ mod tests {
     fn who_wants_the_end_waits_for_no_server_that_is_silent() {
         let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(false)));
         timeouts.heed(Arc::clone(&interrupt));
-        let mut wait = Wait::new(&timeouts, None);
-        wait.check(&|| Err("no")).unwrap();
+        let mut wait = Wait::new(None);
+        wait.check(&timeouts, &|| Err("no")).unwrap();
         assert_eq!(timeouts.connect_timeout(), CONNECT_TIMEOUT);
         interrupt.store(true, Relaxed);
-        wait.check(&|| Err("no")).unwrap(); // what is under way is being cancelled
+        wait.check(&timeouts, &|| Err("no")).unwrap(); // what is under way is being cancelled
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
         // The server answers others: only this one is given up.
-        assert!(wait.check(&|| Ok(())).is_err() && !timeouts.0.is_over.load(Relaxed));
-        assert!(wait.check(&|| Err("no")).is_err());
-        let mut other = Wait::new(&timeouts, None);
-        assert!(other.check(&|| panic!("it is known to be silent")).is_err());
+        assert!(wait.check(&timeouts, &|| Ok(())).is_err() && !timeouts.0.is_over.load(Relaxed));
+        assert!(wait.check(&timeouts, &|| Err("no")).is_err());
+        let mut other = Wait::new(None);
+        assert!(other.check(&timeouts, &|| panic!("it is known to be silent")).is_err());
         assert!(timeouts.connect_timeout() < CANCEL_TIMEOUT);
     }
 
@@ -192,28 +207,30 @@ mod tests {
     fn what_the_end_takes_is_waited_for_as_long_as_the_server_answers() {
         let (timeouts, interrupt) = (ConnectTimeouts::default(), Arc::new(AtomicBool::new(true)));
         timeouts.heed_and_finish(interrupt);
-        let mut wait = Wait::new(&timeouts, None);
-        wait.check(&|| panic!("too early")).unwrap();
+        let mut wait = Wait::new(None);
+        wait.check(&timeouts, &|| panic!("too early")).unwrap();
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
-        wait.check(&|| Ok(())).unwrap();
-        wait.check(&|| panic!("it has answered")).unwrap();
+        wait.check(&timeouts, &|| Ok(())).unwrap();
+        wait.check(&timeouts, &|| panic!("it has answered")).unwrap();
         wait.hurried = Instant::now().checked_sub(CANCEL_TIMEOUT);
-        assert!(wait.check(&|| Err("no")).is_err() && timeouts.is_over());
+        assert!(wait.check(&timeouts, &|| Err("no")).is_err() && timeouts.is_over());
     }
 
     #[test]
     fn a_server_that_is_silent_for_long_is_asked_and_given_up_if_it_does_not_answer() {
         let timeouts = ConnectTimeouts::default();
-        let mut wait = Wait::new(&timeouts, None);
-        wait.check(&|| panic!("too early")).unwrap();
+        let mut wait = Wait::new(None);
+        wait.check(&timeouts, &|| panic!("too early")).unwrap();
         wait.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
-        wait.check(&|| Ok(())).unwrap();
-        wait.check(&|| panic!("it has answered")).unwrap();
+        wait.check(&timeouts, &|| Ok(())).unwrap();
+        wait.check(&timeouts, &|| panic!("it has answered")).unwrap();
         // Long after it was asked last.
         wait.began = Instant::now().checked_sub(3 * SILENCE_TIMEOUT);
-        assert_eq!(wait.check(&|| Err("no")).unwrap_err().to_string(), "no");
-        let mut limited = Wait::new(&timeouts, Some(SILENCE_TIMEOUT));
+        assert_eq!(wait.check(&timeouts, &|| Err("no")).unwrap_err().to_string(), "no");
+        let mut limited = Wait::new(Some(SILENCE_TIMEOUT));
         limited.began = Instant::now().checked_sub(SILENCE_TIMEOUT);
-        assert!(limited.check(&|| panic!("a wait with a limit ends by itself")).is_err());
+        assert!(
+            limited.check(&timeouts, &|| panic!("a wait with a limit ends by itself")).is_err()
+        );
     }
 }

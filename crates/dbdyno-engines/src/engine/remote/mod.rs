@@ -10,6 +10,7 @@ mod channel;
 mod connect;
 mod connect_timeouts;
 mod files;
+mod job_waits;
 mod password;
 mod peer;
 mod polling_session;

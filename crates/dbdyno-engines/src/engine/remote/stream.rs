@@ -20,6 +20,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use super::connect_timeouts::{ConnectTimeouts, POLL_INTERVAL, Wait};
+use super::job_waits::JobWaits;
 use super::tls::end_point;
 
 /// Idle time after which a connection sends a keep-alive packet.
@@ -34,12 +35,26 @@ pub(in crate::engine) struct Stream {
 
 /// The bytes as they go over the network.
 struct Plain {
-    socket: Socket,
+    socket: Arc<Socket>,
     /// Longest wait for bytes; none = for ever.
     read_timeout: Option<Duration>,
     /// Watches for waits without a limit: asked in order whenever the server has been silent.
     watches: Vec<Watch>,
     timeouts: ConnectTimeouts,
+    /// A job's waits without a limit, which another thread looks after.
+    job_waits: Option<Arc<JobWaits>>,
+    /// Place of its waits for bytes.
+    waits_in: WaitsIn,
+    /// True after bytes were sent: the answer to them can hardly be there yet.
+    has_asked: bool,
+}
+
+/// Place of a wait for bytes (docs/decisions/0062-waiting-in-the-read.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WaitsIn {
+    Poll,
+    /// The read itself.
+    Read,
 }
 
 /// Check whether a silent server may still answer; if not, the reason.
@@ -48,6 +63,15 @@ pub(in crate::engine) type Watch = Arc<dyn Fn() -> Result<(), &'static str> + Se
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
 }
 
 impl From<UnixStream> for Stream {
@@ -64,7 +88,15 @@ impl From<TcpStream> for Stream {
 
 impl Stream {
     fn over(socket: Socket, timeouts: ConnectTimeouts) -> Stream {
-        let plain = Plain { socket, read_timeout: None, watches: Vec::new(), timeouts };
+        let plain = Plain {
+            socket: Arc::new(socket),
+            read_timeout: None,
+            watches: Vec::new(),
+            timeouts,
+            job_waits: None,
+            waits_in: WaitsIn::Poll,
+            has_asked: false,
+        };
         // A wait until there is room to write ends now and then, as one to read does. Best effort:
         // without it such a wait ends with the connection.
         let _ = sockopt::set_socket_timeout(plain.descriptor(), Timeout::Send, Some(POLL_INTERVAL));
@@ -149,7 +181,7 @@ impl Stream {
     /// Process that listens at a Unix socket; none over a network, and of a process that is in a
     /// namespace beside ours.
     pub(in crate::engine) fn peer_pid(&self) -> Option<u32> {
-        match &self.plain.socket {
+        match &*self.plain.socket {
             Socket::Unix(socket) => {
                 let peer = sockopt::socket_peercred(socket).ok()?;
                 u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
@@ -160,7 +192,7 @@ impl Stream {
 
     /// Our address and that of the other end; none of a Unix socket.
     pub(in crate::engine) fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
-        match &self.plain.socket {
+        match &*self.plain.socket {
             Socket::Unix(_) => None,
             Socket::Tcp(socket) => Some((socket.local_addr().ok()?, socket.peer_addr().ok()?)),
         }
@@ -168,7 +200,7 @@ impl Stream {
 
     /// User id of who listens at a Unix socket; none over a network.
     pub(in crate::engine) fn peer_uid(&self) -> Option<u32> {
-        match &self.plain.socket {
+        match &*self.plain.socket {
             Socket::Unix(socket) => {
                 sockopt::socket_peercred(socket).ok().map(|peer| peer.uid.as_raw())
             }
@@ -201,6 +233,12 @@ impl Stream {
         }
     }
 
+    /// Chooses how the session of a job waits for answers, in a test of so many jobs.
+    pub(in crate::engine) fn wait_as_one_of(&mut self, jobs: u32) {
+        self.plain
+            .wait_as_one_of(jobs, std::thread::available_parallelism().map_or(1, usize::from));
+    }
+
     /// Limits every wait for bytes; none = for ever.
     pub(in crate::engine) fn set_read_timeout(&mut self, timeout: Option<Duration>) {
         self.plain.read_timeout = timeout;
@@ -219,7 +257,7 @@ impl Stream {
             // Nothing can be done if the peer has gone already.
             let _ = send_records(tls, &mut self.plain);
         }
-        let _ = match &self.plain.socket {
+        let _ = match &*self.plain.socket {
             Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
             Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
         };
@@ -280,36 +318,58 @@ fn invalid(error: rustls::Error) -> io::Error {
 }
 
 impl Plain {
+    /// Has its waits looked after by another thread, and waits in the read where that gains: on a
+    /// Unix socket, as long as client and server of each job have a processor of their own.
+    fn wait_as_one_of(&mut self, jobs: u32, processors: usize) {
+        // Otherwise it goes on looking itself, which takes a timer for each wait.
+        self.job_waits = JobWaits::new(self.socket.clone(), &self.watches, &self.timeouts).ok();
+        let have_one_each = u64::from(jobs) * 2 <= processors as u64;
+        if have_one_each && self.job_waits.is_some() && matches!(*self.socket, Socket::Unix(_)) {
+            self.waits_in = WaitsIn::Read;
+        }
+    }
+
+    /// Looks of another thread at the next wait; none if the thread that waits looks itself.
+    #[inline]
+    fn job_waits(&self) -> Option<&JobWaits> {
+        self.job_waits.as_deref().filter(|_| self.read_timeout.is_none())
+    }
+
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
-        let mut wait = Wait::new(&self.timeouts, self.read_timeout);
-        while !is_ready(self.descriptor(), PollFlags::IN, wait.step())? {
+        if let Some(waits) = self.job_waits() {
+            return waits.wait(|| is_ready(self.descriptor(), PollFlags::IN, None)).map(drop);
+        }
+        let mut wait = Wait::new(self.read_timeout);
+        while !is_ready(self.descriptor(), PollFlags::IN, Some(wait.step()))? {
             self.check_wait(&mut wait)?;
         }
         Ok(())
     }
 
     /// Checks the wait, and closes the connection if the wait ends.
-    fn check_wait(&self, wait: &mut Wait<'_>) -> io::Result<()> {
+    fn check_wait(&self, wait: &mut Wait) -> io::Result<()> {
         let ask = || self.watches.iter().try_for_each(|watch| watch());
-        wait.check(&ask).inspect_err(|_| {
+        wait.check(&self.timeouts, &ask).inspect_err(|_| {
             // Nobody waits for another answer.
             let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
         })
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {
-        match &self.socket {
-            Socket::Unix(socket) => socket.as_fd(),
-            Socket::Tcp(socket) => socket.as_fd(),
-        }
+        self.socket.as_fd()
     }
 }
 
-/// True once one of the events has occurred; false after the timeout.
-fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::Result<bool> {
-    let within = Timespec::try_from(within).map_err(|_| io::ErrorKind::InvalidInput)?;
-    Ok(poll(&mut [PollFd::from_borrowed_fd(socket, events)], Some(&within))? > 0)
+/// True once one of the events has occurred; false after the timeout, if there is one.
+fn is_ready(
+    socket: BorrowedFd<'_>,
+    events: PollFlags,
+    within: Option<Duration>,
+) -> io::Result<bool> {
+    let within = within.map(Timespec::try_from).transpose();
+    let within = within.map_err(|_| io::ErrorKind::InvalidInput)?;
+    Ok(poll(&mut [PollFd::from_borrowed_fd(socket, events)], within.as_ref())? > 0)
 }
 
 /// A socket that is connected to an address. The limit of a wait to send is that of a wait for a
@@ -321,23 +381,31 @@ fn connect_socket(
 ) -> io::Result<OwnedFd> {
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_timeout(&socket, Timeout::Send, Some(POLL_INTERVAL))?;
-    let mut wait = Wait::new(timeouts, Some(timeouts.connect_timeout()));
+    let mut wait = Wait::new(Some(timeouts.connect_timeout()));
     loop {
         match connect(&socket, address) {
             Ok(()) | Err(Errno::ISCONN) => return Ok(socket),
             Err(Errno::INTR) => {}
             // Nobody has accepted it yet, or there is no room among those that wait for that.
-            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.check(&|| Ok(()))?,
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => {
+                wait.check(timeouts, &|| Ok(()))?
+            }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
 impl Read for Plain {
-    /// A wait in `poll` instead of in the read itself lets two and more jobs do a fifth more round
-    /// trips on as many processors (docs/decisions/0014-waiting-for-answers.md).
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let has_asked = std::mem::take(&mut self.has_asked);
+        if let Some(waits) = self.job_waits().filter(|_| self.waits_in == WaitsIn::Read) {
+            let mut read = || recv(self.descriptor(), &mut *buffer, RecvFlags::empty());
+            return waits.wait(|| Ok(read()?)).map(|(count, _)| count);
+        }
+        if has_asked {
+            self.wait()?;
+        }
         loop {
             match recv(self.descriptor(), &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((count, _)) => return Ok(count),
@@ -351,9 +419,10 @@ impl Read for Plain {
 impl Write for Plain {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut wait = Wait::new(&self.timeouts, self.read_timeout);
+        self.has_asked = true;
+        let mut wait = Wait::new(self.read_timeout);
         loop {
-            let written = match &self.socket {
+            let written = match &*self.socket {
                 Socket::Unix(socket) => (&*socket).write(bytes),
                 Socket::Tcp(socket) => (&*socket).write(bytes),
             };
@@ -375,6 +444,59 @@ impl Write for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::remote::SILENT_AT_THE_END;
+
+    /// Our end of a Unix socket in a test of so many jobs on two processors, and the server's end.
+    fn pair(jobs: u32) -> (Stream, UnixStream) {
+        let (server, client) = UnixStream::pair().unwrap();
+        let mut stream = Stream::from(client);
+        stream.plain.wait_as_one_of(jobs, 2);
+        (stream, server)
+    }
+
+    #[test]
+    fn one_job_waits_in_its_read_and_several_in_poll() {
+        for (jobs, waits_in) in [(1, WaitsIn::Read), (2, WaitsIn::Poll)] {
+            let (mut stream, mut server) = pair(jobs);
+            assert_eq!(stream.plain.waits_in, waits_in);
+            let answering = std::thread::spawn(move || {
+                let mut asked = [0; 3];
+                server.read_exact(&mut asked).unwrap();
+                server.write_all(b"answer").unwrap();
+                server
+            });
+            stream.write_all(b"ask").unwrap();
+            let mut buffer = [0; 64];
+            let count = stream.read(&mut buffer).unwrap();
+            assert_eq!(&buffer[..count], b"answer", "{jobs} jobs");
+            drop(answering.join().unwrap());
+            assert_eq!(stream.read(&mut buffer).unwrap(), 0, "the server has gone, {jobs} jobs");
+        }
+    }
+
+    #[test]
+    fn a_wait_without_a_limit_ends_when_the_server_is_given_up_and_one_with_a_limit_by_itself() {
+        for jobs in [1, 2] {
+            let (mut stream, _server) = pair(jobs);
+            stream.plain.timeouts.give_up();
+            let error = stream.read(&mut [0; 8]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{jobs} jobs");
+            assert_eq!(error.to_string(), SILENT_AT_THE_END, "{jobs} jobs");
+            let (mut limited, _server) = pair(jobs);
+            limited.set_read_timeout(Some(Duration::from_millis(1)));
+            let error = limited.read(&mut [0; 8]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{jobs} jobs");
+        }
+    }
+
+    #[test]
+    fn over_a_network_every_job_waits_in_poll() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut stream = Stream::from(socket);
+        stream.plain.wait_as_one_of(1, 2);
+        assert_eq!(stream.plain.waits_in, WaitsIn::Poll);
+    }
 
     #[test]
     fn a_loopback_address_is_local_in_each_of_its_forms() {
