@@ -8,7 +8,7 @@ SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on a_busy_neighbor repet
        a_test_runs_until a_noisy_test an_error_line_stays
 
 # Most of what a test of a server does is waiting for it.
-THREADS = $(shell expr $$(nproc) + 3)
+THREADS = $(shell expr $$(nproc) + 5)
 
 .PHONY: run test test-fast check deps peers oracle
 

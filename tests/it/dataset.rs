@@ -22,7 +22,8 @@ use crate::servers::Lease;
 use crate::skipped::skipped;
 use crate::small_disk::SmallDisk;
 use crate::support::{
-    directory, lacks_library, settings, start_options, turn, until, until_or_abort,
+    column, directory, lacks_library, settings, start_options, try_session_of, turn, until,
+    until_or_abort,
 };
 
 const TOML: &str = include_str!("../../catalog/datasets/dbdyno/dataset.toml");
@@ -714,9 +715,13 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
         const WAITING: &str = "select count(*) from pg_stat_activity where datname = \
                                current_database() and wait_event_type = 'Lock' and query like \
                                'create %'";
-        until_or_abort("the load waits for a lock", || fixture.scalar(WAITING) != "0");
+        // By another client: the interrupt cancels what other sessions of this database do.
+        let url = fixture.server.as_ref().unwrap().url();
+        let mut client = try_session_of("postgres", &url).unwrap();
+        let mut waiting = || column(client.as_mut(), WAITING)[0] != "0";
+        until_or_abort("the load waits for a lock", &mut waiting);
         cancel.store(true, Relaxed);
-        until_or_abort("the load does not wait any more", || fixture.scalar(WAITING) == "0");
+        until_or_abort("the load does not wait any more", || !waiting());
         holder.lock().unwrap().execute("rollback").unwrap();
         load.join().unwrap()
     });
