@@ -16,8 +16,8 @@ const EVENTS: TimeWitness = TimeWitness {
 };
 const LUA_CLIENT: TimeWitness = TimeWitness {
     name: SYSBENCH,
-    reason: "sysbench's time is of its whole event: the interpreter of its script and the copy of \
-             the rows that it keeps are in it",
+    reason: "sysbench's time is of its whole event: the interpreter of its script, the copy of the \
+             rows that it keeps, and its library's waiting for sockets with poll are in it",
 };
 
 impl TimedServer for MariaDb {
