@@ -111,6 +111,11 @@ impl Drop for Still {
     }
 }
 
+/// True if the first thread of a process, which reads the probes, waits for bytes.
+fn waits_for_bytes(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|place| place.contains("poll"))
+}
+
 #[test]
 fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
     let freeze = |engine: &str| {
@@ -124,6 +129,8 @@ fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
         let mut session = try_session_of(engine, &server.url()).unwrap();
         until_jobs_work(engine, session.as_mut());
         let still = Still::new(&server);
+        // Jobs and probes give the server up at the same time.
+        until("the probes wait for the server", || waits_for_bytes(run.id()));
         let run = assert_ends_after_one_signal(&desk, run, &line);
         drop(still);
         let test = &run["tests"][0];

@@ -298,11 +298,15 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             if left_s <= 0.0 {
                 return Wake::Due;
             }
-            if self.gate.await_end(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
-                return Wake::AllEnded;
-            }
-            if interrupt.is_set() {
+            let all_ended = self.gate.await_end(POLL_INTERVAL.min(Duration::from_secs_f64(left_s)));
+            // After an interrupt jobs give up a server that no longer answers, while this thread
+            // may wait for it in a reading: they end before the interrupt is seen here. Fixed work
+            // ends by itself.
+            if interrupt.is_set() && (!all_ended || self.schedule.close_s().is_finite()) {
                 return Wake::Interrupted;
+            }
+            if all_ended {
+                return Wake::AllEnded;
             }
         }
     }
