@@ -54,7 +54,7 @@ pub fn run(lab: &Lab, sql: &str, keys: u64, jobs: u32, seconds: f64) -> Result<D
     })
 }
 
-/// Where the server listens, and who connects to what.
+/// Socket of the server, with the user and the database of the sessions.
 struct Address {
     socket: PathBuf,
     user: String,

@@ -66,8 +66,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Correlation of two series of equal length (Pearson), from -1 to 1; absent if one of them does not
-/// vary.
+/// Correlation of two series of equal length (Pearson), from -1 to 1; absent if one of them does
+/// not vary.
 pub fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     let (mean_of_one, mean_of_other) = (mean(one)?, mean(other)?);
     let (mut of_both, mut of_one, mut of_other) = (0.0, 0.0, 0.0);
@@ -189,8 +189,8 @@ pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Anscombe's first data set, whose correlation is published as 0.816 (The American Statistician
-    /// 27, 1973).
+    /// Anscombe's first data set, whose correlation is published as 0.816 (The American
+    /// Statistician 27, 1973).
     #[test]
     fn the_correlation_of_anscombe() {
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];

@@ -1,6 +1,6 @@
 //! Comparison of the time that a cache line takes between CPUs, which dbdyno measures after tests
 //! of several jobs: by where a hypervisor has placed virtual CPUs, jobs that share cached data were
-//! faster in one of two runs of a platform, and no test of one run shows it.
+//! faster in one of two runs of a platform, or in some repetitions of one run.
 
 use super::repeats::{self, Repeat, Repeats};
 use crate::model::{Better, Sentence, Test, TestResult};
@@ -107,7 +107,6 @@ fn trip_log_s(test: &Test) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture::{self, counters};
-    use crate::analysis::repeats::Repeat;
 
     /// Tests of some jobs whose ops find cached rows, after which a line took this long.
     fn run(jobs: u32, trips_ns: &[f64]) -> Vec<Test> {

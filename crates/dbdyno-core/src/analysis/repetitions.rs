@@ -121,7 +121,7 @@ mod tests {
         let trips_ns = [90.0, 95.0, 100.0, 350.0, 345.0];
         let tests = (1..).zip(values.iter().zip(trips_ns)).map(|(seq, (value, trip_ns))| {
             let trip_s = trip_ns / 1e9;
-            let counters = counters(&[("cpu_line_trips", 1.0), ("cpu_line_trips_s", trip_s)]);
+            let counters = counters(&[(cpu_distance::TRIPS, 1.0), (cpu_distance::TRIPS_S, trip_s)]);
             Test::from(TestResult { seq, counters, ..at(2, *value) })
         });
         let judged = judge(&tests.collect::<Vec<_>>());

@@ -22,7 +22,7 @@ pub(super) struct JobWaits {
     socket: Arc<dyn AsFd + Send + Sync>,
     /// Number of begins and ends of waits: odd during one. Only the session changes it.
     turns: AtomicU64,
-    /// Why the thread has ended a wait, and the connection with it.
+    /// Reason for which the thread has ended a wait, and the connection with it.
     ended: OnceLock<String>,
     watches: Vec<Watch>,
     timeouts: ConnectTimeouts,
@@ -110,7 +110,7 @@ fn look_until_all_have_ended() {
     }
 }
 
-/// What the thread saw of a session last.
+/// State of a session when the thread looked at it last.
 struct LastLook {
     session: Weak<JobWaits>,
     turns: u64,
