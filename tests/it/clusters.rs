@@ -100,21 +100,40 @@ pub fn jobs_at_work(url: &str) -> usize {
     column(look(url).as_mut(), sql).len()
 }
 
+/// Looks in a row at which the job of each node has begun another lookup: it is in its loop, and
+/// not about to prepare.
+const LOOKS_AT_WORK: u32 = 3;
+
+/// Moment at which the job on this node began its last lookup; none before its first one.
+fn last_lookup(url: &str) -> Option<String> {
+    let sql = "select query_start::text from pg_stat_activity where application_name like \
+               'dbdyno-%' and query like 'select * from %small%' and pid <> pg_backend_pid()";
+    column(look(url).as_mut(), sql).pop()
+}
+
 /// A run of two tests on the three nodes of a cluster, in whose first test each node has its job,
-/// and its command line. A test of seconds may end before that is seen on a busy machine: then
-/// longer ones follow.
+/// and its command line. The jobs think, and keep no CPU busy while a node that says nothing is
+/// waited for. A test of seconds may end before that is seen on a busy machine: then longer ones
+/// follow.
 pub fn run_at_work(desk: &Desk, url: &str) -> (Child, String) {
     let nodes = each(url);
-    for first_s in [3.0, 12.0, 48.0] {
-        let tests = [("SRV-QUERY1", first_s), ("TP-LOOKUP", 0.5)];
-        let line = format!("run {} --quiet", desk.experiment(url, 3, &tests).display());
+    for duration in ["3s", "12s", "48s"] {
+        let line = format!(
+            "run {url} --size 0.01 --warmup 0 --duration {duration} --workload SRV-QUERY1 \
+             --workload TP-LOOKUP --jobs 3 --drive client --think 10ms --quiet"
+        );
         let mut run = desk.spawn(&line);
-        let mut is_at_work = false;
+        let (mut before, mut changes) = (Vec::new(), 0);
         until("each node has its job", || {
-            is_at_work = nodes.iter().all(|node| jobs_at_work(node) == 1);
-            is_at_work || run.try_wait().unwrap().is_some()
+            let now: Vec<_> = nodes.iter().map(|node| last_lookup(node)).collect();
+            let is_at_work = now.iter().zip(&before).all(|(now, before)| {
+                now.is_some() && now != before
+            });
+            changes = if is_at_work && !before.is_empty() { changes + 1 } else { 0 };
+            before = now;
+            changes == LOOKS_AT_WORK || run.try_wait().unwrap().is_some()
         });
-        if is_at_work {
+        if changes == LOOKS_AT_WORK {
             return (run, line);
         }
     }

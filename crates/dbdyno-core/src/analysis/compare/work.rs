@@ -18,14 +18,28 @@ const LEVEL: f64 = 0.05;
 const WORTH_SAYING: f64 = 0.02;
 /// Minimum number of repetitions of a side that show a spread.
 const FEWEST: usize = 2;
+/// Minimum number of events that the tests of one side or the other counted. Fewer of them may be
+/// work that the server does in the background by the clock, such as a log sync a second, and come
+/// by chance: 100 events scatter by 10 % (Poisson), three by more than half.
+const FEWEST_EVENTS: f64 = 100.0;
 
 /// Kind of work: the amount that is divided by the ops.
 struct Measure {
     code: &'static str,
     unit: &'static str,
     of: fn(&TestResult) -> Option<f64>,
-    /// True if the metric is a time, which a slower CPU makes longer.
-    is_time: bool,
+    nature: Nature,
+}
+
+/// Nature of an amount of work: what else than the ops may change it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Nature {
+    /// A time, which a slower CPU makes longer.
+    Time,
+    /// A number of events, which come by chance where they are few.
+    Events,
+    /// An amount that is neither.
+    Amount,
 }
 
 const MEASURES: [Measure; 6] = [
@@ -33,32 +47,37 @@ const MEASURES: [Measure; 6] = [
         code: "CPU time of the server",
         unit: "us",
         of: |test| in_window(test, "server_cpu_s", 1e6),
-        is_time: true,
+        nature: Nature::Time,
     },
     Measure {
         code: "CPU time of the client",
         unit: "us",
         of: |test| in_window(test, "self_cpu_s", 1e6),
-        is_time: true,
+        nature: Nature::Time,
     },
     Measure {
         code: "instructions of the client",
         unit: "instructions",
         of: |test| in_window(test, "self_instructions", 1.0),
-        is_time: false,
+        nature: Nature::Amount,
     },
     Measure {
         code: "logical reads",
         unit: "blocks",
         of: |test| in_all(test, "logical_reads"),
-        is_time: false,
+        nature: Nature::Events,
     },
-    Measure { code: "log", unit: "bytes", of: |test| in_all(test, "wal_bytes"), is_time: false },
+    Measure {
+        code: "log",
+        unit: "bytes",
+        of: |test| in_all(test, "wal_bytes"),
+        nature: Nature::Amount,
+    },
     Measure {
         code: "log syncs",
         unit: "syncs",
         of: |test| in_all(test, "wal_syncs"),
-        is_time: false,
+        nature: Nature::Events,
     },
 ];
 
@@ -114,8 +133,15 @@ impl Work {
     }
 }
 
+/// True if the tests counted too few events for their number to be that of the ops.
+fn are_few(measure: &Measure, tests: &[&TestResult]) -> bool {
+    let counted = |test: &&TestResult| Some((measure.of)(test)? * test.total.ops as f64);
+    tests.iter().filter_map(counted).sum::<f64>() < FEWEST_EVENTS
+}
+
 /// The work per op of a pair at every number of jobs that both have; none of a pair that may not be
-/// the same work, and no times where the CPUs were not equally fast. Nothing is estimated yet.
+/// the same work, no times where the CPUs were not equally fast, and no events that are few. Nothing
+/// is estimated yet.
 pub fn of_pair(pair: &Pair<'_>, are_cpus_alike: bool) -> Vec<Work> {
     if !pair.cautions.is_empty() {
         return Vec::new();
@@ -124,7 +150,15 @@ pub fn of_pair(pair: &Pair<'_>, are_cpus_alike: bool) -> Vec<Work> {
     let mut found = Vec::new();
     for (jobs, own) in &base {
         let Some(foreign) = other.get(jobs) else { continue };
-        for measure in MEASURES.iter().filter(|measure| are_cpus_alike || !measure.is_time) {
+        for measure in &MEASURES {
+            let is_left_out = match measure.nature {
+                Nature::Time => !are_cpus_alike,
+                Nature::Events => [own, foreign].iter().all(|tests| are_few(measure, tests)),
+                Nature::Amount => false,
+            };
+            if is_left_out {
+                continue;
+            }
             let logs = |tests: &Vec<&TestResult>| -> Vec<f64> {
                 let values = tests.iter().filter_map(|test| (measure.of)(test));
                 values.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln).collect()
@@ -200,6 +234,8 @@ pub fn estimate(all: &mut [Work]) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::analysis::compare::fixture::{run, side};
     use crate::analysis::compare::{Terms, compare};
@@ -284,6 +320,30 @@ mod tests {
         assert!(found(&runs, &loaded[0], &loaded[1]).is_empty());
         runs[1].size_gb = Some(10.0);
         assert!(found(&runs, &base, &other).is_empty());
+    }
+
+    #[test]
+    fn a_few_syncs_of_the_server_itself_are_no_work_of_an_op() {
+        let runs = [run("a"), run("b")];
+        // One log sync in each test of the base, as many in each of the other run, beside 500 reads.
+        let counted = |syncs: f64| -> Vec<Test> {
+            let with = |test: &Test| {
+                let mut test = test.measured().unwrap().clone();
+                test.counters = counters(&[("wal_syncs", syncs), ("logical_reads", 500.0)]);
+                Test::from(test)
+            };
+            tests(4.0).iter().map(with).collect()
+        };
+        let found = |syncs: f64| {
+            let (base, other) = (counted(1.0), counted(syncs));
+            let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
+            let work = compare(&base, &other, &Terms::new(&[])).work;
+            let kinds: BTreeSet<&str> = work.iter().map(|work| work.what).collect();
+            kinds.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(found(3.0), ["logical reads"]);
+        // An op that has begun to sync the log is found however few were counted before.
+        assert_eq!(found(300.0), ["log syncs", "logical reads"]);
     }
 
     #[test]
