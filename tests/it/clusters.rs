@@ -126,9 +126,8 @@ pub fn run_at_work(desk: &Desk, url: &str) -> (Child, String) {
         let (mut before, mut changes) = (Vec::new(), 0);
         until("each node has its job", || {
             let now: Vec<_> = nodes.iter().map(|node| last_lookup(node)).collect();
-            let is_at_work = now.iter().zip(&before).all(|(now, before)| {
-                now.is_some() && now != before
-            });
+            let is_at_work =
+                now.iter().zip(&before).all(|(now, before)| now.is_some() && now != before);
             changes = if is_at_work && !before.is_empty() { changes + 1 } else { 0 };
             before = now;
             changes == LOOKS_AT_WORK || run.try_wait().unwrap().is_some()
