@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::pairs::Pair;
 use super::{Change, Ratio, Span, Subject};
 use crate::analysis::interval::Unknown;
-use crate::model::{Better, Sentence, Status, Test, TestResult};
+use crate::model::{Better, Drive, Sentence, Status, Test, TestResult};
 use crate::stats::moderated::{self, Location, step_up};
 
 /// Share of the findings that chance may make.
@@ -18,75 +18,151 @@ const LEVEL: f64 = 0.05;
 const WORTH_SAYING: f64 = 0.02;
 /// Minimum number of repetitions of a side that show a spread.
 const FEWEST: usize = 2;
-/// Minimum number of events that the tests of one side or the other counted. Fewer of them may be
-/// work that the server does in the background by the clock, such as a log sync a second, and come
-/// by chance: 100 events scatter by 10 % (Poisson), three by more than half.
-const FEWEST_EVENTS: f64 = 100.0;
+/// Minimum number of ops in all windows of a side. Where a window has one op or two, those that are
+/// under way at its edges halve or double what is counted for each.
+const FEWEST_OPS: u64 = 100;
 
 /// Kind of work: the amount that is divided by the ops.
 struct Measure {
     code: &'static str,
     unit: &'static str,
-    of: fn(&TestResult) -> Option<f64>,
-    nature: Nature,
+    /// Counter of the amount.
+    counter: &'static str,
+    /// Number of `unit` in one of the counter's own unit.
+    scale: f64,
+    period: Period,
+    /// True of a time, which a slower CPU makes longer.
+    is_time: bool,
+    /// True of what the client does, which is something for each op only if it drives them.
+    is_of_client: bool,
+    /// Minimum of the counter in all tests of one side or the other. Less is the grain of a clock,
+    /// or what a server does by the clock in the background.
+    fewest: f64,
+    /// The same per op.
+    fewest_per_op: f64,
 }
 
-/// Nature of an amount of work: what else than the ops may change it.
+/// Period over which the amount and the ops are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Nature {
-    /// A time, which a slower CPU makes longer.
-    Time,
-    /// A number of events, which come by chance where they are few.
-    Events,
-    /// An amount that is neither.
-    Amount,
+enum Period {
+    /// The window, at whose edges ops are under way.
+    Window,
+    /// All of the test, so that every op is whole.
+    Test,
 }
 
 const MEASURES: [Measure; 6] = [
     Measure {
         code: "CPU time of the server",
         unit: "us",
-        of: |test| in_window(test, "server_cpu_s", 1e6),
-        nature: Nature::Time,
+        counter: "server_cpu_s",
+        scale: 1e6,
+        period: Period::Window,
+        is_time: true,
+        is_of_client: false,
+        // 50 ticks of the kernel's clock.
+        fewest: 0.5,
+        fewest_per_op: 0.0,
     },
     Measure {
         code: "CPU time of the client",
         unit: "us",
-        of: |test| in_window(test, "self_cpu_s", 1e6),
-        nature: Nature::Time,
+        counter: "self_cpu_s",
+        scale: 1e6,
+        period: Period::Window,
+        is_time: true,
+        is_of_client: true,
+        fewest: 0.5,
+        fewest_per_op: 0.0,
     },
     Measure {
         code: "instructions of the client",
         unit: "instructions",
-        of: |test| in_window(test, "self_instructions", 1.0),
-        nature: Nature::Amount,
+        counter: "self_instructions",
+        scale: 1.0,
+        period: Period::Window,
+        is_time: false,
+        is_of_client: true,
+        fewest: 0.0,
+        fewest_per_op: 0.0,
     },
     Measure {
         code: "logical reads",
         unit: "blocks",
-        of: |test| in_all(test, "logical_reads"),
-        nature: Nature::Events,
+        counter: "logical_reads",
+        scale: 1.0,
+        period: Period::Test,
+        is_time: false,
+        is_of_client: false,
+        // 100 events that come by chance scatter by 10 % (Poisson), three by more than half.
+        fewest: 100.0,
+        fewest_per_op: 0.0,
     },
     Measure {
         code: "log",
         unit: "bytes",
-        of: |test| in_all(test, "wal_bytes"),
-        nature: Nature::Amount,
+        counter: "wal_bytes",
+        scale: 1.0,
+        period: Period::Test,
+        is_time: false,
+        is_of_client: false,
+        // Some hundred bytes in one test of three are those of the server itself; the record of a
+        // change has more than ten.
+        fewest: 10_000.0,
+        fewest_per_op: 10.0,
     },
     Measure {
         code: "log syncs",
         unit: "syncs",
-        of: |test| in_all(test, "wal_syncs"),
-        nature: Nature::Events,
+        counter: "wal_syncs",
+        scale: 1.0,
+        period: Period::Test,
+        is_time: false,
+        is_of_client: false,
+        // A server syncs its log by the clock, too, once a second or so.
+        fewest: 100.0,
+        fewest_per_op: 0.0,
     },
 ];
 
-fn in_window(test: &TestResult, counter: &str, scale: f64) -> Option<f64> {
-    Some(scale * test.window_counters.get(counter)? / test.window.ops as f64)
-}
+impl Measure {
+    fn amount(&self, test: &TestResult) -> Option<f64> {
+        match self.period {
+            Period::Window => test.window_counters.get(self.counter),
+            Period::Test => test.counters.get(self.counter),
+        }
+    }
 
-fn in_all(test: &TestResult, counter: &str) -> Option<f64> {
-    Some(test.counters.get(counter)? / test.total.ops as f64)
+    fn ops(&self, test: &TestResult) -> u64 {
+        match self.period {
+            Period::Window => test.window.ops,
+            Period::Test => test.total.ops,
+        }
+    }
+
+    fn per_op(&self, test: &TestResult) -> Option<f64> {
+        Some(self.scale * self.amount(test)? / self.ops(test) as f64)
+    }
+
+    /// True if the amount is that of the ops in the tests of both sides, and not that of a
+    /// background, of a clock's grain or of the edges of windows.
+    fn is_of_ops(&self, sides: [&[&TestResult]; 2]) -> bool {
+        let is_little = |tests: &[&TestResult]| {
+            let amount: f64 = tests.iter().filter_map(|test| self.amount(test)).sum();
+            let ops: u64 = tests.iter().map(|test| self.ops(test)).sum();
+            amount < self.fewest || amount < self.fewest_per_op * ops as f64
+        };
+        let has_few_ops = |tests: &[&TestResult]| {
+            let ops: u64 = tests.iter().map(|test| self.ops(test)).sum();
+            self.period == Period::Window && ops < FEWEST_OPS
+        };
+        let is_driven = |tests: &[&TestResult]| {
+            !self.is_of_client || tests.iter().all(|test| test.drive == Drive::Client)
+        };
+        !sides.iter().all(|tests| is_little(tests))
+            && !sides.iter().any(|tests| has_few_ops(tests))
+            && sides.iter().all(|tests| is_driven(tests))
+    }
 }
 
 /// A kind of work per op of both runs.
@@ -133,15 +209,9 @@ impl Work {
     }
 }
 
-/// True if the tests counted too few events for their number to be that of the ops.
-fn are_few(measure: &Measure, tests: &[&TestResult]) -> bool {
-    let counted = |test: &&TestResult| Some((measure.of)(test)? * test.total.ops as f64);
-    tests.iter().filter_map(counted).sum::<f64>() < FEWEST_EVENTS
-}
-
 /// The work per op of a pair at every number of jobs that both have; none of a pair that may not be
-/// the same work, no times where the CPUs were not equally fast, and no events that are few. Nothing
-/// is estimated yet.
+/// the same work, no times where the CPUs were not equally fast, and no amount that is not that of
+/// the ops. Nothing is estimated yet.
 pub fn of_pair(pair: &Pair<'_>, are_cpus_alike: bool) -> Vec<Work> {
     if !pair.cautions.is_empty() {
         return Vec::new();
@@ -151,16 +221,11 @@ pub fn of_pair(pair: &Pair<'_>, are_cpus_alike: bool) -> Vec<Work> {
     for (jobs, own) in &base {
         let Some(foreign) = other.get(jobs) else { continue };
         for measure in &MEASURES {
-            let is_left_out = match measure.nature {
-                Nature::Time => !are_cpus_alike,
-                Nature::Events => [own, foreign].iter().all(|tests| are_few(measure, tests)),
-                Nature::Amount => false,
-            };
-            if is_left_out {
+            if measure.is_time && !are_cpus_alike || !measure.is_of_ops([own, foreign]) {
                 continue;
             }
             let logs = |tests: &Vec<&TestResult>| -> Vec<f64> {
-                let values = tests.iter().filter_map(|test| (measure.of)(test));
+                let values = tests.iter().filter_map(|test| measure.per_op(test));
                 values.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln).collect()
             };
             let sides = [logs(own), logs(foreign)];
@@ -241,8 +306,7 @@ mod tests {
     use crate::analysis::compare::{Terms, compare};
     use crate::analysis::fixture::{at, counters};
     use crate::model::{
-        BackgroundResult, Drive, LatencySummary, PartResult, Reason, ReasonCode, RunRecord, Tally,
-        Verdict,
+        BackgroundResult, LatencySummary, PartResult, Reason, ReasonCode, RunRecord, Tally, Verdict,
     };
 
     /// Three repetitions of six workloads, of which the first reads `blocks` blocks per op. All are
@@ -344,6 +408,51 @@ mod tests {
         assert_eq!(found(3.0), ["logical reads"]);
         // An op that has begun to sync the log is found however few were counted before.
         assert_eq!(found(300.0), ["log syncs", "logical reads"]);
+    }
+
+    /// Kinds of work that are compared between tests in which this counter has `per_op` of each of so
+    /// many ops in the window, the base in `drive`.
+    fn kinds_compared(counter: &str, per_op: f64, ops: u64, drive: Drive) -> Vec<&'static str> {
+        let runs = [run("a"), run("b")];
+        let counted = |noise: f64| -> Vec<Test> {
+            let with = |test: &Test| {
+                let mut test = test.measured().unwrap().clone();
+                (test.window.ops, test.total.ops, test.drive) = (ops, ops, drive);
+                let amount = per_op * noise * ops as f64;
+                test.counters = counters(&[(counter, amount)]);
+                test.window_counters = counters(&[(counter, amount)]);
+                Test::from(test)
+            };
+            tests(4.0).iter().map(with).collect()
+        };
+        let (base, other) = (counted(1.0), counted(1.3));
+        let (base, other) = (side("a", &runs[0], &base), side("b", &runs[1], &other));
+        let work = compare(&base, &other, &Terms::new(&[])).work;
+        let kinds: BTreeSet<&str> = work.iter().map(|work| work.what).collect();
+        kinds.into_iter().collect()
+    }
+
+    #[test]
+    fn what_clocks_backgrounds_and_edges_make_is_no_work_of_an_op() {
+        let compared = |counter: &str, per_op: f64, ops: u64, drive: Drive| {
+            kinds_compared(counter, per_op, ops, drive).len() == 1
+        };
+        let in_database = Drive::Database;
+        // Five ticks of a clock in three tests, against seconds.
+        assert!(!compared("server_cpu_s", 1e-5, 2_000, in_database));
+        assert!(compared("server_cpu_s", 1e-3, 2_000, in_database));
+        // One op or two in a window that they fill.
+        assert!(!compared("server_cpu_s", 0.7, 2, in_database));
+        // What a client that only waits takes for itself.
+        assert!(!compared("self_cpu_s", 1e-3, 2_000, in_database));
+        assert!(compared("self_cpu_s", 1e-3, 2_000, Drive::Client));
+        assert!(!compared("self_instructions", 5_000.0, 2_000, in_database));
+        // Log that is written beside ops which only read, against that of a change.
+        assert!(!compared("wal_bytes", 0.1, 8_000, in_database));
+        assert!(!compared("wal_bytes", 0.5, 100_000, in_database));
+        assert!(compared("wal_bytes", 110.0, 8_000, in_database));
+        // Whole ops are counted over all of a test: two that make an index are enough.
+        assert!(compared("wal_bytes", 4e6, 2, in_database));
     }
 
     #[test]
