@@ -18,10 +18,16 @@ Jobs loop inside the database (`part-N.job.sql`).
 
 -- name: head
 -- first in every script; no word about what is not there to be dropped. By the name the sessions of jobs are known. What a role or
--- database limits for its users does not cut a job short.
+-- database limits for its users does not cut a job short. The others are the settings of dbdyno's own sessions: a job is one process,
+-- unless a workload asks for more threads.
 set client_min_messages = warning;
 set statement_timeout = 0;
 set application_name = 'dbdyno_job';
+set jit = off;
+set max_parallel_workers_per_gather = 0;
+set max_parallel_maintenance_workers = 0;
+set plan_cache_mode = force_generic_plan;
+set default_transaction_isolation = 'read committed';
 
 -- name: schema
 set client_min_messages = warning;
