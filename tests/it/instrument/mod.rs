@@ -22,7 +22,7 @@
 //! | two sides of a block draw other keys | `touched::both_sides_of_a_block_update_*` |
 //! | drives or engines draw other keys | `skewed::routines_of_servers_draw_the_keys_of_*` |
 //! | a second statement of a step is not run | engines: `a_second_statement_is_refused_and_*` |
-//! | sessions of load generators are not seen | `load_generators::sessions_of_all_machines_are_seen_*` |
+//! | sessions of load generators are not seen | `load_generators::sessions_of_all_machines_*` |
 //! | samples of many sessions cost too much | lab: `of_many_sessions_samples_are_taken_*` |
 //! | a long test takes all memory | `memory::*`; lab: `of_a_day_no_more_samples_are_kept_*` |
 //! | errors in a row are those of a slice | `runner::errors_are_in_a_row_only_if_no_op_*` |

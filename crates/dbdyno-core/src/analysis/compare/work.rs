@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_few_syncs_of_the_server_itself_are_no_work_of_an_op() {
         let runs = [run("a"), run("b")];
-        // One log sync in each test of the base, as many in each of the other run, beside 500 reads.
+        // One log sync in each test of the base, more in those of the other run, beside 500 reads.
         let counted = |syncs: f64| -> Vec<Test> {
             let with = |test: &Test| {
                 let mut test = test.measured().unwrap().clone();
@@ -410,8 +410,8 @@ mod tests {
         assert_eq!(found(300.0), ["log syncs", "logical reads"]);
     }
 
-    /// Kinds of work that are compared between tests in which this counter has `per_op` of each of so
-    /// many ops in the window, the base in `drive`.
+    /// Kinds of work that are compared between tests of this drive in which each of so many ops
+    /// counts `per_op`, and 1.3 times as much in the other run.
     fn kinds_compared(counter: &str, per_op: f64, ops: u64, drive: Drive) -> Vec<&'static str> {
         let runs = [run("a"), run("b")];
         let counted = |noise: f64| -> Vec<Test> {

@@ -444,3 +444,18 @@ impl CancelKey {
         asked_at.elapsed() < limit
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::JOB_SETTINGS;
+
+    #[test]
+    fn exported_scripts_state_the_settings_of_job_sessions() {
+        let scripts = include_str!("../../../../../catalog/export/postgres.sql");
+        for (name, value) in JOB_SETTINGS {
+            let [bare, quoted] =
+                [format!("set {name} = {value};"), format!("set {name} = '{value}';")];
+            assert!(scripts.lines().any(|line| line == bare || line == quoted), "{name}");
+        }
+    }
+}
